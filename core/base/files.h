@@ -1,0 +1,25 @@
+// Files are read whole and written whole or not at all.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+/// Errors name the path and the system's reason. At most 4 GiB.
+Result<std::string> read_file(const std::filesystem::path& path);
+
+/// Writes a temporary file beside `path`, syncs it and renames it.
+Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
+
+/// Lower-case hex SHA-256.
+std::string sha256(std::string_view bytes);
+
+/// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with `name`.
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view name);
+
+}  // namespace rematlas

@@ -1,0 +1,95 @@
+// The training graph: one training step as a flat list of operations on tensors.
+//
+// A graph is a value: plain vectors, no back-pointers, copyable to another thread. `validate` states what a
+// well-formed graph is; every function that takes a Graph expects one that passes it.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+
+namespace rematlas {
+
+enum class TensorKind { parameter, buffer, input, constant, activation, gradient, optimizer_state };
+enum class Phase { forward, loss, backward, optimizer };
+
+std::string_view to_string(TensorKind kind);
+std::string_view to_string(Phase phase);
+std::optional<TensorKind> tensor_kind_from(std::string_view text);
+std::optional<Phase> phase_from(std::string_view text);
+
+/// One storage at one version. Views are not tensors.
+struct Tensor {
+    std::string name;
+    Bytes bytes;
+    TensorKind kind = TensorKind::activation;
+};
+
+/// The kernel can write `out` into the storage of `in`; only a `run_inplace` step does.
+struct InplacePair {
+    TensorId out;
+    TensorId in;
+};
+
+/// One ATen operation of the step.
+struct Op {
+    std::string name;             ///< operator name, e.g. aten::convolution
+    Nanoseconds time;             ///< of one run, compute only
+    Bytes workspace;              ///< held only while it runs
+    std::vector<TensorId> inputs;   ///< all on the device when it runs; no duplicates after reading
+    std::vector<TensorId> outputs;
+    Phase phase = Phase::forward;
+    std::string module;                ///< module path, e.g. layer1.0.conv1; empty for the root
+    std::vector<InplacePair> inplace;  ///< each out in outputs, each in in inputs, no tensor twice
+    std::optional<OpId> of;            ///< the forward op that a backward op belongs to
+    bool random = false;               ///< draws from a generator
+    std::vector<TensorId> mutates;     ///< resident tensors that the first run updates (running statistics)
+    bool recomputable = true;          ///< false: runs exactly once
+};
+
+/// A node of the hierarchy. A leaf holds ops directly; a block covers its own ops and those of its children.
+struct Block {
+    std::string name;                ///< last part of the module path, or a generated one
+    std::string path;                ///< full module path, or one made from the structure
+    BlockId parent;                  ///< invalid for a root
+    std::vector<BlockId> children;   ///< in execution order
+    std::vector<OpId> ops;           ///< own ops, those of no child
+    BlockId twin;                    ///< the backward block of a forward block and the reverse; invalid if none
+    int repeat_class = -1;           ///< equal blocks share a class; -1 when the block is unique
+};
+
+/// What the device offers; needed for offloading only.
+struct Device {
+    std::string name;
+    Bytes memory;                      ///< 0 when unknown
+    double to_host_bytes_per_second = 0;
+    double to_device_bytes_per_second = 0;
+};
+
+struct Graph {
+    std::string name;
+    IdVector<TensorId, Tensor> tensors;
+    IdVector<OpId, Op> ops;         ///< a valid execution order
+    std::vector<TensorId> results;  ///< on the device when the step ends
+    IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
+    std::optional<Device> device;
+
+    std::shared_ptr<const nlohmann::json> provenance;  ///< free-form object: model, inputs, device, versions
+    std::shared_ptr<const nlohmann::json> replay;      ///< what the runtime needs to replay the ops; opaque here
+    std::string sha256;  ///< hex digest of the file's bytes (uncompressed); set by reading and writing
+};
+
+/// Checks every rule of the format: ids in range, an order that is executable, at most one producer a tensor,
+/// no negative number, sums that fit in 62 bits, in-place pairs that are pairs, results that exist, a hierarchy that is a forest.
+Result<void> validate(const Graph& graph);
+
+/// The op that makes each tensor; invalid for residents.
+IdVector<TensorId, OpId> producers(const Graph& graph);
+
+}  // namespace rematlas

@@ -1,0 +1,23 @@
+// Reading and writing `NAME.graph.json`.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace rematlas {
+
+/// Reads and validates. Hostile input is refused with one line that names the file and the field. Sets `sha256`.
+Result<Graph> read_graph(const std::filesystem::path& path);
+Result<Graph> parse_graph(std::string_view text, std::string_view name);
+
+/// The file's text; ends with a newline.
+std::string graph_text(const Graph& graph);
+
+/// Writes whole or not at all, and sets `graph.sha256` to the digest of what was written.
+Result<void> write_graph(Graph& graph, const std::filesystem::path& path);
+
+}  // namespace rematlas

@@ -1,0 +1,38 @@
+// A run sequence: the ops in the order they run, with frees left implicit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/graph/flat_graph.h"
+#include "core/schedule/schedule.h"
+
+namespace rematlas {
+
+/// The op ids of the runs, in order; an op that occurs again is recomputed.
+using RunSequence = std::vector<std::int32_t>;
+
+/// Time and exact peak of a sequence under the lifetimes below.
+struct SequenceCost {
+    std::int64_t time = 0;
+    std::int64_t peak = 0;
+    std::size_t peak_run = 0;  ///< index of the first run at the peak
+};
+
+/// Lifetimes: between two consecutive events of a tensor (runs of its producer, uses, and the end for results), the tensor is
+/// kept if and only if the second is a use. A run is in place for a pair whose input is not used again.
+/// Cost: linear in the number of events. `runs` must be executable (see `is_executable`).
+SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
+/// True when each run has its inputs made before it, every required op runs, ops that may run once run once, and all results are made.
+bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
+/// The same sequence as steps: run or run_inplace, each tensor freed right after its last use of a lifetime.
+/// `run_inplace` is used only when every pair of the op can run in place.
+std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
+/// Every op once, in the graph's order.
+RunSequence keep_all_sequence(const FlatGraph& graph);
+
+}  // namespace rematlas

@@ -1,0 +1,59 @@
+// A schedule: the ordered steps of one training step, with what was predicted for it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace rematlas {
+
+enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch };
+
+std::string_view to_string(StepKind kind);
+
+/// `id` is an op for run and run_inplace, a tensor for the others.
+struct Step {
+    StepKind kind = StepKind::run;
+    std::int32_t id = -1;
+
+    static Step run(OpId op) { return {StepKind::run, op.value}; }
+    static Step run_inplace(OpId op) { return {StepKind::run_inplace, op.value}; }
+    static Step free(TensorId t) { return {StepKind::free, t.value}; }
+    static Step offload(TensorId t) { return {StepKind::offload, t.value}; }
+    static Step fetch(TensorId t) { return {StepKind::fetch, t.value}; }
+
+    bool runs() const { return kind == StepKind::run || kind == StepKind::run_inplace; }
+    OpId op() const { return OpId(id); }
+    TensorId tensor() const { return TensorId(id); }
+    bool operator==(const Step&) const = default;
+};
+
+/// A proven lower bound on the overhead, over all schedules of the class it names.
+struct Bound {
+    double overhead = 1.0;
+    double gap = 0.0;         ///< (overhead of the schedule - bound) / bound
+    std::string over;         ///< the class, `bound.class` in files, e.g. "any order, any reruns"
+};
+
+struct Schedule {
+    std::string graph;         ///< name of the graph
+    std::string graph_sha256;
+    std::string solver;
+    std::shared_ptr<const nlohmann::json> config;  ///< the solver's options; null when default
+    Bytes budget;
+    Nanoseconds time;          ///< predicted
+    double overhead = 1.0;     ///< predicted time over the time of the step without recomputation
+    Bytes peak;                ///< predicted
+    std::optional<Bound> bound;
+    std::string status;        ///< optimal or feasible
+    double solve_seconds = 0;
+    std::vector<Step> steps;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,33 @@
+// Reading and writing `NAME.schedule.json` and `NAME.plan`.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+
+namespace rematlas {
+
+/// Checks the form only (types, known step names, ids not negative); `check` says whether it fits a graph.
+Result<Schedule> read_schedule(const std::filesystem::path& path);
+Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
+std::string schedule_text(const Schedule& schedule);
+Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
+
+/// What is exported for training: the graph file's exact bytes (so that its digest still holds) and the schedule, in one file.
+struct Plan {
+    Graph graph;
+    Schedule schedule;
+};
+Result<Plan> read_plan(const std::filesystem::path& path);
+
+/// Errors: the schedule belongs to another graph, or the graph holds nothing to replay (it was not captured by the runtime).
+Result<void> write_plan(std::string_view graph_text, const Schedule& schedule, const std::filesystem::path& path);
+
+/// A plan, or a schedule whose graph file lies in the same folder (found by digest).
+Result<Plan> read_plan_or_schedule(const std::filesystem::path& path);
+
+}  // namespace rematlas
