@@ -1,0 +1,88 @@
+// What is to be laid out and where it ended up, as plain values.
+//
+// Units are points (1/72 inch); y grows downwards and the origin is the upper left corner of the drawing. A
+// request and its layout use the same indices: layout.items[i] is where request.items[i] goes.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+struct Size {
+    double width = 0;
+    double height = 0;
+    bool operator==(const Size&) const = default;
+};
+
+struct Point {
+    double x = 0;
+    double y = 0;
+    bool operator==(const Point&) const = default;
+};
+
+struct Rect {
+    double x = 0;  ///< left
+    double y = 0;  ///< top
+    double width = 0;
+    double height = 0;
+    bool operator==(const Rect&) const = default;
+};
+
+struct LayoutItem {
+    Size size;
+    int cluster = -1;  ///< index into `clusters`; -1: in none
+    bool operator==(const LayoutItem&) const = default;
+};
+
+/// The part of an edge in the ladder: what it asks of the vertical order of its two ends.
+enum class EdgeRole {
+    down,  ///< forward chain: `to` lies below `from`
+    up,    ///< backward chain: `to` lies above `from`
+    rung,  ///< from forward to backward: `to` lies level with `from` or below it
+};
+
+struct LayoutEdge {
+    int from = -1;
+    int to = -1;
+    EdgeRole role = EdgeRole::down;
+    double weight = 1;  ///< larger: shorter and straighter; rounded, 1 .. 100
+    bool operator==(const LayoutEdge&) const = default;
+};
+
+/// A frame around items and other clusters, with room for a title inside its upper edge.
+struct LayoutCluster {
+    int parent = -1;  ///< index of the enclosing cluster, smaller than the own index; -1: none
+    Size title;       ///< room kept for the title; zero: none
+    bool operator==(const LayoutCluster&) const = default;
+};
+
+struct LayoutRequest {
+    std::vector<LayoutItem> items;
+    std::vector<LayoutEdge> edges;
+    std::vector<LayoutCluster> clusters;
+    double rank_gap = 24;  ///< least vertical distance between rows
+    double item_gap = 18;  ///< least horizontal distance between items
+    bool operator==(const LayoutRequest&) const = default;
+};
+
+struct Layout {
+    Size size;                ///< of the whole drawing
+    std::vector<Rect> items;  ///< of the sizes that were asked for
+    /// Cubic Bézier splines of 3n + 1 points, from the border of `from` to the border of `to`, whatever the
+    /// role. Empty where the edge joins an item to itself.
+    std::vector<std::vector<Point>> edges;
+    std::vector<Rect> clusters;
+    bool operator==(const Layout&) const = default;
+};
+
+/// JSON both ways, as the worker program speaks it. Errors: one line that names the field; indices out of
+/// range, sizes that are not finite or not positive, clusters in a cycle.
+nlohmann::json to_json(const LayoutRequest& request);
+nlohmann::json to_json(const Layout& layout);
+Result<LayoutRequest> layout_request_from(const nlohmann::json& json);
+Result<Layout> layout_from(const nlohmann::json& json);
+
+}  // namespace rematlas

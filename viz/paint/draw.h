@@ -1,0 +1,36 @@
+// Pictures as files: SVG, PNG or PDF by the extension of the path. No display is needed.
+//
+// Each call writes the whole file or nothing. Errors, each one line: an unknown extension, a schedule or
+// sweep that belongs to another graph, a build without cairo, no layout worker (for `draw_graph_file` only),
+// a file that cannot be written.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "core/sweep/sweep.h"
+
+namespace rematlas {
+
+/// The ladder graph of the blocks: forward ops on the way down, their gradients on the way up, saved tensors
+/// between them. With a schedule, colours tell what is kept, recomputed and offloaded. `depth`: how many
+/// levels of blocks are expanded; without it, as many as stay readable (about 150 items).
+Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const std::filesystem::path& path,
+                             std::optional<int> depth = std::nullopt);
+
+/// Lanes of what runs when, above the memory over time with the budget.
+Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
+                                const std::filesystem::path& path);
+
+/// The trade-off between memory and time, a curve a solver. With the graph, also its peak without
+/// recomputation and the least peak that any schedule can have.
+Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
+                             const Graph* graph = nullptr);
+
+/// True when this build can write pictures.
+bool can_draw_pictures();
+
+}  // namespace rematlas
