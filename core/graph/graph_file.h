@@ -20,4 +20,10 @@ std::string graph_text(const Graph& graph);
 /// Writes whole or not at all, and sets `graph.sha256` to the digest of what was written.
 Result<void> write_graph(Graph& graph, const std::filesystem::path& path);
 
+/// The `*.graph.json` in `folder` whose digest is `digest`.
+Result<std::filesystem::path> find_graph_file(const std::filesystem::path& folder, std::string_view digest);
+
+/// One block as it stands in files.
+nlohmann::json block_json(BlockId id, const Block& block);
+
 }  // namespace rematlas

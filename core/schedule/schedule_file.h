@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +17,8 @@ namespace rematlas {
 Result<Schedule> read_schedule(const std::filesystem::path& path);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
 std::string schedule_text(const Schedule& schedule);
+/// As it stands in files; null where no bound is known.
+nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
 
 /// What is exported for training: the graph file's exact bytes (so that its digest still holds) and the schedule, in one file.

@@ -1,0 +1,127 @@
+#include "core/base/files.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+#include <vector>
+
+namespace rematlas {
+namespace {
+
+constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
+constexpr int kDeepestJson = 200;
+
+Error system_error(const std::filesystem::path& path, const char* action) {
+    return {path.string() + ": cannot " + action + ": " + std::strerror(errno)};
+}
+
+/// Closes on scope exit.
+struct Descriptor {
+    int fd;
+    ~Descriptor() {
+        if (fd >= 0) ::close(fd);
+    }
+};
+
+bool write_all(int fd, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+/// Refuses repeated keys and deep nesting while the parser builds the document.
+class StrictCallback {
+  public:
+    using Event = nlohmann::json::parse_event_t;
+
+    bool operator()(int depth, Event event, nlohmann::json& parsed) {
+        if (depth > kDeepestJson) throw std::runtime_error("nested deeper than 200 levels");
+        if (event == Event::object_start) keys_.emplace_back();
+        if (event == Event::object_end) keys_.pop_back();
+        if (event == Event::key && !keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
+            throw std::runtime_error("key '" + parsed.get<std::string>() + "' occurs twice in one object");
+        }
+        return true;
+    }
+
+  private:
+    std::vector<std::unordered_set<std::string>> keys_;
+};
+
+/// The parser's message without its id, on one line.
+std::string one_line(const std::string& what) {
+    std::string text = what;
+    if (const auto end = text.find("] "); text.starts_with("[json.exception") && end != std::string::npos) {
+        text.erase(0, end + 2);
+    }
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    }
+    return text.substr(0, 300);
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path) {
+    const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (file.fd < 0) return system_error(path, "open");
+    struct stat status {};
+    if (::fstat(file.fd, &status) != 0) return system_error(path, "read");
+    if (S_ISDIR(status.st_mode)) return Error{path.string() + ": is a directory"};
+    if (status.st_size > kLargestFile) return Error{path.string() + ": larger than 4 GiB"};
+    std::string bytes;
+    bytes.reserve(static_cast<std::size_t>(status.st_size) + 1);
+    std::array<char, 1 << 16> chunk;
+    for (;;) {
+        const ssize_t n = ::read(file.fd, chunk.data(), chunk.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return system_error(path, "read");
+        if (n == 0) return bytes;
+        bytes.append(chunk.data(), static_cast<std::size_t>(n));
+        if (static_cast<std::int64_t>(bytes.size()) > kLargestFile) return Error{path.string() + ": larger than 4 GiB"};
+    }
+}
+
+Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
+    std::string temporary = path.string() + ".XXXXXX";
+    Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
+    if (file.fd < 0) return system_error(path, "write");
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    const bool written = write_all(file.fd, bytes) && ::fchmod(file.fd, 0666 & ~mask) == 0 && ::fsync(file.fd) == 0 &&
+                         ::rename(temporary.c_str(), path.c_str()) == 0;
+    if (written) return {};
+    const Error error = system_error(path, "write");
+    ::unlink(temporary.c_str());
+    return error;
+}
+
+std::string sha256(std::string_view bytes) {
+    std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
+    crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+    std::string hex(2 * digest.size() + 1, '\0');
+    sodium_bin2hex(hex.data(), hex.size(), digest.data(), digest.size());
+    hex.pop_back();
+    return hex;
+}
+
+Result<nlohmann::json> parse_json(std::string_view text, std::string_view name) {
+    try {
+        return nlohmann::json::parse(text, StrictCallback());
+    } catch (const std::exception& failure) {
+        return Error{std::string(name) + ": not valid JSON: " + one_line(failure.what())};
+    }
+}
+
+}  // namespace rematlas

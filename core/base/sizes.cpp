@@ -1,0 +1,107 @@
+#include "core/base/sizes.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+struct Unit {
+    std::string_view name;
+    double factor;
+};
+
+constexpr std::array kSizeUnits = {Unit{"", 1},       Unit{"B", 1},      Unit{"KB", 1e3},          Unit{"kB", 1e3},
+                                   Unit{"MB", 1e6},   Unit{"GB", 1e9},   Unit{"TB", 1e12},         Unit{"KiB", 1024.0},
+                                   Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9}, Unit{"ms", 1e6}, Unit{"us", 1e3},
+                                   Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
+
+/// A number and what follows it, blanks removed; no number when the text does not begin with one.
+std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+    double number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    if (failure != std::errc() || !std::isfinite(number)) return std::nullopt;
+    std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+    while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+    return std::pair{number, rest};
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text.substr(0, 60)) + "'"; }
+
+/// Whole numbers without a unit are read exactly, all others through double.
+template <std::size_t N>
+Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& units, const char* example) {
+    const Error wrong{quoted(text) + " is not " + example};
+    const auto parts = number_and_rest(text);
+    if (!parts) return wrong;
+    if (parts->first < 0) return Error{quoted(text) + " is negative"};
+    for (const Unit& unit : units) {
+        if (parts->second != unit.name) continue;
+        const double value = parts->first * unit.factor;
+        if (value >= 0x1p62) return Error{quoted(text) + " is too large"};
+        return static_cast<std::int64_t>(std::llround(value));
+    }
+    return wrong;
+}
+
+std::string three_digits(double value, const char* unit) {
+    std::array<char, 48> text;
+    const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, unit);
+    return text.data();
+}
+
+}  // namespace
+
+Result<Bytes> parse_bytes(std::string_view text) {
+    const Result<std::int64_t> value = scaled(text, kSizeUnits, "a size such as 2GiB, 512MiB, 1500MB or 4096");
+    if (!value) return value.error();
+    return Bytes(*value);
+}
+
+Result<Bytes> parse_budget(std::string_view text, Bytes full) {
+    Bytes budget;
+    if (const auto parts = number_and_rest(text); parts && parts->second == "%") {
+        if (parts->first < 0) return Error{quoted(text) + " is negative"};
+        if (parts->first > 1e6) return Error{quoted(text) + " is too large"};
+        budget = Bytes(static_cast<std::int64_t>(std::floor(static_cast<double>(full.value) * parts->first / 100.0)));
+    } else {
+        const Result<std::int64_t> bytes = scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096 or 60%");
+        if (!bytes) return bytes.error();
+        budget = Bytes(*bytes);
+    }
+    if (budget.value <= 0) return Error{quoted(text) + " is no budget: it must be above 0"};
+    return budget;
+}
+
+Result<Nanoseconds> parse_duration(std::string_view text) {
+    const Result<std::int64_t> value = scaled(text, kTimeUnits, "a duration such as 60s, 500ms or 2m");
+    if (!value) return value.error();
+    return Nanoseconds(*value);
+}
+
+std::string format_bytes(Bytes bytes) {
+    const double value = static_cast<double>(bytes.value);
+    if (std::abs(value) >= 0x1p40) return three_digits(value / 0x1p40, "TiB");
+    if (std::abs(value) >= 0x1p30) return three_digits(value / 0x1p30, "GiB");
+    if (std::abs(value) >= 0x1p20) return three_digits(value / 0x1p20, "MiB");
+    if (std::abs(value) >= 0x1p10) return three_digits(value / 0x1p10, "KiB");
+    return std::to_string(bytes.value) + " B";
+}
+
+std::string format_duration(Nanoseconds time) {
+    const double value = static_cast<double>(time.value);
+    if (std::abs(value) >= 1e9) return three_digits(value / 1e9, "s");
+    if (std::abs(value) >= 1e6) return three_digits(value / 1e6, "ms");
+    if (std::abs(value) >= 1e3) return three_digits(value / 1e3, "us");
+    return std::to_string(time.value) + " ns";
+}
+
+}  // namespace rematlas

@@ -1,0 +1,116 @@
+#include "core/schedule/run_sequence.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rematlas {
+namespace {
+
+enum class Next : std::uint8_t { none, use, run };
+
+/// For each run, whether each of its inputs and outputs is kept after it: its next event is a use.
+struct Lifetimes {
+    std::vector<std::uint8_t> kept;     ///< inputs then outputs of each run, in order
+    std::vector<std::size_t> begin{0};  ///< per run, into `kept`
+};
+
+Lifetimes lifetimes_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    Lifetimes lives;
+    lives.begin.reserve(runs.size() + 1);
+    for (std::int32_t op : runs) {
+        lives.begin.push_back(lives.begin.back() + graph.inputs[op].size() + graph.outputs[op].size());
+    }
+    lives.kept.resize(lives.begin.back());
+    std::vector<Next> next(graph.tensor_count, Next::none);
+    for (std::int32_t t : graph.results) next[t] = Next::use;
+    for (std::size_t i = runs.size(); i-- > 0;) {
+        std::size_t at = lives.begin[i];
+        for (std::int32_t t : graph.inputs[runs[i]]) lives.kept[at++] = next[t] == Next::use;
+        for (std::int32_t t : graph.outputs[runs[i]]) lives.kept[at++] = next[t] == Next::use;
+        for (std::int32_t t : graph.inputs[runs[i]]) next[t] = Next::use;
+        for (std::int32_t t : graph.outputs[runs[i]]) next[t] = Next::run;
+    }
+    return lives;
+}
+
+/// True when the op has pairs and none of their inputs is kept.
+bool runs_in_place(const FlatGraph& graph, int op, const std::uint8_t* kept_inputs) {
+    const auto pairs = graph.inplace_pairs(op);
+    const auto inputs = graph.inputs[op];
+    return !pairs.empty() && std::all_of(pairs.begin(), pairs.end(), [&](const FlatGraph::Pair& pair) {
+        const auto at = std::lower_bound(inputs.begin(), inputs.end(), pair.in) - inputs.begin();
+        return !kept_inputs[at];
+    });
+}
+
+std::int64_t saved_in_place(const FlatGraph& graph, int op) {
+    const auto pairs = graph.inplace_pairs(op);
+    return std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0}, [](std::int64_t sum, const auto& pair) { return sum + pair.saved; });
+}
+
+}  // namespace
+
+SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    const Lifetimes lives = lifetimes_of(graph, runs);
+    SequenceCost cost;
+    cost.peak = graph.resident_bytes;
+    std::int64_t alive = graph.resident_bytes;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::int32_t op = runs[i];
+        const std::uint8_t* kept = lives.kept.data() + lives.begin[i];
+        std::int64_t during = alive + graph.workspace[op];
+        for (std::int32_t t : graph.outputs[op]) during += graph.bytes[t];
+        if (runs_in_place(graph, op, kept)) during -= saved_in_place(graph, op);
+        for (std::int32_t t : graph.inputs[op]) alive -= *kept++ ? 0 : graph.bytes[t];
+        for (std::int32_t t : graph.outputs[op]) alive += *kept++ ? graph.bytes[t] : 0;
+        cost.time += graph.time[op];
+        if (during <= cost.peak) continue;
+        cost.peak = during;
+        cost.peak_run = i;
+    }
+    return cost;
+}
+
+bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    std::vector<std::int32_t> count(graph.op_count, 0);
+    for (std::int32_t op : runs) {
+        if (op < 0 || op >= graph.op_count) return false;
+        for (std::int32_t t : graph.inputs[op]) {
+            if (count[graph.producer[t]] == 0) return false;
+        }
+        if (++count[op] > 1 && !graph.recomputable[op]) return false;
+    }
+    for (int op = 0; op < graph.op_count; ++op) {
+        if (graph.required[op] && count[op] == 0) return false;
+    }
+    return true;
+}
+
+std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    const Lifetimes lives = lifetimes_of(graph, runs);
+    std::vector<Step> steps;
+    steps.reserve(3 * runs.size());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::int32_t op = runs[i];
+        const std::uint8_t* kept = lives.kept.data() + lives.begin[i];
+        const bool in_place = runs_in_place(graph, op, kept);
+        steps.push_back(in_place ? Step::run_inplace(OpId(op)) : Step::run(OpId(op)));
+        const auto pairs = graph.inplace_pairs(op);
+        for (std::int32_t t : graph.inputs[op]) {
+            const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(), [t](const auto& pair) { return pair.in == t; });
+            if (!*kept++ && !taken) steps.push_back(Step::free(TensorId(t)));
+        }
+        for (std::int32_t t : graph.outputs[op]) {
+            if (!*kept++) steps.push_back(Step::free(TensorId(t)));
+        }
+    }
+    return steps;
+}
+
+RunSequence keep_all_sequence(const FlatGraph& graph) {
+    RunSequence runs(graph.op_count);
+    std::iota(runs.begin(), runs.end(), 0);
+    return runs;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,178 @@
+#include "core/schedule/schedule_file.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+#include "core/graph/graph_file.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kStepNames = {"run", "run_inplace", "free", "offload", "fetch"};
+
+Step read_step(const Fields& file, const json& step, std::size_t index) {
+    const std::string key = "steps[" + std::to_string(index) + "]";
+    if (!step.is_array() || step.size() != 2 || !step[0].is_string()) file.fail(key + " is not a pair such as [\"run\", 3]");
+    const std::string& name = step[0].get_ref<const std::string&>();
+    const auto kind = std::find(kStepNames.begin(), kStepNames.end(), name);
+    if (kind == kStepNames.end()) file.fail(key + ": step '" + name.substr(0, 60) + "' is not known");
+    const std::int64_t id = file.whole(step[1], key);
+    if (id < 0 || id > INT32_MAX) file.fail(key + ": id " + std::to_string(id) + " is out of range");
+    return {static_cast<StepKind>(kind - kStepNames.begin()), static_cast<std::int32_t>(id)};
+}
+
+void read_predicted(const Fields& file, Schedule& schedule) {
+    if (!file.has("predicted")) return;
+    const Fields predicted(file.at("predicted"), "predicted");
+    schedule.time = Nanoseconds(predicted.integer_or("time_ns", 0));
+    schedule.overhead = predicted.number("overhead");
+    schedule.peak = Bytes(predicted.integer("peak_bytes"));
+    if (schedule.time.value < 0 || schedule.overhead < 0 || schedule.peak.value < 0) predicted.fail("a value is negative");
+}
+
+void read_bound(const Fields& file, Schedule& schedule) {
+    if (!file.has("bound")) return;
+    const Fields fields(file.at("bound"), "bound");
+    schedule.bound = Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0, fields.text_or("class", "")};
+}
+
+}  // namespace
+
+std::string_view to_string(StepKind kind) { return kStepNames[static_cast<std::size_t>(kind)]; }
+
+Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
+    Result<json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    Schedule schedule;
+    try {
+        const Fields file(*parsed, "");
+        expect_format(file, "rematlas.schedule", 1);
+        schedule.graph = file.text("graph");
+        schedule.graph_sha256 = file.text_or("graph_sha256", "");
+        schedule.solver = file.text_or("solver", "");
+        if (file.has("config")) schedule.config = std::make_shared<const json>(file.at("config"));
+        schedule.budget = Bytes(file.integer_or("budget_bytes", 0));
+        if (schedule.budget.value < 0) file.fail("budget_bytes is negative");
+        read_predicted(file, schedule);
+        read_bound(file, schedule);
+        schedule.status = file.text_or("status", "feasible");
+        schedule.solve_seconds = file.has("solve_seconds") ? file.number("solve_seconds") : 0;
+        const json& steps = file.array("steps");
+        schedule.steps.reserve(steps.size());
+        for (std::size_t i = 0; i < steps.size(); ++i) schedule.steps.push_back(read_step(file, steps[i], i));
+    } catch (const FieldError& failure) {
+        return Error{std::string(name) + ": " + failure.message};
+    }
+    return schedule;
+}
+
+Result<Schedule> read_schedule(const std::filesystem::path& path) {
+    Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    return parse_schedule(*text, path.string());
+}
+
+json bound_json(const std::optional<Bound>& bound) {
+    if (!bound) return nullptr;
+    return {{"overhead", bound->overhead}, {"gap", bound->gap}, {"class", bound->over}};
+}
+
+std::string schedule_text(const Schedule& schedule) {
+    json head = {{"format", "rematlas.schedule"},
+                 {"version", 1},
+                 {"graph", schedule.graph},
+                 {"graph_sha256", schedule.graph_sha256},
+                 {"solver", schedule.solver},
+                 {"config", schedule.config ? *schedule.config : json::object()},
+                 {"budget_bytes", schedule.budget.value},
+                 {"predicted", {{"time_ns", schedule.time.value}, {"overhead", schedule.overhead}, {"peak_bytes", schedule.peak.value}}},
+                 {"bound", bound_json(schedule.bound)},
+                 {"status", schedule.status},
+                 {"solve_seconds", schedule.solve_seconds}};
+    std::string text = head.dump();
+    text.pop_back();
+    text += ",\n\"steps\": [";
+    for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+        text += i == 0 ? "\n" : i % 8 == 0 ? ",\n" : ", ";
+        text += "[\"" + std::string(to_string(schedule.steps[i].kind)) + "\", " + std::to_string(schedule.steps[i].id) + "]";
+    }
+    return text + "]}\n";
+}
+
+Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path) {
+    return write_file(path, schedule_text(schedule));
+}
+
+namespace {
+
+Error not_for_training(const std::string& name) {
+    return {name + ": the graph holds nothing to replay: it was not captured from a model"};
+}
+
+/// A plan is one line of JSON with the two lengths, then the graph file's bytes, then the schedule file's.
+Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
+    const std::size_t line = bytes.find('\n');
+    if (line == std::string_view::npos || line > 4096) return Error{name + ": not a plan file"};
+    Result<json> head = parse_json(bytes.substr(0, line), name);
+    if (!head) return head.error();
+    std::size_t graph_bytes = 0, schedule_bytes = 0;
+    try {
+        const Fields fields(*head, "");
+        expect_format(fields, "rematlas.plan", 1);
+        graph_bytes = static_cast<std::size_t>(fields.integer("graph_bytes"));
+        schedule_bytes = static_cast<std::size_t>(fields.integer("schedule_bytes"));
+    } catch (const FieldError& failure) {
+        return Error{name + ": " + failure.message};
+    }
+    const std::string_view rest = bytes.substr(line + 1);
+    if (graph_bytes > rest.size() || schedule_bytes != rest.size() - graph_bytes) {
+        return Error{name + ": is truncated or has bytes too many"};
+    }
+    Result<Graph> graph = parse_graph(rest.substr(0, graph_bytes), name + " (graph)");
+    if (!graph) return graph.error();
+    Result<Schedule> schedule = parse_schedule(rest.substr(graph_bytes), name + " (schedule)");
+    if (!schedule) return schedule.error();
+    if (schedule->graph_sha256 != graph->sha256) return Error{name + ": the schedule in it belongs to another graph"};
+    return Plan{graph.take(), schedule.take()};
+}
+
+}  // namespace
+
+Result<Plan> read_plan(const std::filesystem::path& path) {
+    Result<std::string> bytes = read_file(path);
+    if (!bytes) return bytes.error();
+    return parse_plan(*bytes, path.string());
+}
+
+Result<void> write_plan(std::string_view graph_text, const Schedule& schedule, const std::filesystem::path& path) {
+    Result<Graph> graph = parse_graph(graph_text, path.string());
+    if (!graph) return graph.error();
+    if (!graph->replay) return not_for_training(path.string());
+    if (schedule.graph_sha256 != graph->sha256) return Error{path.string() + ": the schedule belongs to another graph"};
+    const std::string steps = schedule_text(schedule);
+    const json head = {{"format", "rematlas.plan"}, {"version", 1}, {"graph_bytes", graph_text.size()}, {"schedule_bytes", steps.size()}};
+    return write_file(path, head.dump() + "\n" + std::string(graph_text) + steps);
+}
+
+Result<Plan> read_plan_or_schedule(const std::filesystem::path& path) {
+    Result<std::string> bytes = read_file(path);
+    if (!bytes) return bytes.error();
+    if (const auto line = bytes->find('\n'); line != std::string::npos && bytes->substr(0, line).find("rematlas.plan") != std::string::npos) {
+        return parse_plan(*bytes, path.string());
+    }
+    Result<Schedule> schedule = parse_schedule(*bytes, path.string());
+    if (!schedule) return schedule.error();
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    Result<std::filesystem::path> graph_path = find_graph_file(folder, schedule->graph_sha256);
+    if (!graph_path) return graph_path.error();
+    Result<Graph> graph = read_graph(*graph_path);
+    if (!graph) return graph.error();
+    if (!graph->replay) return not_for_training(graph_path->string());
+    return Plan{graph.take(), schedule.take()};
+}
+
+}  // namespace rematlas

@@ -1,0 +1,177 @@
+// The incremental memory profile: a run sequence that can be edited run by run, its exact memory kept up to date.
+//
+//     RunProfile profile(graph, budget, keep_all_sequence(graph));
+//     profile.insert(op, before);      // rerun op right before another run
+//     profile.remove(node);
+//     profile.undo();                  // back to the last commit()
+//
+// Lifetimes are those of `cost_of`: between two consecutive events of a tensor (runs of its producer, uses, the end for
+// results) it is alive if and only if the second event is a use; at its own events it is always counted. Hence an edit
+// changes memory only on the gaps it splits or joins.
+//
+// The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and its excess,
+// so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those between, unless these come
+// over the budget. Cost of an edit: O(tensors of the op * (block size + number of blocks)).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/graph/flat_graph.h"
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas::atlas {
+
+class RunProfile {
+  public:
+    /// Handle of a run; stays valid until the run is removed, and is given back by undoing the removal.
+    using Node = std::int32_t;
+    static constexpr Node kEnd = 0;    ///< the end of the step, which uses all results; the last event of each
+    static constexpr Node kNone = -1;
+
+    /// `runs` must be executable. The graph must outlive the profile.
+    RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<const std::int32_t> runs);
+
+    /// Starts again from another sequence, or with another budget. Forgets the journal.
+    void reset(std::int64_t budget, std::span<const std::int32_t> runs);
+
+    // What the sequence costs.
+    std::int64_t time() const { return time_; }
+    std::int64_t excess() const { return excess_; }  ///< sum over the runs of the bytes above the budget
+    std::int64_t peak() const;                       ///< cost: O(number of blocks)
+    std::int64_t budget() const { return budget_; }
+    std::int64_t memory(Node run) const;             ///< bytes held while it runs
+    RunSequence sequence() const;
+
+    // The runs.
+    std::size_t size() const { return size_; }
+    int op(Node run) const { return places_[run].op; }  ///< -1 for kEnd
+    Node next(Node run) const;  ///< kEnd after the last
+    Node previous(Node run) const;  ///< kNone before the first; of kEnd: the last
+    bool before(Node a, Node b) const { return key(a) < key(b); }
+    std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
+    std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
+    int over_count() const { return over_; }  ///< runs above the budget
+    Node over_run(int k) const;               ///< the k-th of them, in order; cost: O(number of blocks + block size)
+
+    // The events of a tensor, in order.
+    std::span<const Node> events(int tensor) const { return events_[tensor]; }
+    bool is_use(int tensor, Node event) const { return places_[event].op != graph_.producer[tensor]; }
+    std::size_t index_of(int tensor, Node event) const;      ///< `event` must be one of the tensor's
+    std::size_t first_at_or_after(int tensor, Node run) const;  ///< index in events(); their number if there is none
+    bool alive_before(int tensor, Node run) const;           ///< on the device right before `run`
+
+    /// Most bytes held by the runs strictly between two; 0 when there are none.
+    std::int64_t most_between(Node after, Node before) const;
+
+    /// No output of the run is used before it is made again, and its op need not run here.
+    bool is_useless(Node run) const;
+
+    /// Each input has an event before `before`, and the op may run (again).
+    bool can_insert(int op, Node before) const;
+    /// The outputs that are used after the run have an earlier run to come from, and a required op keeps one run.
+    bool can_remove(Node run) const;
+
+    /// Both keep the sequence executable when the matching can_ is true. `shift` inserts an op that may run only once before
+    /// it removes its other run, so that rule is the caller's.
+    Node insert(int op, Node before);
+    void remove(Node run);
+
+    /// Forgets how to undo what was done so far.
+    void commit();
+    /// Back to the last commit.
+    void undo();
+    /// Number of edits since the last commit.
+    std::size_t edits() const { return journal_.size(); }
+    /// True when `run` was inserted after the last commit.
+    bool is_new(Node run) const { return places_[run].born == commit_count_; }
+
+  private:
+    struct Place {
+        std::int32_t op = -1;
+        std::int32_t block = 0;
+        std::int32_t slot = 0;
+        std::int32_t repeated_at = -1;  ///< index in repeated_
+        std::uint32_t born = 0;         ///< commit count at its insertion
+        bool in_place = false;
+    };
+    struct Block {
+        std::int64_t offset = 0;  ///< added to each stored memory
+        std::int64_t most = 0;    ///< greatest stored memory, without the offset
+        std::int64_t excess = 0;
+        std::int32_t over = 0;
+        std::int32_t count = 0;
+    };
+    struct Edit {
+        Node node;
+        std::int32_t op;  ///< -1: it was inserted
+        Node successor;
+    };
+    /// Runs from one position to another, the latter excluded.
+    struct Position {
+        std::int32_t rank, slot;
+    };
+
+    std::uint64_t key(Node run) const {
+        const Place& place = places_[run];
+        return static_cast<std::uint64_t>(rank_[place.block]) << 32 | static_cast<std::uint32_t>(place.slot);
+    }
+    Position position(Node run) const { return {rank_[places_[run].block], places_[run].slot}; }
+    Position after(Node run) const;
+    std::int64_t memory_before(Node run) const;
+    std::int64_t* stored(int block) { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
+    const std::int64_t* stored(int block) const { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
+    Node* nodes(int block) { return block_nodes_.data() + static_cast<std::size_t>(block) * capacity_; }
+    const Node* nodes(int block) const { return block_nodes_.data() + static_cast<std::size_t>(block) * capacity_; }
+
+    Node do_insert(int op, Node before);
+    void do_remove(Node run);
+    void add(Position from, Position to, std::int64_t bytes);
+    void add_whole(int block, std::int64_t bytes);
+    void add_part(int block, int from, int to, std::int64_t bytes);
+    void measure_most(int block);
+    void measure_excess(int block);
+    void update_in_place(Node run);
+    void update_in_place_before(int tensor, std::size_t event);
+
+    int new_block(std::size_t at_rank);
+    void drop_block(int block);
+    void split(int block);
+    void place_node(Node run, Node before, std::int64_t memory);
+    void unplace_node(Node run);
+    Node allocate();
+    void note_run(Node run);
+    void forget_run(Node run);
+    void load(std::span<const std::int32_t> runs);
+
+    const FlatGraph& graph_;
+    std::int64_t budget_ = 0;
+    std::int64_t time_ = 0;
+    std::int64_t excess_ = 0;
+    std::int32_t over_ = 0;
+    std::size_t size_ = 0;
+    std::int64_t end_memory_ = 0;  ///< residents and results
+
+    std::int32_t capacity_ = 64;  ///< most runs in a block
+    std::vector<Place> places_;   ///< by node; the first is kEnd
+    std::vector<Node> free_nodes_;
+    std::vector<Block> blocks_;  ///< by block id; the first is kEnd's and never used
+    std::vector<std::int32_t> free_blocks_;
+    std::vector<std::int32_t> order_;  ///< block ids in order
+    std::vector<std::int32_t> rank_;   ///< the inverse
+    std::vector<std::int64_t> memory_;
+    std::vector<Node> block_nodes_;
+
+    std::vector<std::vector<Node>> events_;   ///< by tensor
+    std::vector<std::vector<Node>> runs_of_;  ///< by op
+    std::vector<Node> repeated_;
+
+    std::vector<std::int64_t> own_bytes_;     ///< by op: outputs and workspace
+    std::vector<std::int64_t> saved_;         ///< by op: what its in-place pairs save together
+    std::vector<std::uint8_t> overwritable_;  ///< by tensor: the input of some in-place pair
+    std::vector<Edit> journal_;
+    std::uint32_t commit_count_ = 1;
+};
+
+}  // namespace rematlas::atlas

@@ -1,0 +1,24 @@
+#include "core/solvers/keep_all.h"
+
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+namespace {
+
+class KeepAll final : public Solver {
+  public:
+    std::string_view name() const override { return "keep-all"; }
+    std::string_view summary() const override { return "no recomputation: every op once, in order"; }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits&, const Progress&) const override {
+        Solution solution = solution_from(problem.flat, keep_all_sequence(problem.flat));
+        if (solution.peak > budget) return infeasible_from(problem.flat, budget, solution.peak);
+        return solution;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Solver> make_keep_all() { return std::make_unique<KeepAll>(); }
+
+}  // namespace rematlas

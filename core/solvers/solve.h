@@ -1,0 +1,32 @@
+// Solving with nothing left unchecked: what the commands and the explorer call.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/graph/graph.h"
+#include "core/solvers/solver.h"
+
+namespace rematlas {
+
+/// Outcome of one checked solve.
+struct Outcome {
+    std::variant<Schedule, Infeasible> answer;
+    double seconds = 0;
+
+    const Schedule* schedule() const { return std::get_if<Schedule>(&answer); }
+    const Infeasible* infeasible() const { return std::get_if<Infeasible>(&answer); }
+};
+
+/// Runs the solver, plays its schedule through the independent checker and fills in the file's fields.
+/// Errors: unknown solver or option; and, never seen so far, a schedule that the checker refuses (it is not returned).
+Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohmann::json* options, Bytes budget, const Limits& limits,
+                      const Progress& progress = {});
+
+/// The same with a solver and a flat graph at hand, for many budgets in a row.
+Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits, const Progress& progress = {});
+
+/// Peak of the step without recomputation.
+Bytes keep_all_peak(const FlatGraph& graph);
+
+}  // namespace rematlas

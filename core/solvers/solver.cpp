@@ -1,0 +1,73 @@
+#include "core/solvers/solver.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solvers/keep_all.h"
+
+namespace rematlas {
+namespace {
+
+using Factory = Result<std::unique_ptr<Solver>> (*)(const nlohmann::json*);
+
+Result<std::unique_ptr<Solver>> keep_all_from(const nlohmann::json* options) {
+    if (options && !options->empty()) return Error{"keep-all: unknown key '" + options->begin().key() + "': it has no options"};
+    return make_keep_all();
+}
+
+struct Entry {
+    std::string_view name;
+    Factory make;
+};
+
+constexpr std::array kSolvers = {Entry{"keep-all", keep_all_from}};
+
+constexpr auto kNames = [] {
+    std::array<std::string_view, kSolvers.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = kSolvers[i].name;
+    return names;
+}();
+
+/// True when every op must run, so that no schedule can take less time than each op once.
+bool all_required(const FlatGraph& graph) {
+    for (int op = 0; op < graph.op_count; ++op) {
+        if (!graph.required[op] && graph.time[op] > 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::span<const std::string_view> solver_names() { return kNames; }
+
+Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options) {
+    for (const Entry& entry : kSolvers) {
+        if (entry.name == name) return entry.make(options);
+    }
+    std::string known;
+    for (std::string_view other : kNames) known += (known.empty() ? "" : ", ") + std::string(other);
+    return Error{"solver '" + std::string(name.substr(0, 60)) + "' is not known; there are: " + known};
+}
+
+Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    const SequenceCost cost = cost_of(graph, runs);
+    Solution solution;
+    solution.steps = lower(graph, runs);
+    solution.time = Nanoseconds(cost.time);
+    solution.peak = Bytes(cost.peak);
+    solution.overhead = graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
+    if (cost.time == graph.base_time && all_required(graph)) {
+        solution.status = Status::optimal;
+        solution.bound = Bound{1.0, 0.0, "any order, any reruns"};
+    }
+    return solution;
+}
+
+Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found) {
+    const PeakBound bound = least_peak(graph);
+    return {bound.bytes, bound.bytes > budget, smallest_found, bound.op, bound.tensors};
+}
+
+}  // namespace rematlas
