@@ -1,0 +1,384 @@
+#include "viz/block_view/block_view.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace rematlas {
+
+namespace {
+
+bool below_loss(Phase phase) {
+    return phase == Phase::forward || phase == Phase::loss;
+}
+
+EdgeRole role_of(Phase from, Phase to) {
+    if (below_loss(from) && below_loss(to)) return EdgeRole::down;
+    if (from == Phase::backward && to == Phase::backward) return EdgeRole::up;
+    if (from == Phase::optimizer && to == Phase::optimizer) return EdgeRole::down;
+    return EdgeRole::rung;
+}
+
+std::string label_of(const Op& op) {
+    std::size_t colons = op.name.rfind("::");
+    return colons == std::string::npos ? op.name : op.name.substr(colons + 2);
+}
+
+std::string path_of(const Op& op) {
+    return op.module.empty() ? op.name : op.module + " " + op.name;
+}
+
+std::string label_of(const Block& block) {
+    return !block.name.empty() ? block.name : block.path.empty() ? "model" : block.path;
+}
+
+/// How many ops each block covers, those of its children included.
+IdVector<BlockId, int> op_counts(const Blocks& blocks) {
+    IdVector<BlockId, int> counts(blocks.size(), 0);
+    for (BlockId b : blocks.ids()) {
+        int own = static_cast<int>(blocks[b].ops.size());
+        // A forest that passes `validate` has no cycle; the bound keeps a malformed one from hanging.
+        BlockId at = b;
+        for (std::size_t i = 0; blocks.contains(at) && i < blocks.size() && own > 0;
+             ++i, at = blocks[at].parent)
+            counts[at] += own;
+    }
+    return counts;
+}
+
+void add(DecisionShares& shares, Decision decision, Bytes bytes) {
+    switch (decision) {
+        case Decision::keep:
+            shares.kept += bytes;
+            break;
+        case Decision::recompute:
+            shares.recomputed += bytes;
+            break;
+        case Decision::offload:
+            shares.offloaded += bytes;
+            break;
+    }
+}
+
+/// Builds the view in three passes: what shows, what each item sums up, the edges between items.
+class ViewBuilder {
+  public:
+    ViewBuilder(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
+                const Decisions* decisions)
+        : graph_(graph),
+          blocks_(blocks),
+          expanded_(expanded),
+          decisions_(decisions),
+          item_of_(graph.ops.size(), -1),
+          covered_(op_counts(blocks)) {}
+
+    BlockView build() {
+        for (BlockId b : blocks_.ids())
+            if (blocks_[b].repeat_class >= 0) ++class_sizes_[blocks_[b].repeat_class];
+        for (BlockId b : blocks_.ids())
+            if (!blocks_[b].parent.valid()) show(b);
+        // Ops that no block holds show by themselves, so that every op is in the view.
+        for (OpId op : graph_.ops.ids())
+            if (item_of_[op] < 0) add_op(op, -1);
+        sort_by_first_op();
+        sum_up();
+        pair_twins();
+        connect();
+        return std::move(view_);
+    }
+
+  private:
+    /// A block of a single op has nothing to expand.
+    bool is_expanded(BlockId b) const {
+        if (covered_[b] <= 1) return false;
+        return expanded_.contains(b) || (blocks_[b].twin.valid() && expanded_.contains(blocks_[b].twin));
+    }
+
+    int repeats_of(BlockId b) const {
+        auto found = class_sizes_.find(blocks_[b].repeat_class);
+        return found == class_sizes_.end() ? 1 : found->second;
+    }
+
+    /// Blocks around which all are expanded, from the outside in.
+    void show(BlockId root) {
+        std::vector<std::pair<BlockId, int>> waiting{{root, -1}};
+        while (!waiting.empty()) {
+            auto [b, cluster] = waiting.back();
+            waiting.pop_back();
+            if (covered_[b] == 0) continue;
+            if (!is_expanded(b)) {
+                add_block(b, cluster);
+                continue;
+            }
+            int inside = add_cluster(b, cluster);
+            for (OpId op : blocks_[b].ops) add_op(op, inside);
+            const auto& children = blocks_[b].children;
+            for (auto child = children.rbegin(); child != children.rend(); ++child)
+                waiting.emplace_back(*child, inside);
+        }
+    }
+
+    /// A block that holds nothing but one expanded block shares its frame: "encoder.layers" instead of two
+    /// frames.
+    int add_cluster(BlockId b, int parent) {
+        if (parent >= 0 && blocks_[b].parent.valid()) {
+            const Block& around = blocks_[blocks_[b].parent];
+            bool only_child = around.ops.empty() && covered_[blocks_[b].parent] == covered_[b];
+            BlockViewCluster& frame = view_.clusters[parent];
+            if (only_child && around.parent.valid()) {
+                frame.label += "." + label_of(blocks_[b]);
+                frame.path = blocks_[b].path;
+                return parent;
+            }
+        }
+        view_.clusters.push_back(
+            {b, parent, repeats_of(b), label_of(blocks_[b]), blocks_[b].path, Phase::forward});
+        return static_cast<int>(view_.clusters.size()) - 1;
+    }
+
+    void add_op(OpId op, int cluster) {
+        if (!graph_.ops.contains(op) || item_of_[op] >= 0) return;
+        BlockViewItem item;
+        item.op = op;
+        item.cluster = cluster;
+        item.label = label_of(graph_.ops[op]);
+        item.path = path_of(graph_.ops[op]);
+        add_item(std::move(item), {op});
+    }
+
+    void add_block(BlockId b, int cluster) {
+        std::vector<OpId> ops;
+        std::vector<BlockId> waiting{b};
+        while (!waiting.empty()) {
+            const Block& block = blocks_[waiting.back()];
+            waiting.pop_back();
+            for (OpId op : block.ops)
+                if (graph_.ops.contains(op) && item_of_[op] < 0) ops.push_back(op);
+            waiting.insert(waiting.end(), block.children.begin(), block.children.end());
+        }
+        if (ops.empty()) return;
+        BlockViewItem item;
+        item.block = b;
+        item.cluster = cluster;
+        item.label = label_of(blocks_[b]);
+        item.path = blocks_[b].path;
+        item.repeats = repeats_of(b);
+        if (ops.size() == 1) {
+            item.op = ops.front();
+            item.path = path_of(graph_.ops[item.op]);
+        }
+        add_item(std::move(item), ops);
+    }
+
+    void add_item(BlockViewItem item, const std::vector<OpId>& ops) {
+        for (OpId op : ops) item_of_[op] = static_cast<int>(view_.items.size());
+        item.op_count = static_cast<int>(ops.size());
+        first_op_.push_back(*std::min_element(ops.begin(), ops.end()));
+        view_.items.push_back(std::move(item));
+    }
+
+    void sort_by_first_op() {
+        std::vector<int> order(view_.items.size()), place(view_.items.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+        std::sort(order.begin(), order.end(), [&](int a, int b) { return first_op_[a] < first_op_[b]; });
+        std::vector<BlockViewItem> items;
+        items.reserve(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            place[order[i]] = static_cast<int>(i);
+            items.push_back(std::move(view_.items[order[i]]));
+        }
+        view_.items = std::move(items);
+        for (int& item : item_of_) item = place[item];
+    }
+
+    Decision decision_of(TensorId t) const { return decisions_ ? decisions_->tensors[t] : Decision::keep; }
+
+    void sum_up() {
+        for (OpId op : graph_.ops.ids()) {
+            BlockViewItem& item = view_.items[item_of_[op]];
+            const Op& source = graph_.ops[op];
+            if (item.time.value == 0 && item.runs == 0 && item.made.total().value == 0)
+                item.phase = source.phase;
+            item.time += source.time;
+            if (decisions_) item.runs += decisions_->runs[op];
+            for (TensorId t : source.outputs) add(item.made, decision_of(t), graph_.tensors[t].bytes);
+        }
+        for (const BlockViewItem& item : view_.items)
+            for (int c = item.cluster; c >= 0; c = view_.clusters[c].parent)
+                view_.clusters[c].phase = item.phase;
+    }
+
+    void pair_twins() {
+        std::unordered_map<BlockId, int> shown;
+        for (std::size_t i = 0; i < view_.items.size(); ++i)
+            if (view_.items[i].block.valid()) shown[view_.items[i].block] = static_cast<int>(i);
+        for (auto [block, i] : shown) {
+            auto other = shown.find(blocks_[block].twin);
+            if (other != shown.end()) view_.items[i].twin = other->second;
+        }
+        for (OpId op : graph_.ops.ids()) {
+            if (!graph_.ops[op].of || !graph_.ops.contains(*graph_.ops[op].of)) continue;
+            int backward = item_of_[op], forward = item_of_[*graph_.ops[op].of];
+            if (backward == forward) continue;
+            if (view_.items[backward].twin < 0) view_.items[backward].twin = forward;
+            if (view_.items[forward].twin < 0) view_.items[forward].twin = backward;
+        }
+    }
+
+    void connect() {
+        IdVector<TensorId, std::vector<int>> readers(graph_.tensors.size());
+        for (OpId op : graph_.ops.ids())
+            for (TensorId t : graph_.ops[op].inputs) readers[t].push_back(item_of_[op]);
+        std::unordered_map<std::uint64_t, int> known;
+        for (OpId op : graph_.ops.ids()) {
+            for (TensorId t : graph_.ops[op].outputs) {
+                std::vector<int>& to = readers[t];
+                std::sort(to.begin(), to.end());
+                to.erase(std::unique(to.begin(), to.end()), to.end());
+                for (int item : to)
+                    if (item != item_of_[op]) add_tensor(known, item_of_[op], item, t);
+            }
+        }
+        std::sort(view_.edges.begin(), view_.edges.end(), [](const BlockViewEdge& a, const BlockViewEdge& b) {
+            return std::pair(a.from, a.to) < std::pair(b.from, b.to);
+        });
+    }
+
+    void add_tensor(std::unordered_map<std::uint64_t, int>& known, int from, int to, TensorId t) {
+        std::uint64_t key = static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
+        auto [place, fresh] = known.try_emplace(key, static_cast<int>(view_.edges.size()));
+        if (fresh)
+            view_.edges.push_back({from, to, role_of(view_.items[from].phase, view_.items[to].phase), 0, {}});
+        BlockViewEdge& edge = view_.edges[place->second];
+        ++edge.tensors;
+        add(edge.bytes, decision_of(t), graph_.tensors[t].bytes);
+    }
+
+    const Graph& graph_;
+    const Blocks& blocks_;
+    const ExpandedBlocks& expanded_;
+    const Decisions* decisions_;
+    BlockView view_;
+    IdVector<OpId, int> item_of_;
+    IdVector<BlockId, int> covered_;
+    std::vector<OpId> first_op_;
+    std::unordered_map<int, int> class_sizes_;
+};
+
+IdVector<BlockId, int> depths(const Blocks& blocks) {
+    IdVector<BlockId, int> depth(blocks.size(), -1);
+    std::vector<BlockId> waiting;
+    for (BlockId b : blocks.ids()) {
+        if (blocks[b].parent.valid()) continue;
+        depth[b] = 0;
+        waiting.push_back(b);
+    }
+    while (!waiting.empty()) {
+        BlockId b = waiting.back();
+        waiting.pop_back();
+        for (BlockId child : blocks[b].children) {
+            if (depth[child] >= 0) continue;
+            depth[child] = depth[b] + 1;
+            waiting.push_back(child);
+        }
+    }
+    return depth;
+}
+
+}  // namespace
+
+Decision DecisionShares::largest() const {
+    if (offloaded >= recomputed && offloaded > kept) return Decision::offload;
+    return recomputed > kept ? Decision::recompute : Decision::keep;
+}
+
+Decisions decisions_of(const Graph& graph, std::span<const Step> steps) {
+    Decisions decisions{IdVector<OpId, int>(graph.ops.size(), 0),
+                        IdVector<TensorId, Decision>(graph.tensors.size(), Decision::keep)};
+    for (const Step& step : steps) {
+        if (step.runs() && graph.ops.contains(step.op())) ++decisions.runs[step.op()];
+        if (step.kind == StepKind::offload && graph.tensors.contains(step.tensor()))
+            decisions.tensors[step.tensor()] = Decision::offload;
+    }
+    for (OpId op : graph.ops.ids()) {
+        if (decisions.runs[op] < 2) continue;
+        for (TensorId t : graph.ops[op].outputs)
+            if (decisions.tensors[t] == Decision::keep) decisions.tensors[t] = Decision::recompute;
+    }
+    return decisions;
+}
+
+BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
+                          const Decisions* decisions) {
+    return ViewBuilder(graph, blocks, expanded, decisions).build();
+}
+
+ExpandedBlocks expanded_to_depth(const Blocks& blocks, int depth) {
+    ExpandedBlocks expanded;
+    IdVector<BlockId, int> at = depths(blocks);
+    for (BlockId b : blocks.ids())
+        if (at[b] >= 0 && at[b] < depth) expanded.insert(b);
+    return expanded;
+}
+
+int full_depth(const Blocks& blocks) {
+    int deepest = 0;
+    for (int depth : depths(blocks)) deepest = std::max(deepest, depth + 1);
+    return deepest;
+}
+
+int depth_for(const Blocks& blocks, int max_items) {
+    IdVector<BlockId, int> at = depths(blocks), covered = op_counts(blocks);
+    int best = 1;
+    for (int depth = 1; depth <= full_depth(blocks); ++depth) {
+        std::size_t items = 0;
+        for (BlockId b : blocks.ids()) {
+            if (at[b] < depth && covered[b] > 1) items += blocks[b].ops.size();
+            bool collapsed = at[b] == depth && covered[b] > 0;
+            if (collapsed || (at[b] < depth && covered[b] == 1 && !blocks[b].ops.empty())) ++items;
+        }
+        if (items > static_cast<std::size_t>(std::max(max_items, 1))) break;
+        best = depth;
+    }
+    return best;
+}
+
+void expand(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
+    if (!blocks.contains(block)) return;
+    expanded.insert(block);
+    if (blocks[block].twin.valid()) expanded.insert(blocks[block].twin);
+}
+
+void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
+    std::vector<BlockId> waiting{block};
+    if (blocks.contains(block) && blocks[block].twin.valid()) waiting.push_back(blocks[block].twin);
+    while (!waiting.empty()) {
+        BlockId b = waiting.back();
+        waiting.pop_back();
+        if (!blocks.contains(b)) continue;
+        expanded.erase(b);
+        waiting.insert(waiting.end(), blocks[b].children.begin(), blocks[b].children.end());
+    }
+}
+
+LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,
+                             std::span<const Size> title_sizes) {
+    LayoutRequest request;
+    request.items.reserve(view.items.size());
+    for (std::size_t i = 0; i < view.items.size(); ++i)
+        request.items.push_back({item_sizes[i], view.items[i].cluster});
+    for (std::size_t i = 0; i < view.clusters.size(); ++i)
+        request.clusters.push_back({view.clusters[i].parent, title_sizes[i]});
+    request.edges.reserve(view.edges.size());
+    for (const BlockViewEdge& edge : view.edges) {
+        bool twins = view.items[edge.from].twin == edge.to;
+        // Straight chains read best, and an item should stand level with its gradient; other rungs may slant.
+        double weight = edge.role == EdgeRole::rung ? (twins ? 8 : 1) : 4;
+        request.edges.push_back({edge.from, edge.to, edge.role, weight});
+    }
+    return request;
+}
+
+}  // namespace rematlas

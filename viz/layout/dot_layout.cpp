@@ -1,0 +1,191 @@
+#include "viz/layout/dot_layout.h"
+
+#include <graphviz/gvc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace rematlas {
+
+namespace {
+
+constexpr double kPointsPerInch = 72;
+constexpr std::size_t kManyItems = 2000;
+
+/// Graphviz asks for mutable strings that it never writes to.
+char* text(const char* constant) {
+    return const_cast<char*>(constant);
+}
+
+void set(void* object, const char* name, const std::string& value) {
+    agsafeset(object, text(name), text(value.c_str()), text(""));
+}
+
+std::string inches(double points) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.4f", points / kPointsPerInch);
+    return digits;
+}
+
+/// One graph in Graphviz's own structures, freed in the order it wants.
+class DotGraph {
+  public:
+    explicit DotGraph(const LayoutRequest& request) : request_(request) {
+        context_ = gvContext();
+        graph_ = agopen(text("ladder"), Agdirected, nullptr);
+        set_up_attributes();
+        add_clusters();
+        add_items();
+        add_edges();
+    }
+    DotGraph(const DotGraph&) = delete;
+    DotGraph& operator=(const DotGraph&) = delete;
+    ~DotGraph() {
+        if (laid_out_) gvFreeLayout(context_, graph_);
+        agclose(graph_);
+        gvFreeContext(context_);
+    }
+
+    bool lay_out() {
+        laid_out_ = gvLayout(context_, graph_, "dot") == 0;
+        return laid_out_;
+    }
+
+    Layout result() const {
+        Layout layout;
+        top_ = GD_bb(graph_).UR.y;
+        left_ = GD_bb(graph_).LL.x;
+        layout.size = {rounded(GD_bb(graph_).UR.x - left_), rounded(top_ - GD_bb(graph_).LL.y)};
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            Size size = request_.items[i].size;
+            Point center = point(ND_coord(nodes_[i]));
+            layout.items.push_back({rounded(center.x - size.width / 2), rounded(center.y - size.height / 2),
+                                    size.width, size.height});
+        }
+        for (std::size_t i = 0; i < edges_.size(); ++i) layout.edges.push_back(spline(i));
+        for (Agraph_t* cluster : clusters_) {
+            Point low = point(GD_bb(cluster).LL), high = point(GD_bb(cluster).UR);
+            layout.clusters.push_back({low.x, high.y, rounded(high.x - low.x), rounded(low.y - high.y)});
+        }
+        return layout;
+    }
+
+  private:
+    void set_up_attributes() {
+        set(graph_, "newrank", "true");
+        set(graph_, "ranksep", inches(request_.rank_gap));
+        set(graph_, "nodesep", inches(request_.item_gap));
+        set(graph_, "labeljust", "l");
+        if (request_.items.size() > kManyItems) {
+            set(graph_, "nslimit", "2");
+            set(graph_, "nslimit1", "2");
+        }
+        // Own sizes and empty labels: Graphviz then looks up no fonts.
+        for (auto [name, value] : {std::pair{"shape", "box"},
+                                   {"fixedsize", "true"},
+                                   {"label", ""},
+                                   {"width", "1"},
+                                   {"height", "1"}})
+            agattr(graph_, AGNODE, text(name), text(value));
+        for (auto [name, value] : {std::pair{"arrowhead", "none"}, {"minlen", "1"}, {"weight", "1"}})
+            agattr(graph_, AGEDGE, text(name), text(value));
+    }
+
+    void add_clusters() {
+        for (std::size_t i = 0; i < request_.clusters.size(); ++i) {
+            const LayoutCluster& cluster = request_.clusters[i];
+            std::string name = "cluster" + std::to_string(i);
+            Agraph_t* parent = cluster.parent < 0 ? graph_ : clusters_[cluster.parent];
+            Agraph_t* graph = agsubg(parent, name.data(), 1);
+            if (cluster.title.width > 0 && cluster.title.height > 0) set_title(graph, cluster.title);
+            clusters_.push_back(graph);
+        }
+    }
+
+    /// An empty table of a fixed size keeps the room without any text to measure.
+    void set_title(Agraph_t* cluster, Size title) {
+        std::string table =
+            "<TABLE BORDER=\"0\" CELLPADDING=\"0\" CELLSPACING=\"0\" FIXEDSIZE=\"TRUE\" WIDTH=\"" +
+            std::to_string(std::lround(title.width)) + "\" HEIGHT=\"" +
+            std::to_string(std::lround(title.height)) + "\"><TR><TD></TD></TR></TABLE>";
+        char* html = agstrdup_html(graph_, table.data());
+        agsafeset(cluster, text("label"), html, text(""));
+        agstrfree(graph_, html);
+    }
+
+    void add_items() {
+        for (std::size_t i = 0; i < request_.items.size(); ++i) {
+            const LayoutItem& item = request_.items[i];
+            std::string name = std::to_string(i);
+            Agraph_t* home = item.cluster < 0 ? graph_ : clusters_[item.cluster];
+            Agnode_t* node = agnode(home, name.data(), 1);
+            set(node, "width", inches(item.size.width));
+            set(node, "height", inches(item.size.height));
+            nodes_.push_back(node);
+        }
+    }
+
+    void add_edges() {
+        for (const LayoutEdge& edge : request_.edges) {
+            if (edge.from == edge.to) {
+                edges_.push_back(nullptr);
+                continue;
+            }
+            Agnode_t *tail = nodes_[edge.from], *head = nodes_[edge.to];
+            if (edge.role == EdgeRole::up) std::swap(tail, head);
+            std::string name = std::to_string(edges_.size());
+            Agedge_t* made = agedge(graph_, tail, head, name.data(), 1);
+            if (edge.role == EdgeRole::rung) set(made, "minlen", "0");
+            set(made, "weight", std::to_string(std::lround(std::clamp(edge.weight, 1.0, 100.0))));
+            edges_.push_back(made);
+        }
+    }
+
+    std::vector<Point> spline(std::size_t i) const {
+        std::vector<Point> points;
+        if (!edges_[i] || !ED_spl(edges_[i])) return points;
+        const splines& all = *ED_spl(edges_[i]);
+        for (int k = 0; k < all.size; ++k) {
+            const bezier& piece = all.list[k];
+            // Pieces after the first begin where the one before ended.
+            for (int j = k == 0 ? 0 : 1; j < piece.size; ++j) points.push_back(point(piece.list[j]));
+        }
+        if (points.size() % 3 != 1) return {};
+        Agnode_t* from = nodes_[request_.edges[i].from];
+        if (distance(points.front(), from) > distance(points.back(), from))
+            std::reverse(points.begin(), points.end());
+        return points;
+    }
+
+    double distance(Point p, Agnode_t* node) const {
+        Point center = point(ND_coord(node));
+        return std::hypot(std::max(0.0, std::abs(p.x - center.x) - ND_width(node) * kPointsPerInch / 2),
+                          std::max(0.0, std::abs(p.y - center.y) - ND_height(node) * kPointsPerInch / 2));
+    }
+
+    static double rounded(double x) { return std::round(x * 100) / 100; }
+    Point point(pointf p) const { return {rounded(p.x - left_), rounded(top_ - p.y)}; }
+
+    const LayoutRequest& request_;
+    GVC_t* context_ = nullptr;
+    Agraph_t* graph_ = nullptr;
+    bool laid_out_ = false;
+    mutable double top_ = 0, left_ = 0;
+    std::vector<Agraph_t*> clusters_;
+    std::vector<Agnode_t*> nodes_;
+    std::vector<Agedge_t*> edges_;  // null for an edge from an item to itself
+};
+
+}  // namespace
+
+Result<Layout> layout_by_dot(const LayoutRequest& request) {
+    if (request.items.empty()) return Layout{};
+    DotGraph graph(request);
+    if (!graph.lay_out()) return Error{"layout: Graphviz cannot lay out this graph"};
+    return graph.result();
+}
+
+}  // namespace rematlas

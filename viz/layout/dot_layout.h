@@ -1,0 +1,15 @@
+// The ladder drawn by Graphviz's `dot`. Only the worker program links this.
+#pragma once
+
+#include "core/base/result.h"
+#include "viz/layout/layout.h"
+
+namespace rematlas {
+
+/// Plain `dot` does not end on a graph of a forward and a backward pass, since each saved tensor's edge spans
+/// all of it. So the backward chain is given with its edges reversed, and a rung may join two items of one
+/// rank: an op and its gradient then stand side by side. Not safe to call from two threads. May abort the
+/// process or never return: see `layout_in_worker`.
+Result<Layout> layout_by_dot(const LayoutRequest& request);
+
+}  // namespace rematlas
