@@ -1,0 +1,59 @@
+// Simulated annealing of a run sequence under a memory budget.
+//
+// The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the bytes above the budget.
+// Lambda rises while too few states are within the budget and falls while too many are (strategic oscillation: Glover 1977), so the
+// walk stays near the boundary, where the best schedules are. A cycle cools geometrically from a temperature in units of the mean time
+// of one rerun: absolute temperatures stall on graphs with many cheap ops. Each cycle starts from the best sequence so far.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/solvers/atlas/candidate.h"
+#include "core/solvers/atlas/moves.h"
+#include "core/solvers/atlas/options.h"
+#include "core/solvers/atlas/random.h"
+#include "core/solvers/atlas/run_profile.h"
+#include "core/solvers/deadline.h"
+
+namespace rematlas::atlas {
+
+class Annealer {
+  public:
+    /// Called when a better sequence within the budget was found, and now and then otherwise; returning false stops the search.
+    using Report = std::function<bool(const Candidate& best)>;
+
+    /// `start` need not fit the budget.
+    Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options, std::uint64_t seed);
+
+    /// One cycle of that many moves from the best sequence. False when the deadline or the report stopped it.
+    /// The result depends on the seed and on the moves made only.
+    bool run_cycle(std::uint64_t moves, const Deadline& deadline, const Report& report);
+
+    const Candidate& best() const { return best_; }  ///< within the budget if any was
+    std::int64_t smallest_peak() const { return smallest_peak_; }
+    std::uint64_t moves() const { return moves_; }
+
+  private:
+    bool step();
+    void note_state();
+    void adapt_penalty();
+    double mean_rerun_time() const;
+
+    const FlatGraph& graph_;
+    const AtlasOptions& options_;
+    Random random_;
+    RunProfile profile_;
+    Moves proposals_;
+    Candidate best_;
+    std::int64_t smallest_peak_;
+    std::int64_t smallest_excess_;
+    double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
+    double penalty_ = 0.3;
+    double temperature_ = 0;
+    std::uint64_t moves_ = 0;
+    int recent_ = 0, recent_within_ = 0;
+    bool improved_ = false;
+};
+
+}  // namespace rematlas::atlas

@@ -1,0 +1,261 @@
+#include "core/solvers/atlas/moves.h"
+
+#include <algorithm>
+
+namespace rematlas::atlas {
+
+namespace {
+
+constexpr int kMostPullDepth = 200;
+constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
+constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
+constexpr int kLongestHop = 30;
+
+}  // namespace
+
+Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random)
+    : graph_(graph), profile_(profile), random_(random), removal_gain_(graph.op_count) {
+    for (int t = 0; t < graph.tensor_count; ++t)
+        if (graph.producer[t] >= 0 && graph.bytes[t] > 0 && graph.recomputable[graph.producer[t]])
+            evictable_.push_back(t);
+    for (int op = 0; op < graph.op_count; ++op) {
+        double bytes = 1;
+        for (const int t : graph.outputs[op]) bytes += static_cast<double>(graph.bytes[t]);
+        removal_gain_[op] = (static_cast<double>(graph.time[op]) + 1) / bytes;
+    }
+}
+
+bool Moves::propose() { return profile_.excess() > 0 ? propose_repair() : propose_improvement(); }
+
+bool Moves::propose_repair() {
+    const double draw = random_.unit();
+    if (draw < 0.45) return evict_over();
+    if (draw < 0.70) return remove_rerun();
+    if (draw < 0.80) return shift_rerun();
+    if (draw < 0.85) return shift_any();
+    return remove_then_evict(3);
+}
+
+bool Moves::propose_improvement() {
+    const double draw = random_.unit();
+    if (draw < 0.15) return evict_somewhere();
+    if (draw < 0.45) return remove_rerun();
+    if (draw < 0.55) return shift_rerun();
+    if (draw < 0.60) return shift_any();
+    if (draw < 0.90) return remove_then_evict(4);
+    return evict_then_remove();
+}
+
+bool Moves::remove_then_evict(int most_evictions) {
+    if (!remove_rerun()) return false;
+    for (int i = 0; i < most_evictions && profile_.over_count() > 0; ++i) evict_over();
+    return true;
+}
+
+bool Moves::evict_then_remove() {
+    if (!evict_somewhere()) return false;
+    for (int removals = 1 + random_.below(3); removals > 0; --removals) remove_rerun();
+    return true;
+}
+
+bool Moves::evict_over() {
+    if (profile_.over_count() == 0) return false;
+    return evict_at(profile_.over_run(random_.below(static_cast<std::size_t>(profile_.over_count()))));
+}
+
+// A third of the draws are uniform, so that no candidate is out of reach.
+int Moves::tournament_size() { return random_.below(3) == 0 ? 1 : 2 + random_.below(8); }
+
+double Moves::eviction_time(int tensor, Node before) const {
+    const int op = graph_.producer[tensor];
+    double time = static_cast<double>(graph_.time[op]) + 1;
+    for (const int input : graph_.inputs[op])
+        if (!profile_.alive_before(input, before)) time += static_cast<double>(graph_.time[graph_.producer[input]]);
+    return time;
+}
+
+bool Moves::evict_at(Node run) {
+    if (run == RunProfile::kNone || evictable_.empty()) return false;
+    Gap best;
+    double best_ratio = 0;
+    int wanted = tournament_size();
+    for (int tries = 0; tries < kMostGapSamples && wanted > 0; ++tries) {
+        const int tensor = evictable_[random_.below(evictable_.size())];
+        const auto events = profile_.events(tensor);
+        const std::size_t at = profile_.first_at_or_after(tensor, run);
+        // An event at the run itself needs the tensor there.
+        if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at])) continue;
+        --wanted;
+        const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
+        if (best.tensor >= 0 && ratio >= best_ratio) continue;
+        best = {tensor, at};
+        best_ratio = ratio;
+    }
+    return best.tensor >= 0 && evict_gap(best.tensor, best.use);
+}
+
+bool Moves::evict_somewhere() {
+    if (evictable_.empty()) return false;
+    Gap best;
+    double best_ratio = 0;
+    for (int draws = tournament_size(), tries = 0; draws > 0 && tries < kMostGapSamples; ++tries) {
+        const int tensor = evictable_[random_.below(evictable_.size())];
+        const auto events = profile_.events(tensor);
+        if (events.size() < 2) continue;
+        const std::size_t at = 1 + static_cast<std::size_t>(random_.below(events.size() - 1));
+        if (!profile_.is_use(tensor, events[at])) continue;
+        --draws;
+        const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
+        if (best.tensor >= 0 && ratio >= best_ratio) continue;
+        best = {tensor, at};
+        best_ratio = ratio;
+    }
+    return best.tensor >= 0 && evict_gap(best.tensor, best.use);
+}
+
+bool Moves::evict_gap(int tensor, std::size_t use) {
+    const auto events = profile_.events(tensor);
+    const Node user = events[use];
+    const Node last = events[use - 1];
+    const int op = graph_.producer[tensor];
+    if (!graph_.recomputable[op]) return false;
+    // Right behind its own run there is no gap to free.
+    if (profile_.op(last) == op && profile_.next(last) == user) return false;
+    pulled_ = 0;
+    pull(op, user, 0);
+    if (profile_.op(last) == op && profile_.is_useless(last)) remove_cascade(last);
+    return true;
+}
+
+// Inserts the op right before a run, after the reruns of those inputs that are not kept until then.
+void Moves::pull(int op, Node before, int depth) {
+    for (const int input : graph_.inputs[op]) {
+        const auto events = profile_.events(input);
+        const std::size_t at = profile_.first_at_or_after(input, before);
+        if (at < events.size() && profile_.is_use(input, events[at])) continue;
+        const int producer = graph_.producer[input];
+        if (depth >= kMostPullDepth || pulled_ >= kMostPulled || !graph_.recomputable[producer]) continue;
+        if (!prefers_keeping(input, events[at - 1], before)) pull(producer, before, depth + 1);
+    }
+    profile_.insert(op, before);
+    ++pulled_;
+}
+
+bool Moves::prefers_keeping(int tensor, Node last_event, Node before) {
+    if (profile_.is_new(last_event)) return true;  // made or used by this very move
+    const bool fits = profile_.most_between(last_event, before) + graph_.bytes[tensor] <= profile_.budget();
+    return random_.chance(fits ? 0.8 : 0.2);
+}
+
+bool Moves::remove_rerun() {
+    const auto repeated = profile_.repeated();
+    if (repeated.empty()) return false;
+    Node best = RunProfile::kNone;
+    for (int draws = tournament_size(); draws > 0; --draws) {
+        const Node run = repeated[random_.below(repeated.size())];
+        if (best != RunProfile::kNone && removal_gain_[profile_.op(run)] <= removal_gain_[profile_.op(best)]) continue;
+        if (profile_.can_remove(run)) best = run;
+    }
+    if (best == RunProfile::kNone) return false;
+    remove_cascade(best);
+    return true;
+}
+
+void Moves::remove_cascade(Node first) {
+    std::vector<Node> servers;
+    std::vector<Node> waiting{first};
+    while (!waiting.empty()) {
+        const Node run = waiting.back();
+        waiting.pop_back();
+        const int op = profile_.op(run);
+        servers.clear();
+        for (const int input : graph_.inputs[op]) {
+            const std::size_t at = profile_.index_of(input, run);
+            if (at == 0) continue;
+            const Node server = profile_.events(input)[at - 1];
+            if (!profile_.is_use(input, server)) servers.push_back(server);
+        }
+        profile_.remove(run);
+        for (const Node server : servers) {
+            const bool queued = std::find(waiting.begin(), waiting.end(), server) != waiting.end();
+            if (!queued && profile_.is_useless(server)) waiting.push_back(server);
+        }
+        // A run that was useless when it was queued may have become the only one of a required op since.
+        std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
+    }
+}
+
+Moves::Node Moves::random_run() {
+    for (int tries = 0; tries < 8; ++tries) {
+        const auto runs = profile_.runs_of(random_.below(static_cast<std::size_t>(graph_.op_count)));
+        if (!runs.empty()) return runs[random_.below(runs.size())];
+    }
+    return RunProfile::kNone;
+}
+
+bool Moves::shift_rerun() {
+    const auto repeated = profile_.repeated();
+    return !repeated.empty() && shift(repeated[random_.below(repeated.size())]);
+}
+
+bool Moves::shift_any() {
+    const Node run = random_run();
+    return run != RunProfile::kNone && shift(run);
+}
+
+bool Moves::shift(Node run) {
+    const std::optional<Node> target = shift_target(run);
+    if (!target || *target == run || profile_.next(run) == *target || !can_move(run, *target)) return false;
+    profile_.insert(profile_.op(run), *target);
+    profile_.remove(run);
+    return true;
+}
+
+// Where to: beside an event of an input, right before the next use of an output, or some places away.
+std::optional<Moves::Node> Moves::shift_target(Node run) {
+    const int op = profile_.op(run);
+    const auto inputs = graph_.inputs[op];
+    const auto outputs = graph_.outputs[op];
+    const int kind = random_.below(3);
+    if (kind == 0 && !inputs.empty()) {
+        const int tensor = inputs[random_.below(inputs.size())];
+        const auto events = profile_.events(tensor);
+        const Node event = events[random_.below(events.size())];
+        return event == RunProfile::kEnd || random_.below(2) == 0 ? event : profile_.next(event);
+    }
+    if (kind == 1 && !outputs.empty()) {
+        const int tensor = outputs[random_.below(outputs.size())];
+        const std::size_t next = profile_.index_of(tensor, run) + 1;
+        if (next >= profile_.events(tensor).size()) return std::nullopt;
+        return profile_.events(tensor)[next];
+    }
+    const bool forward = random_.below(2) == 0;
+    Node target = run;
+    for (int hops = 1 + random_.below(kLongestHop) + (forward ? 1 : 0); hops > 0; --hops) {
+        const Node step = forward ? profile_.next(target) : profile_.previous(target);
+        if (step == RunProfile::kNone || target == RunProfile::kEnd) break;
+        target = step;
+    }
+    return target;
+}
+
+// The op has its inputs at the target, and what uses the outputs of this run still finds them made.
+bool Moves::can_move(Node run, Node target) const {
+    const int op = profile_.op(run);
+    if (profile_.before(target, run)) {
+        for (const int t : graph_.inputs[op])
+            if (profile_.first_at_or_after(t, target) == 0) return false;
+        return true;
+    }
+    for (const int t : graph_.outputs[op]) {
+        const std::size_t at = profile_.index_of(t, run);
+        const auto events = profile_.events(t);
+        // Moving past a use is allowed when an earlier run serves it.
+        if (at == 0 && at + 1 < events.size() && profile_.is_use(t, events[at + 1]) &&
+            profile_.before(events[at + 1], target))
+            return false;
+    }
+    return true;
+}
+
+}  // namespace rematlas::atlas

@@ -1,0 +1,68 @@
+// The moves of the search: edits of a run sequence that keep it executable, whatever they do to its memory.
+//
+// - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that needs; runs that
+//   serve nothing any more are removed;
+// - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
+// - shift a run: the same op at another place (this changes the order of ops that run once, as well);
+// - compounds of these: make room where a removal went over the budget, or spend the room that an eviction made.
+//
+// Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/solvers/atlas/random.h"
+#include "core/solvers/atlas/run_profile.h"
+
+namespace rematlas::atlas {
+
+class Moves {
+  public:
+    using Node = RunProfile::Node;
+
+    Moves(const FlatGraph& graph, RunProfile& profile, Random& random);
+
+    /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing was changed.
+    bool propose();
+
+    // The parts, each returning whether it changed anything.
+    bool evict_gap(int tensor, std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
+    bool evict_at(Node run);                      ///< evicts a tensor that is kept across a run
+    bool evict_somewhere();
+    bool remove_rerun();
+    bool shift(Node run);
+
+  private:
+    struct Gap {
+        int tensor = -1;
+        std::size_t use = 0;
+    };
+
+    bool propose_repair();
+    bool propose_improvement();
+    bool remove_then_evict(int most_evictions);
+    bool evict_then_remove();
+    bool evict_over();
+    bool shift_rerun();
+    bool shift_any();
+    Node random_run();
+    int tournament_size();
+
+    void pull(int op, Node before, int depth);
+    bool prefers_keeping(int tensor, Node last_event, Node before);
+    void remove_cascade(Node run);
+    std::optional<Node> shift_target(Node run);
+    bool can_move(Node run, Node target) const;
+    double eviction_time(int tensor, Node before) const;
+
+    const FlatGraph& graph_;
+    RunProfile& profile_;
+    Random& random_;
+    std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
+    std::vector<double> removal_gain_;  ///< by op: time over output bytes
+    int pulled_ = 0;                    ///< runs inserted by the current eviction
+};
+
+}  // namespace rematlas::atlas

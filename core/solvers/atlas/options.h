@@ -1,0 +1,23 @@
+// Options of the atlas solver, and their JSON form for configuration files.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+struct AtlasOptions {
+    std::uint64_t seed = 0;         ///< added to the seed of the limits
+    std::uint64_t max_moves = 0;    ///< stop after so many moves; 0: only the time stops it
+    int first_cycle = 40'000;       ///< moves of the first annealing cycle
+    double cycle_growth = 1.5;      ///< each cycle is longer by this factor
+    double start_temperature = 1;   ///< in mean times of one rerun
+    double end_temperature = 0.01;  ///< the same
+};
+
+/// Null: the defaults. Errors: an unknown key, a wrong type or a value out of range, each naming the key.
+Result<AtlasOptions> atlas_options(const nlohmann::json* json);
+
+}  // namespace rematlas
