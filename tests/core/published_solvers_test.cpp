@@ -1,0 +1,162 @@
+// What holds for every answer of the published solvers: valid, within the budget, never below the optimum.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/schedule/check.h"
+#include "core/schedule/run_sequence.h"
+#include "core/solvers/chen.h"
+#include "core/solvers/dtr.h"
+#include "core/solvers/solver.h"
+#include "tests/core/brute_force.h"
+#include "tests/core/problem_files.h"
+#include "tests/core/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+std::vector<std::unique_ptr<Solver>> solvers() {
+    std::vector<std::unique_ptr<Solver>> all;
+    all.push_back(make_chen_sqrt());
+    all.push_back(make_chen_greedy());
+    for (DtrHeuristic heuristic : {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
+                                   DtrHeuristic::msps, DtrHeuristic::random}) {
+        for (DtrDeallocation deallocation : {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {
+            all.push_back(make_dtr({.heuristic = heuristic, .deallocation = deallocation}));
+        }
+    }
+    return all;
+}
+
+/// The independent checker's verdict on an answer; a solution must keep the budget and be what it says.
+void expect_valid(const Graph& graph, Bytes budget, const Answer& answer, const std::string& what) {
+    if (const auto* infeasible = std::get_if<Infeasible>(&answer)) {
+        EXPECT_TRUE(!infeasible->proven || infeasible->needed > budget) << what;
+        EXPECT_TRUE(!infeasible->smallest_found || *infeasible->smallest_found > budget) << what;
+        return;
+    }
+    const Solution& solution = std::get<Solution>(answer);
+    Schedule schedule;
+    schedule.steps = solution.steps;
+    schedule.graph_sha256 = graph.sha256;
+    const CheckReport report = check(graph, schedule, budget);
+    EXPECT_TRUE(report.ok()) << what << ": " << (report.violations.empty() ? "" : report.violations.front());
+    EXPECT_EQ(report.time, solution.time) << what;
+    EXPECT_EQ(report.peak, solution.peak) << what;
+}
+
+std::string named(const Graph& graph, const Solver& solver, Bytes budget) {
+    return graph.name + " " + std::string(solver.name()) + " at " + std::to_string(budget.value);
+}
+
+/// Budgets from below the least peak to the peak without reruns.
+std::vector<std::int64_t> budgets(const FlatGraph& flat) {
+    const std::int64_t least = brute_force_least_peak(flat), most = cost_of(flat, keep_all_sequence(flat)).peak;
+    return {least - 1, least, least + (most - least) / 3, least + (most - least) * 2 / 3, most};
+}
+
+void compare_with_brute_force(const Graph& graph) {
+    const FlatGraph flat = flatten(graph);
+    const auto all = solvers();
+    for (std::int64_t budget : budgets(flat)) {
+        const auto optimum = brute_force(flat, budget);
+        for (const auto& solver : all) {
+            const Answer answer = solver->solve({graph, flat}, Bytes(budget), {}, {});
+            const std::string what = named(graph, *solver, Bytes(budget));
+            expect_valid(graph, Bytes(budget), answer, what);
+            const auto* solution = std::get_if<Solution>(&answer);
+            if (!solution) continue;
+            ASSERT_TRUE(optimum) << what;
+            EXPECT_GE(solution->time.value, optimum->time) << what;
+            if (solution->status == Status::optimal) {
+                EXPECT_EQ(solution->time.value, optimum->time) << what;
+            }
+        }
+    }
+}
+
+TEST(PublishedSolvers, never_beat_the_brute_force_on_random_training_graphs) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) compare_with_brute_force(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
+}
+
+TEST(PublishedSolvers, never_beat_the_brute_force_on_odd_graphs) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) compare_with_brute_force(random_odd_graph(seed, static_cast<int>(seed % 9)));
+}
+
+TEST(PublishedSolvers, give_valid_schedules_on_larger_random_graphs) {
+    const auto all = solvers();
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        for (const Graph& graph : {random_training_graph(seed, {.forward_ops = 30}), random_odd_graph(seed, 60)}) {
+            const FlatGraph flat = flatten(graph);
+            const std::int64_t least = least_peak(flat).bytes.value, most = cost_of(flat, keep_all_sequence(flat)).peak;
+            for (int i = 0; i <= 4; ++i) {
+                const Bytes budget(least + (most - least) * i / 4);
+                for (const auto& solver : all) {
+                    expect_valid(graph, budget, solver->solve({graph, flat}, budget, {}, {}), named(graph, *solver, budget));
+                }
+            }
+        }
+    }
+}
+
+TEST(PublishedSolvers, answer_at_the_peak_without_recomputation_with_no_rerun) {
+    const Graph graph = random_training_graph(5, {.forward_ops = 20});
+    const FlatGraph flat = flatten(graph);
+    const Bytes peak(cost_of(flat, keep_all_sequence(flat)).peak);
+    for (const auto& solver : solvers()) {
+        const Answer answer = solver->solve({graph, flat}, peak, {}, {});
+        ASSERT_TRUE(std::holds_alternative<Solution>(answer)) << solver->name();
+        EXPECT_LE(std::get<Solution>(answer).overhead, 1.0) << solver->name();
+    }
+}
+
+TEST(PublishedSolvers, keep_every_budget_of_the_problem_files) {
+    const auto problems = read_problem_files();
+    if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
+    const auto all = solvers();
+    for (const ProblemFile& problem : problems) {
+        const FlatGraph flat = flatten(problem.graph);
+        for (const ProblemFile::Reference& reference : problem.references) {
+            for (const auto& solver : all) {
+                const Answer answer = solver->solve({problem.graph, flat}, reference.budget, {}, {});
+                const std::string what = named(problem.graph, *solver, reference.budget);
+                expect_valid(problem.graph, reference.budget, answer, what);
+                const auto* solution = std::get_if<Solution>(&answer);
+                if (solution) {
+                    EXPECT_GE(solution->overhead, reference.lower_bound - 1e-6) << what;
+                }
+            }
+        }
+    }
+}
+
+TEST(PublishedSolvers, stop_when_asked) {
+    const Graph graph = random_training_graph(3, {.forward_ops = 300});
+    const FlatGraph flat = flatten(graph);
+    std::stop_source stop;
+    stop.request_stop();
+    const Bytes budget(cost_of(flat, keep_all_sequence(flat)).peak * 2 / 3);
+    for (const auto& solver : solvers()) {
+        expect_valid(graph, budget, solver->solve({graph, flat}, budget, {.stop = stop.get_token()}, {}), std::string(solver->name()));
+    }
+}
+
+TEST(PublishedSolverOptions, name_the_key_that_is_wrong) {
+    const auto message = [](const auto& result) { return result ? std::string("accepted") : result.error().message; };
+    const nlohmann::json unknown = {{"segmnts", 3}}, type = {{"segments", "3"}}, range = {{"segments", -1}};
+    EXPECT_EQ(message(chen_sqrt_options(&unknown)), "chen-sqrt: unknown option 'segmnts'");
+    EXPECT_EQ(message(chen_sqrt_options(&type)), "chen-sqrt: option 'segments' must be an integer");
+    EXPECT_EQ(message(chen_sqrt_options(&range)), "chen-sqrt: option 'segments' must be from 0 to 1000000");
+    const nlohmann::json word = {{"heuristic", "best"}}, low = {{"thrash", 0.5}}, list = nlohmann::json::array();
+    EXPECT_EQ(message(dtr_options(&word)), "dtr: option 'heuristic' must be one of dtr-eq, dtr, local, lru, size, msps, random");
+    EXPECT_NE(message(dtr_options(&low)).find("'thrash'"), std::string::npos);
+    EXPECT_NE(message(dtr_options(&list)).find("object"), std::string::npos);
+    const nlohmann::json good = {{"heuristic", "msps"}, {"deallocation", "banish"}, {"thrash", 3}, {"seed", 9}};
+    ASSERT_TRUE(dtr_options(&good));
+    EXPECT_EQ(dtr_options(&good)->heuristic, DtrHeuristic::msps);
+    EXPECT_EQ(dtr_options(&good)->deallocation, DtrDeallocation::banish);
+    EXPECT_TRUE(dtr_options(nullptr));
+}
+
+}  // namespace
+}  // namespace rematlas
