@@ -17,12 +17,15 @@ Result<std::unique_ptr<Solver>> keep_all_from(const nlohmann::json* options) {
     return make_keep_all();
 }
 
+nlohmann::json no_options() { return nlohmann::json::object(); }
+
 struct Entry {
     std::string_view name;
     Factory make;
+    nlohmann::json (*defaults)();
 };
 
-constexpr std::array kSolvers = {Entry{"keep-all", keep_all_from}};
+constexpr std::array kSolvers = {Entry{"keep-all", keep_all_from, no_options}};
 
 constexpr auto kNames = [] {
     std::array<std::string_view, kSolvers.size()> names;
@@ -49,6 +52,13 @@ Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohman
     std::string known;
     for (std::string_view other : kNames) known += (known.empty() ? "" : ", ") + std::string(other);
     return Error{"solver '" + std::string(name.substr(0, 60)) + "' is not known; there are: " + known};
+}
+
+nlohmann::json default_options(std::string_view name) {
+    for (const Entry& entry : kSolvers) {
+        if (entry.name == name) return entry.defaults();
+    }
+    return nlohmann::json::object();
 }
 
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs) {

@@ -76,6 +76,9 @@ class Solver {
 /// Builds a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, out of range.
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options = nullptr);
 
+/// Every option of a solver at its default, as `make_solver` takes them. An empty object for a solver without options.
+nlohmann::json default_options(std::string_view name);
+
 /// Names of all solvers that `make_solver` builds, in the order they are shown.
 std::span<const std::string_view> solver_names();
 

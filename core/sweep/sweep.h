@@ -44,6 +44,12 @@ struct SweepOptions {
 /// Errors: an unknown solver.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
 
+/// `count` budgets from smallest to largest, evenly spaced, both included.
+std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count);
+
+/// The least peak that any solver reaches within the limits: the smallest budget known to work.
+Bytes smallest_known_budget(const Problem& problem, const Limits& limits);
+
 Result<Sweep> read_sweep(const std::filesystem::path& path);
 std::string sweep_text(const Sweep& sweep);
 Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path);

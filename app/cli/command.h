@@ -1,0 +1,50 @@
+// What all commands share: flags, exit status and how an answer is printed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+/// Exit status of every command.
+enum class Exit { success = 0, negative = 1, wrong_input = 2 };
+
+struct OutputFlags {
+    bool json = false;   ///< one object on standard output
+    bool quiet = false;  ///< no progress on standard error
+
+    bool shows_progress() const;  ///< not quiet, and standard error is a terminal
+};
+
+/// A sub-command that runs `body` when it is chosen; the exit status goes to `exit`.
+/// `body` returns Exit::success or Exit::negative, or an error, which is printed as one line.
+struct Commands {
+    CLI::App& app;
+    Exit& exit;
+
+    CLI::App* add(const std::string& name, const std::string& summary, const std::string& example, OutputFlags& flags,
+                  std::function<Result<Exit>()> body) const;
+};
+
+/// "rematlas: message" on standard error, exit 1 or 2.
+Exit fail(const Error& error);
+
+void print_json(const nlohmann::json& object);
+
+void add_graph_commands(const Commands& commands);     ///< inspect, decompose
+void add_solve_commands(const Commands& commands);     ///< solve, sweep
+void add_schedule_commands(const Commands& commands);  ///< check, export, diff
+void add_draw_command(const Commands& commands);
+void add_config_commands(const Commands& commands);
+void add_runtime_commands(const Commands& commands);   ///< capture, run: named here, done by the runtime program
+
+/// Replaces this process by the runtime program when `argv[1]` is capture or run; returns otherwise.
+/// Returns an error when the runtime was not built.
+Result<void> hand_over_to_runtime(int argc, char** argv);
+
+}  // namespace rematlas

@@ -1,0 +1,67 @@
+// rematlas: the command line. Formats and flags are contracts; see README.md.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "app/cli/command.h"
+
+namespace rematlas {
+
+bool OutputFlags::shows_progress() const { return !quiet && ::isatty(STDERR_FILENO); }
+
+Exit fail(const Error& error) {
+    std::cerr << "rematlas: " << error.message << '\n';
+    return error.kind == ErrorKind::negative ? Exit::negative : Exit::wrong_input;
+}
+
+void print_json(const nlohmann::json& object) { std::cout << object.dump(1) << '\n'; }
+
+CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& example, OutputFlags& flags,
+                        std::function<Result<Exit>()> body) const {
+    CLI::App* command = app.add_subcommand(name, summary);
+    command->footer("Example:\n  " + example);
+    command->add_flag("--json", flags.json, "print one machine-readable object");
+    command->add_flag("--quiet", flags.quiet, "no progress on standard error");
+    command->callback([body = std::move(body), &exit = exit] {
+        const Result<Exit> done = body();
+        exit = done ? *done : fail(done.error());
+    });
+    return command;
+}
+
+}  // namespace rematlas
+
+int main(int argc, char** argv) {
+    using namespace rematlas;
+    if (const Result<void> handed = hand_over_to_runtime(argc, argv); !handed) return static_cast<int>(fail(handed.error()));
+
+    CLI::App app{"Plans the memory of neural-network training: what to keep, what to recompute."};
+    app.name("rematlas");
+    app.set_version_flag("--version", std::string("rematlas ") + REMATLAS_VERSION);
+    app.require_subcommand(1);
+    app.footer("Sizes: 2GiB, 512MiB, 1500MB, 4096; a budget may be 60% of the peak without recomputation.\n"
+               "Exit: 0 success, 1 the answer is no (infeasible, check failed), 2 wrong usage or input.");
+    Exit exit = Exit::success;
+    const Commands commands{app, exit};
+    add_runtime_commands(commands);
+    add_graph_commands(commands);
+    add_solve_commands(commands);
+    add_schedule_commands(commands);
+    add_draw_command(commands);
+    add_config_commands(commands);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& failure) {
+        if (failure.get_exit_code() == 0) return app.exit(failure);
+        std::string line = failure.what();
+        for (char& c : line) c = c == '\n' ? ' ' : c;
+        return static_cast<int>(fail(Error{line + " (see rematlas --help)"}));
+    } catch (const std::bad_alloc&) {
+        return static_cast<int>(fail(Error{"out of memory"}));
+    }
+    std::cout.flush();
+    if (!std::cout) return static_cast<int>(fail(Error{"standard output: cannot write"}));
+    return static_cast<int>(exit);
+}

@@ -1,0 +1,53 @@
+#include "app/cli/reading.h"
+
+#include <fstream>
+
+#include "core/base/sizes.h"
+#include "core/graph/graph_file.h"
+#include "core/solvers/solve.h"
+
+namespace rematlas {
+
+Result<FileKind> file_kind(const std::filesystem::path& path) {
+    std::ifstream file(path);
+    if (!file || std::filesystem::is_directory(path)) return Error{path.string() + ": cannot open"};
+    std::string start(4096, '\0');
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(file.gcount()));
+    const std::pair<const char*, FileKind> formats[] = {{"rematlas.plan", FileKind::plan},
+                                                        {"rematlas.schedule", FileKind::schedule},
+                                                        {"rematlas.sweep", FileKind::sweep},
+                                                        {"rematlas.graph", FileKind::graph}};
+    for (const auto& [format, kind] : formats) {
+        if (start.find("\"" + std::string(format) + "\"") != std::string::npos) return kind;
+    }
+    // Writers that sort their keys put "format" after a long list; the name then decides.
+    const std::string name = path.filename().string();
+    if (name.ends_with(".graph.json")) return FileKind::graph;
+    if (name.ends_with(".schedule.json")) return FileKind::schedule;
+    if (name.ends_with(".sweep.json")) return FileKind::sweep;
+    return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
+}
+
+Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path, const std::string& graph_path) {
+    if (!graph_path.empty()) return read_graph(graph_path);
+    const std::filesystem::path folder = schedule_path.has_parent_path() ? schedule_path.parent_path() : ".";
+    const Result<std::filesystem::path> found = find_graph_file(folder, schedule.graph_sha256);
+    if (!found) return Error{found.error().message + "; name it with --graph"};
+    return read_graph(*found);
+}
+
+Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph) {
+    Result<Bytes> budget = parse_budget(text, keep_all_peak(graph));
+    if (!budget) return Error{"--budget: " + budget.error().message};
+    return budget;
+}
+
+Result<Nanoseconds> duration_flag(const char* flag, const std::string& text) {
+    Result<Nanoseconds> time = parse_duration(text);
+    if (!time) return Error{std::string(flag) + ": " + time.error().message};
+    if (time->value <= 0) return Error{std::string(flag) + ": '" + text + "' is not above 0"};
+    return time;
+}
+
+}  // namespace rematlas

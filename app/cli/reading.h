@@ -1,0 +1,27 @@
+// Reading what a command is given: a graph for a schedule, a budget for a graph.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/graph/flat_graph.h"
+#include "core/schedule/schedule.h"
+
+namespace rematlas {
+
+enum class FileKind { graph, schedule, plan, sweep };
+
+/// By the "format" field near the start of the file.
+Result<FileKind> file_kind(const std::filesystem::path& path);
+
+/// The graph given, or the one beside the schedule that has the digest it names.
+Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path, const std::string& graph_path);
+
+/// The budget that `--budget text` means for this graph; the error names the flag.
+Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph);
+
+/// The error names the flag.
+Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);
+
+}  // namespace rematlas

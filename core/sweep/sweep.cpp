@@ -1,0 +1,116 @@
+#include "core/sweep/sweep.h"
+
+#include <algorithm>
+
+#include "core/solvers/solve.h"
+
+namespace rematlas {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The time that is left, divided over the points that are left.
+class TimeShares {
+  public:
+    TimeShares(std::chrono::nanoseconds total, std::size_t points) : end_(Clock::now() + total), left_(points) {}
+    std::chrono::nanoseconds next() {
+        const auto rest = std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::milliseconds(1));
+        return rest / std::max<std::size_t>(left_--, 1);
+    }
+
+  private:
+    Clock::time_point end_;
+    std::size_t left_;
+};
+
+SweepPoint point_from(Bytes budget, Outcome&& outcome) {
+    SweepPoint point{.budget = budget, .status = "infeasible", .peak = {}, .overhead = 0, .bound = {}, .steps = {}};
+    if (auto* schedule = std::get_if<Schedule>(&outcome.answer)) {
+        point.status = schedule->status;
+        point.peak = schedule->peak;
+        point.overhead = schedule->overhead;
+        point.bound = schedule->bound;
+        point.steps = std::move(schedule->steps);
+    }
+    return point;
+}
+
+/// A schedule for a smaller budget keeps a larger one too; this point's own bound still holds for it.
+void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
+    if (smaller.status == "infeasible") return;
+    if (point.status != "infeasible" && point.overhead <= smaller.overhead) return;
+    point.status = "feasible";
+    point.peak = smaller.peak;
+    point.overhead = smaller.overhead;
+    point.steps = smaller.steps;
+    if (!point.bound) return;
+    point.bound->gap = (point.overhead - point.bound->overhead) / point.bound->overhead;
+    if (point.bound->gap <= 0) point.status = "optimal";
+}
+
+}  // namespace
+
+std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count) {
+    std::vector<Bytes> budgets;
+    if (count <= 1 || smallest >= largest) return {largest};
+    const std::int64_t range = largest.value - smallest.value;
+    for (int i = 0; i + 1 < count; ++i) budgets.push_back(smallest + Bytes(range / (count - 1) * i));
+    budgets.push_back(largest);
+    budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+    return budgets;
+}
+
+Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
+    const Bytes target = least_peak(problem.flat).bytes;
+    Bytes smallest = keep_all_peak(problem.flat);
+    TimeShares shares(limits.time, solver_names().size());
+    for (std::string_view name : solver_names()) {
+        Limits share = limits;
+        share.time = shares.next();
+        const Result<std::unique_ptr<Solver>> solver = make_solver(name);
+        if (!solver || smallest <= target) continue;
+        const Answer answer = (*solver)->solve(problem, target, share, {});
+        if (const auto* solution = std::get_if<Solution>(&answer)) smallest = std::min(smallest, solution->peak);
+        const auto* infeasible = std::get_if<Infeasible>(&answer);
+        if (infeasible && infeasible->smallest_found) smallest = std::min(smallest, *infeasible->smallest_found);
+    }
+    return smallest;
+}
+
+Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
+    const FlatGraph flat = flatten(graph);
+    const Problem problem{graph, flat};
+    std::vector<std::unique_ptr<Solver>> solvers;
+    for (const std::string& name : options.solvers) {
+        Result<std::unique_ptr<Solver>> solver = make_solver(name);
+        if (!solver) return solver.error();
+        solvers.push_back(solver.take());
+    }
+    const auto start = Clock::now();
+    std::vector<Bytes> budgets = options.budgets;
+    if (budgets.empty()) {
+        Limits search = options.limits;
+        search.time = std::min<std::chrono::nanoseconds>(options.limits.time / 10, std::chrono::seconds(2));
+        budgets = even_budgets(smallest_known_budget(problem, search), keep_all_peak(flat), options.count);
+    }
+    std::sort(budgets.begin(), budgets.end());
+    TimeShares shares(options.limits.time - (Clock::now() - start), solvers.size() * budgets.size());
+    Sweep sweep{graph.name, graph.sha256, {}};
+    for (const auto& solver : solvers) {
+        SweepCurve curve{std::string(solver->name()), {}};
+        for (Bytes budget : budgets) {
+            Limits limits = options.limits;
+            limits.time = shares.next();
+            Result<Outcome> outcome = solve(problem, *solver, budget, limits);
+            if (!outcome) return outcome.error();
+            SweepPoint point = point_from(budget, outcome.take());
+            if (!curve.points.empty()) offer_smaller(curve.points.back(), point);
+            if (on_point) on_point(curve.solver, point);
+            curve.points.push_back(std::move(point));
+        }
+        sweep.curves.push_back(std::move(curve));
+    }
+    return sweep;
+}
+
+}  // namespace rematlas

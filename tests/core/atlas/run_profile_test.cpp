@@ -1,0 +1,126 @@
+// The incremental memory profile agrees with the simulator after every edit.
+#include "core/solvers/atlas/run_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/schedule/simulate.h"
+#include "core/solvers/atlas/moves.h"
+#include "core/solvers/required_once.h"
+#include "tests/core/random_graph.h"
+
+namespace rematlas::atlas {
+namespace {
+
+/// Compares everything the profile keeps with a simulation of the same sequence from nothing.
+void expect_exact(const Graph& graph, const FlatGraph& flat, const RunProfile& profile) {
+    const RunSequence runs = profile.sequence();
+    ASSERT_EQ(runs.size(), profile.size());
+    ASSERT_TRUE(is_executable(flat, runs));
+    const SequenceCost cost = cost_of(flat, runs);
+    ASSERT_EQ(profile.time(), cost.time);
+    ASSERT_EQ(profile.peak(), cost.peak);
+    const std::vector<Step> steps = lower(flat, runs);
+    const Result<Simulation> simulation = simulate(graph, steps);
+    ASSERT_TRUE(simulation) << simulation.error().message;
+    std::int64_t excess = 0;
+    int over = 0;
+    RunProfile::Node run = profile.previous(RunProfile::kEnd);
+    for (std::size_t i = steps.size(); i-- > 0;) {
+        if (!steps[i].runs()) continue;
+        const std::int64_t during = simulation->steps[i].during.value;
+        ASSERT_EQ(profile.op(run), steps[i].id);
+        ASSERT_EQ(profile.memory(run), during);
+        excess += std::max<std::int64_t>(0, during - profile.budget());
+        if (during > profile.budget()) {
+            ++over;
+            ASSERT_EQ(profile.over_run(profile.over_count() - over), run);
+        }
+        run = profile.previous(run);
+    }
+    ASSERT_EQ(run, RunProfile::kNone);
+    ASSERT_EQ(profile.excess(), excess);
+    ASSERT_EQ(profile.over_count(), over);
+}
+
+std::int64_t middle_budget(const FlatGraph& flat) {
+    return (least_peak(flat).bytes.value + cost_of(flat, required_once(flat)).peak) / 2;
+}
+
+/// Random moves, kept or taken back at random, each compared with the simulation.
+void walk(const Graph& graph, std::uint64_t seed, int moves) {
+    const FlatGraph flat = flatten(graph);
+    RunProfile profile(flat, middle_budget(flat), keep_all_sequence(flat));
+    expect_exact(graph, flat, profile);
+    Random random(seed);
+    Moves proposals(flat, profile, random);
+    for (int i = 0; i < moves && !testing::Test::HasFatalFailure(); ++i) {
+        const RunSequence before = profile.sequence();
+        proposals.propose();
+        expect_exact(graph, flat, profile);
+        if (profile.size() < 3 * static_cast<std::size_t>(flat.op_count) && random.chance(0.6)) {
+            profile.commit();
+            continue;
+        }
+        profile.undo();
+        ASSERT_EQ(profile.sequence(), before);
+        expect_exact(graph, flat, profile);
+    }
+}
+
+TEST(RunProfile, IsExactAfterEveryMoveOnTrainingGraphs) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(seed);
+        ASSERT_NO_FATAL_FAILURE(walk(random_training_graph(seed, {.forward_ops = 3 + static_cast<int>(seed % 9)}), seed, 150));
+    }
+}
+
+TEST(RunProfile, IsExactAfterEveryMoveOnOddGraphs) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(seed);
+        ASSERT_NO_FATAL_FAILURE(walk(random_odd_graph(seed, 4 + static_cast<int>(seed % 30)), seed, 100));
+    }
+}
+
+TEST(RunProfile, IsExactAcrossManyBlocks) {
+    ASSERT_NO_FATAL_FAILURE(walk(random_training_graph(5, {.forward_ops = 120}), 5, 200));
+    ASSERT_NO_FATAL_FAILURE(walk(random_chain(6, 150), 6, 200));
+}
+
+TEST(RunProfile, AnswersQuestionsAboutNeighbours) {
+    const Graph graph = random_chain(3, 40);
+    const FlatGraph flat = flatten(graph);
+    const RunSequence runs = keep_all_sequence(flat);
+    RunProfile profile(flat, 0, runs);
+    RunProfile::Node node = profile.previous(RunProfile::kEnd);
+    std::int64_t most = 0;
+    for (std::size_t i = runs.size(); i-- > 0;) {
+        EXPECT_EQ(profile.op(node), runs[i]);
+        EXPECT_EQ(profile.most_between(node, RunProfile::kEnd), most);
+        most = std::max(most, profile.memory(node));
+        const RunProfile::Node before = profile.previous(node);
+        if (before != RunProfile::kNone) {
+            EXPECT_EQ(profile.next(before), node);
+            EXPECT_TRUE(profile.before(before, node));
+        }
+        node = before;
+    }
+    EXPECT_EQ(most, profile.peak());
+}
+
+TEST(RunProfile, KeepsRequiredOpsAndOnceOnlyOps) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 6});
+        const FlatGraph flat = flatten(graph);
+        RunProfile profile(flat, 0, keep_all_sequence(flat));
+        for (int op = 0; op < flat.op_count; ++op) {
+            const RunProfile::Node run = profile.runs_of(op).front();
+            if (flat.required[op]) EXPECT_FALSE(profile.can_remove(run));
+            EXPECT_EQ(profile.can_insert(op, RunProfile::kEnd), flat.recomputable[op] != 0);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rematlas::atlas
