@@ -1,0 +1,29 @@
+#include "app/explorer/models/block_filter_model.h"
+
+#include <algorithm>
+
+#include "app/explorer/models/block_tree_model.h"
+
+namespace rematlas::explorer {
+
+BlockFilterModel::BlockFilterModel(QObject* parent) : QSortFilterProxyModel(parent) {
+    setRecursiveFilteringEnabled(true);
+    setSortRole(BlockTreeModel::sort_role);
+    setDynamicSortFilter(true);
+}
+
+void BlockFilterModel::set_search(const QString& words) {
+    const QStringList split = words.simplified().split(' ', Qt::SkipEmptyParts);
+    if (split == words_) return;
+    words_ = split;
+    invalidateFilter();
+}
+
+bool BlockFilterModel::filterAcceptsRow(int row, const QModelIndex& parent) const {
+    if (words_.isEmpty()) return true;
+    const QString hay = sourceModel()->index(row, 0, parent).data(BlockTreeModel::search_role).toString();
+    return std::all_of(words_.begin(), words_.end(),
+                       [&](const QString& word) { return hay.contains(word, Qt::CaseInsensitive); });
+}
+
+}  // namespace rematlas::explorer

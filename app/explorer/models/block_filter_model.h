@@ -1,0 +1,23 @@
+// Search and sorting over the block tree. A row stays when it or one of its descendants matches every word.
+#pragma once
+
+#include <QSortFilterProxyModel>
+#include <QStringList>
+
+namespace rematlas::explorer {
+
+class BlockFilterModel : public QSortFilterProxyModel {
+    Q_OBJECT
+  public:
+    explicit BlockFilterModel(QObject* parent = nullptr);
+    void set_search(const QString& words);
+    const QStringList& words() const { return words_; }
+
+  protected:
+    bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
+
+  private:
+    QStringList words_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,51 @@
+// The budget as text, as bytes and as the position of a slider, always in step.
+#pragma once
+
+#include <QObject>
+#include <QString>
+
+#include "core/base/ids.h"
+
+namespace rematlas::explorer {
+
+/// The slider runs over 0 .. `slider_steps`, from the smallest budget known to the peak without recomputation.
+class BudgetController : public QObject {
+    Q_OBJECT
+  public:
+    static constexpr int slider_steps = 1000;
+    using QObject::QObject;
+
+    /// A new range. The budget starts at 60 % of `full` or at `smallest`, whichever is larger.
+    void set_range(Bytes smallest, Bytes full);
+    /// A smaller budget turned out to work (or the first guess was too small). The budget itself stays.
+    void set_smallest(Bytes smallest);
+
+    /// "2GiB", "60 %", "123456". False, with `error` set, when it is no budget; the budget then stays as it was.
+    bool set_text(const QString& text);
+    /// Text follows as a size with four digits, rounded up so that the left end stays feasible.
+    void set_slider(int position);
+    void set_budget(Bytes budget);
+
+    Bytes budget() const { return budget_; }
+    Bytes smallest() const { return smallest_; }
+    Bytes full() const { return full_; }
+    bool valid() const { return full_.value > 0 && error_.isEmpty(); }
+    QString text() const { return text_; }
+    QString error() const { return error_; }
+    int slider() const;
+    /// "60.0 % of 1.35 GiB".
+    QString share_text() const;
+
+  signals:
+    void changed();        ///< budget, text, slider or error
+    void range_changed();
+
+  private:
+    Bytes smallest_, full_, budget_;
+    QString text_, error_;
+};
+
+/// At least four significant digits, rounded up: "1.234 GiB". Parses back to at least `bytes`.
+QString precise_bytes(Bytes bytes);
+
+}  // namespace rematlas::explorer

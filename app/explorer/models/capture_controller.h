@@ -1,0 +1,57 @@
+// Capture of a model in a child process, which may crash, be slow or be killed without harm to the window.
+#pragma once
+
+#include <QByteArray>
+#include <QObject>
+#include <QProcess>
+#include <QString>
+#include <QStringList>
+
+namespace rematlas::explorer {
+
+struct CaptureRequest {
+    QString model;
+    QStringList inputs;
+    QString output;           ///< NAME.graph.json
+    QString device = "cpu";
+    QString loss = "output";
+};
+
+/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds a JSON object
+/// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.
+class CaptureController : public QObject {
+    Q_OBJECT
+  public:
+    explicit CaptureController(QObject* parent = nullptr);
+    ~CaptureController() override;
+
+    void start(const CaptureRequest& request);
+    void cancel();  ///< kills the child
+    bool running() const { return process_.state() != QProcess::NotRunning; }
+
+    /// Empty: `find_program()`.
+    void set_program(const QString& program) { program_ = program; }
+    /// $REMATLAS_RUNTIME when set, else `rematlas-runtime` beside this program. Empty when there is none.
+    static QString find_program();
+    static QStringList arguments(const CaptureRequest& request);
+
+  signals:
+    void started();
+    void progressed(const QString& stage, double fraction);
+    void captured(const QString& graph_file);
+    void failed(const QString& message);
+    void finished(bool cancelled);
+
+  private:
+    void read_progress();
+    void read_line(const QByteArray& line);
+    void conclude(int exit_code, QProcess::ExitStatus status);
+
+    QProcess process_;
+    QString program_, output_;
+    QByteArray pending_;
+    QString last_words_;
+    bool cancelled_ = false;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,130 @@
+#include "app/explorer/models/document.h"
+
+#include <algorithm>
+
+#include "app/explorer/models/wording.h"
+
+namespace rematlas::explorer {
+
+Document::Document(QObject* parent) : QObject(parent) {
+    connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
+        if (found->schedule.peak < budget.smallest()) budget.set_smallest(found->schedule.peak);
+        set_schedule(std::move(found));
+    });
+    connect(&solver, &SolveController::infeasible, this, [this](const NoScheduleReport&, qint64 smallest) {
+        if (smallest > 0 && Bytes(smallest) < budget.smallest()) budget.set_smallest(Bytes(smallest));
+    });
+    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { budget.set_smallest(Bytes(bytes)); });
+    connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
+    connect(&capture, &CaptureController::failed, this, &Document::failed);
+}
+
+void Document::open(const QStringList& paths) {
+    queue_ += paths;
+    if (!opening_.running()) open_next();
+}
+
+void Document::open_next() {
+    if (queue_.isEmpty()) {
+        emit all_opened();
+        return;
+    }
+    const QString path = queue_.takeFirst();
+    emit opening_started(path);
+    opening_.start([this, path, current = graph_](std::stop_token) {
+        Result<Opened> opened = open_file(path.toStdString(), current);
+        if (!opened) {
+            return BackgroundJob::Delivery([this, message = text(opened.error().message)] {
+                emit failed(message);
+                open_next();
+            });
+        }
+        auto ready = std::make_shared<Opened>(opened.take());
+        return BackgroundJob::Delivery([this, path, ready] {
+            take(std::move(*ready));
+            emit this->opened(path);
+            open_next();
+        });
+    });
+}
+
+void Document::take(Opened opened) {
+    const bool same = graph_ && opened.graph && graph_->graph.sha256 == opened.graph->graph.sha256;
+    if (opened.graph && !(same && graph_ == opened.graph)) set_graph(opened.graph);
+    if (opened.schedule) {
+        if (opened.schedule->schedule.peak < budget.smallest() && opened.schedule->ok()) {
+            budget.set_smallest(opened.schedule->schedule.peak);
+        }
+        if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
+        set_schedule(std::move(opened.schedule));
+    }
+    if (opened.sweep) {
+        for (const SweepCurve& curve : opened.sweep->curves) {
+            for (const SweepPoint& point : curve.points) {
+                if (point.peak.value > 0 && point.peak < budget.smallest()) budget.set_smallest(point.peak);
+            }
+        }
+        sweep.set_sweep(std::move(*opened.sweep));
+    }
+}
+
+void Document::set_graph(GraphPtr graph) {
+    solver.cancel();
+    probe.cancel();
+    schedule_.reset();
+    graph_ = std::move(graph);
+    selection.clear();
+    sweep.clear();
+    ladder.set_graph(graph_);
+    if (graph_) {
+        // Until the probe knows better, the left end is the bound that no schedule can pass.
+        budget.set_range(graph_->least.bytes, graph_->full_peak);
+        probe.start(graph_);
+    }
+    emit graph_changed();
+    emit schedule_changed();
+}
+
+void Document::close() {
+    queue_.clear();
+    opening_.cancel();
+    set_graph(nullptr);
+}
+
+void Document::set_schedule(SchedulePtr schedule) {
+    if (schedule && schedule->graph != graph_) return;
+    schedule_ = std::move(schedule);
+    selection.set_cursor(-1);
+    ladder.set_schedule(schedule_);
+    emit schedule_changed();
+}
+
+void Document::show_point(const std::string& name, const SweepPoint& point) {
+    if (!graph_ || point.peak.value <= 0) return;
+    budget.set_budget(point.budget);
+    if (point.steps.empty()) {
+        solve({.solver = name, .budget = point.budget});
+        return;
+    }
+    set_schedule(prepare_schedule(graph_, schedule_of(*graph_, name, point)));
+}
+
+void Document::solve(const SolveRequest& request) {
+    if (graph_) solver.solve(graph_, request);
+}
+
+bool Document::busy() const {
+    return opening_.running() || solver.running() || sweep.running() || capture.running() || ladder.running();
+}
+
+void Document::cancel_all() {
+    queue_.clear();
+    opening_.cancel();
+    solver.cancel();
+    sweep.stop();
+    capture.cancel();
+    ladder.cancel();
+    probe.cancel();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,69 @@
+// What is open in the window: one graph, the schedule shown on it, and everything that works on them.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <memory>
+
+#include "app/explorer/models/background_job.h"
+#include "app/explorer/models/budget_controller.h"
+#include "app/explorer/models/capture_controller.h"
+#include "app/explorer/models/ladder_controller.h"
+#include "app/explorer/models/open_file.h"
+#include "app/explorer/models/selection.h"
+#include "app/explorer/models/solve_controller.h"
+#include "app/explorer/models/sweep_controller.h"
+
+namespace rematlas::explorer {
+
+class Document : public QObject {
+    Q_OBJECT
+  public:
+    explicit Document(QObject* parent = nullptr);
+
+    /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the end.
+    void open(const QStringList& paths);
+    bool opening() const { return opening_.running(); }
+    void close();
+
+    const GraphPtr& graph() const { return graph_; }
+    const SchedulePtr& schedule() const { return schedule_; }
+    /// Shown by all views. Null: none.
+    void set_schedule(SchedulePtr schedule);
+    /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
+    void show_point(const std::string& solver, const SweepPoint& point);
+    void solve(const SolveRequest& request);
+
+    /// True when something long is under way, and cancels all of it.
+    bool busy() const;
+    void cancel_all();
+
+    Selection selection;
+    BudgetController budget;
+    SolveController solver;
+    SmallestBudgetProbe probe;
+    SweepController sweep;
+    CaptureController capture;
+    LadderController ladder;
+
+  signals:
+    void graph_changed();
+    void schedule_changed();
+    void opened(const QString& path);
+    void failed(const QString& message);
+    void all_opened();
+    void opening_started(const QString& path);
+
+  private:
+    void open_next();
+    void take(Opened opened);
+    void set_graph(GraphPtr graph);
+
+    GraphPtr graph_;
+    SchedulePtr schedule_;
+    QStringList queue_;
+    BackgroundJob opening_;
+};
+
+}  // namespace rematlas::explorer

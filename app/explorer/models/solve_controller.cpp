@@ -1,0 +1,138 @@
+#include "app/explorer/models/solve_controller.h"
+
+#include <algorithm>
+#include <array>
+
+#include "app/explorer/models/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+Result<Outcome> solve_with_core(const LoadedGraph& graph, const SolveRequest& request, std::stop_token stop,
+                                const Progress& progress) {
+    Result<std::unique_ptr<Solver>> solver = make_solver(request.solver);
+    if (!solver) return solver.error();
+    const Limits limits{.time = request.time, .stop = std::move(stop)};
+    return rematlas::solve(Problem{graph.graph, graph.flat}, **solver, request.budget, limits, progress);
+}
+
+/// A run that improves thousands of times a second must not fill the GUI's queue.
+class ThrottledProgress {
+  public:
+    explicit ThrottledProgress(std::function<void(const Incumbent&)> show) : show_(std::move(show)) {}
+    void operator()(const Incumbent& incumbent) {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < std::chrono::milliseconds(40)) return;
+        last_ = now;
+        show_(incumbent);
+    }
+
+  private:
+    std::function<void(const Incumbent&)> show_;
+    std::chrono::steady_clock::time_point last_{};
+};
+
+QString dominant_lines(const LoadedGraph& graph, const std::vector<TensorId>& dominant) {
+    QStringList lines;
+    const std::size_t shown = std::min<std::size_t>(dominant.size(), 6);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Tensor& tensor = graph.graph.tensors[dominant[i]];
+        lines << QStringLiteral("%1  %2 (%3)").arg(bytes_text(tensor.bytes), tensor_name(graph, dominant[i]),
+                                                   text(to_string(tensor.kind)));
+    }
+    if (dominant.size() > shown) {
+        lines << SolveController::tr("and %1 smaller ones").arg(dominant.size() - shown);
+    }
+    return lines.join('\n');
+}
+
+}  // namespace
+
+NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible) {
+    NoScheduleReport report{.headline = {},
+                            .detail = {},
+                            .needed = infeasible.needed,
+                            .proven = infeasible.proven,
+                            .op = infeasible.op,
+                            .dominant = infeasible.dominant};
+    if (infeasible.proven) {
+        report.headline = SolveController::tr("No schedule fits in %1: at least %2 are needed, %3 more.")
+                              .arg(bytes_text(budget), bytes_text(infeasible.needed),
+                                   bytes_text(infeasible.needed - budget));
+    } else {
+        report.headline = SolveController::tr("This solver found no schedule within %1.").arg(bytes_text(budget));
+        if (infeasible.smallest_found) {
+            report.headline += SolveController::tr(" It got down to %1.").arg(bytes_text(*infeasible.smallest_found));
+        }
+        report.headline += SolveController::tr(" No schedule at all can need less than %1.").arg(bytes_text(infeasible.needed));
+    }
+    QStringList detail;
+    if (graph.graph.ops.contains(infeasible.op)) {
+        const Op& op = graph.graph.ops[infeasible.op];
+        detail << SolveController::tr("The memory is needed by %1 (op %2, %3%4):")
+                      .arg(text(op.name))
+                      .arg(infeasible.op.value)
+                      .arg(text(to_string(op.phase)),
+                           op.module.empty() ? QString() : SolveController::tr(", in %1").arg(text(op.module)));
+    } else if (!infeasible.dominant.empty()) {
+        detail << SolveController::tr("The results of the step alone take:");
+    }
+    if (!infeasible.dominant.empty()) detail << dominant_lines(graph, infeasible.dominant);
+    if (graph.flat.resident_bytes > 0) {
+        detail << SolveController::tr("%1 of parameters, buffers and inputs stay all the time.")
+                      .arg(bytes_text(Bytes(graph.flat.resident_bytes)));
+    }
+    report.detail = detail.join('\n');
+    return report;
+}
+
+SolveController::SolveController(QObject* parent) : QObject(parent), solve_(solve_with_core) {
+    qRegisterMetaType<SchedulePtr>();
+    connect(&job_, &BackgroundJob::finished, this, &SolveController::finished);
+}
+
+void SolveController::solve(GraphPtr graph, SolveRequest request) {
+    job_.start([this, graph = std::move(graph), request = std::move(request), solve = solve_](std::stop_token stop) {
+        ThrottledProgress progress([this, stop](const Incumbent& i) {
+            job_.post(stop, [this, i] { emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done); });
+        });
+        Result<Outcome> outcome = solve(*graph, request, stop, std::ref(progress));
+        if (!outcome) {
+            return BackgroundJob::Delivery([this, message = text(outcome.error().message)] { emit failed(message); });
+        }
+        if (auto* none = std::get_if<Infeasible>(&outcome->answer)) {
+            const qint64 smallest = none->smallest_found ? none->smallest_found->value : -1;
+            return BackgroundJob::Delivery([this, report = explain(*graph, request.budget, *none), smallest] {
+                emit infeasible(report, smallest);
+            });
+        }
+        SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
+        return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
+    });
+    emit started();
+}
+
+SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
+
+void SmallestBudgetProbe::start(GraphPtr graph) {
+    job_.start([this, graph = std::move(graph)](std::stop_token stop) {
+        // Quick ones first; each shows a smaller left end as soon as it is known.
+        static constexpr std::array<std::string_view, 3> quick = {"chen-greedy", "chen-sqrt", "rotor"};
+        std::int64_t smallest = graph->full_peak.value;
+        for (std::string_view name : quick) {
+            Result<std::unique_ptr<Solver>> solver = make_solver(name);
+            if (!solver || stop.stop_requested()) continue;
+            const Limits limits{.time = std::chrono::seconds(2), .stop = stop};
+            const Result<Outcome> outcome = rematlas::solve(Problem{graph->graph, graph->flat}, **solver, graph->least.bytes, limits);
+            if (!outcome) continue;
+            if (const auto* schedule = std::get_if<Schedule>(&outcome->answer)) {
+                smallest = std::min(smallest, schedule->peak.value);
+            } else if (const auto& found = std::get<Infeasible>(outcome->answer).smallest_found) {
+                smallest = std::min(smallest, found->value);
+            }
+        }
+        return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
+    });
+}
+
+}  // namespace rematlas::explorer
