@@ -1,0 +1,182 @@
+// Bench of the atlas solver: quality on reference problems, speed on large graphs. CSV on standard output: name,run,value,unit.
+//
+//     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of PROBLEMS_DIR/reference.json
+//     bench_atlas gpt [SECONDS]                                  synthetic GPT graphs of about 2,500 and 10,000 ops
+//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
+//     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget found against the proven bound
+#include <ctime>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/solvers/gpt_graph.h"
+#include "core/base/files.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/check.h"
+#include "core/solvers/atlas/anneal.h"
+#include "core/solvers/atlas/atlas.h"
+#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/atlas/smallest_budget.h"
+#include "core/solvers/required_once.h"
+
+namespace rematlas {
+
+namespace {
+
+double cpu_seconds() {
+    timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void print(const std::string& name, const std::string& run, double value, const char* unit) {
+    std::printf("%s,%s,%.9g,%s\n", name.c_str(), run.c_str(), value, unit);
+    std::fflush(stdout);
+}
+
+Limits limits_of(double seconds) { return {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}; }
+
+/// Solves, checks, and prints what was found and when.
+double bench_solve(const Graph& graph, const std::string& run, Bytes budget, double seconds, double reference) {
+    const FlatGraph flat = flatten(graph);
+    const double start = cpu_seconds();
+    double first = -1, last = -1;
+    double best = 0;
+    const auto progress = [&](const Incumbent& incumbent) {
+        if (first < 0) {
+            first = cpu_seconds() - start;
+            print(graph.name, run + " first", incumbent.overhead, "overhead");
+        }
+        if (incumbent.overhead != best) last = cpu_seconds() - start;
+        best = incumbent.overhead;
+    };
+    const Answer answer = make_atlas()->solve({graph, flat}, budget, limits_of(seconds), progress);
+    print(graph.name, run + " first", first, "s");
+    const Solution* solution = std::get_if<Solution>(&answer);
+    if (!solution) {
+        const Infeasible& none = std::get<Infeasible>(answer);
+        print(graph.name, run + " infeasible, smallest peak over budget", static_cast<double>(none.smallest_found->value) / static_cast<double>(budget.value), "ratio");
+        return 0;
+    }
+    Schedule schedule;
+    schedule.steps = solution->steps;
+    schedule.peak = solution->peak;
+    schedule.time = solution->time;
+    schedule.overhead = solution->overhead;
+    schedule.graph = graph.name;
+    schedule.graph_sha256 = graph.sha256;
+    const CheckReport report = check(graph, schedule, budget);
+    if (!report.ok()) print(graph.name, run + " check: " + report.violations.front(), 1, "violations");
+    print(graph.name, run + " last", last, "s");
+    print(graph.name, run, solution->overhead, "overhead");
+    if (solution->bound) print(graph.name, run + " bound", solution->bound->overhead, "overhead");
+    if (reference > 0) print(graph.name, run + " over best known", 100 * (solution->overhead / reference - 1), "%");
+    return solution->overhead;
+}
+
+nlohmann::json reference_of(const std::filesystem::path& folder) {
+    const Result<std::string> text = read_file(folder / "reference.json");
+    if (!text) {
+        std::fprintf(stderr, "%s\n", text.error().message.c_str());
+        std::exit(2);
+    }
+    return nlohmann::json::parse(*text);
+}
+
+void for_each_graph(const std::filesystem::path& folder, const std::string& part,
+                    const std::function<void(const Graph&, const nlohmann::json&)>& visit) {
+    const nlohmann::json reference = reference_of(folder);
+    for (const auto& [name, entries] : reference.items()) {
+        const std::filesystem::path path = folder / (name + ".graph.json");
+        if (name.find(part) == std::string::npos || !std::filesystem::exists(path)) continue;
+        const Result<Graph> graph = read_graph(path);
+        if (graph) visit(*graph, entries);
+    }
+}
+
+void bench_reference(const std::filesystem::path& folder, double seconds, const std::string& part) {
+    for_each_graph(folder, part, [&](const Graph& graph, const nlohmann::json& entries) {
+        for (const auto& entry : entries) {
+            const std::string run = "fraction " + entry.at("fraction").dump();
+            bench_solve(graph, run, Bytes(entry.at("budget_bytes").get<std::int64_t>()), seconds, entry.at("best_known_overhead").get<double>());
+        }
+    });
+}
+
+std::vector<Graph> gpt_graphs() { return {gpt_graph({.layers = 40}), gpt_graph({.layers = 160})}; }
+
+std::int64_t budget_at(const FlatGraph& flat, double fraction) {
+    const double least = static_cast<double>(least_peak(flat).bytes.value);
+    const double most = static_cast<double>(cost_of(flat, required_once(flat)).peak);
+    return static_cast<std::int64_t>(least + fraction * (most - least));
+}
+
+void bench_gpt(double seconds) {
+    for (const Graph& graph : gpt_graphs()) {
+        const FlatGraph flat = flatten(graph);
+        print(graph.name, "size", flat.op_count, "ops");
+        for (const double fraction : {0.1, 0.3, 0.5}) bench_solve(graph, "fraction " + std::to_string(fraction).substr(0, 3), Bytes(budget_at(flat, fraction)), seconds, 0);
+    }
+}
+
+/// Moves per second of CPU time in cycles of one second, the first of which is not counted.
+void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
+    const std::int64_t budget = budget_at(flat, fraction);
+    const Deadline deadline(limits_of(60));
+    atlas::Candidate start = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)), deadline, 1, [](const atlas::Candidate&) {});
+    const AtlasOptions options;
+    atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
+    const auto go_on = [](const atlas::Candidate&) { return true; };
+    annealer.run_cycle(20'000, deadline, go_on);
+    const double begin = cpu_seconds();
+    std::uint64_t moves = 0;
+    while (cpu_seconds() - begin < 1) {
+        annealer.run_cycle(20'000, deadline, go_on);
+        moves += 20'000;
+    }
+    print(graph.name, "fraction " + std::to_string(fraction).substr(0, 3), static_cast<double>(moves) / (cpu_seconds() - begin), "moves/s");
+}
+
+void bench_smallest(const std::filesystem::path& folder, double seconds) {
+    for_each_graph(folder, "", [&](const Graph& graph, const nlohmann::json&) {
+        const FlatGraph flat = flatten(graph);
+        const double begin = cpu_seconds();
+        const SmallestBudget smallest = smallest_feasible(flat, limits_of(seconds));
+        print(graph.name, "smallest over bound", static_cast<double>(smallest.peak.value) / static_cast<double>(least_peak(flat).bytes.value), "ratio");
+        print(graph.name, "smallest", cpu_seconds() - begin, "s");
+    });
+}
+
+int run(const std::vector<std::string>& arguments) {
+    const auto argument = [&](std::size_t i, const std::string& otherwise) { return i < arguments.size() ? arguments[i] : otherwise; };
+    const std::string mode = argument(0, "");
+    std::printf("name,run,value,unit\n");
+    if (mode == "reference") {
+        bench_reference(argument(1, "."), std::stod(argument(2, "5")), argument(3, ""));
+    } else if (mode == "gpt") {
+        bench_gpt(std::stod(argument(1, "5")));
+    } else if (mode == "moves") {
+        for_each_graph(argument(1, "."), argument(2, ""), [](const Graph& graph, const nlohmann::json&) {
+            const FlatGraph flat = flatten(graph);
+            for (const double fraction : {0.1, 0.3}) bench_moves(graph, flat, fraction);
+        });
+        if (argument(2, "gpt") == "gpt")
+            for (const Graph& graph : gpt_graphs()) bench_moves(graph, flatten(graph), 0.3);
+    } else if (mode == "smallest") {
+        bench_smallest(argument(1, "."), std::stod(argument(2, "1")));
+    } else {
+        std::fprintf(stderr, "usage: bench_atlas reference|gpt|moves|smallest ...\n");
+        return 2;
+    }
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace rematlas
+
+int main(int count, char** values) { return rematlas::run({values + 1, values + count}); }
