@@ -5,27 +5,51 @@
 #include <nlohmann/json.hpp>
 
 #include "core/schedule/run_sequence.h"
+#include "core/solvers/atlas/atlas.h"
+#include "core/solvers/chen.h"
+#include "core/solvers/dtr.h"
 #include "core/solvers/keep_all.h"
 
 namespace rematlas {
 namespace {
 
-using Factory = Result<std::unique_ptr<Solver>> (*)(const nlohmann::json*);
+using nlohmann::json;
+using Factory = Result<std::unique_ptr<Solver>> (*)(const json*);
 
-Result<std::unique_ptr<Solver>> keep_all_from(const nlohmann::json* options) {
+Result<std::unique_ptr<Solver>> keep_all_from(const json* options) {
     if (options && !options->empty()) return Error{"keep-all: unknown key '" + options->begin().key() + "': it has no options"};
     return make_keep_all();
 }
 
-nlohmann::json no_options() { return nlohmann::json::object(); }
+/// Reads the options by `read`, then makes the solver by `make`.
+template <auto read, auto make>
+Result<std::unique_ptr<Solver>> from(const json* options) {
+    const auto parsed = read(options);
+    if (!parsed) return parsed.error();
+    return make(*parsed);
+}
+
+json no_options() { return json::object(); }
+json chen_sqrt_defaults() { return {{"segments", ChenSqrtOptions{}.segments}}; }
+json chen_greedy_defaults() { return {{"thresholds", ChenGreedyOptions{}.thresholds}}; }
+json dtr_defaults() { return {{"heuristic", "dtr-eq"}, {"deallocation", "eager"}, {"thrash", DtrOptions{}.thrash}, {"seed", DtrOptions{}.seed}}; }
+json atlas_defaults() {
+    const AtlasOptions o;
+    return {{"seed", o.seed},           {"max_moves", o.max_moves}, {"first_cycle", o.first_cycle}, {"cycle_growth", o.cycle_growth}, {"start_temperature", o.start_temperature},
+            {"end_temperature", o.end_temperature}};
+}
 
 struct Entry {
     std::string_view name;
     Factory make;
-    nlohmann::json (*defaults)();
+    json (*defaults)();
 };
 
-constexpr std::array kSolvers = {Entry{"keep-all", keep_all_from, no_options}};
+constexpr std::array kSolvers = {Entry{"atlas", from<atlas_options, make_atlas>, atlas_defaults},
+                                 Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
+                                 Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},
+                                 Entry{"chen-sqrt", from<chen_sqrt_options, make_chen_sqrt>, chen_sqrt_defaults},
+                                 Entry{"keep-all", keep_all_from, no_options}};
 
 constexpr auto kNames = [] {
     std::array<std::string_view, kSolvers.size()> names;
@@ -45,7 +69,7 @@ bool all_required(const FlatGraph& graph) {
 
 std::span<const std::string_view> solver_names() { return kNames; }
 
-Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options) {
+Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const json* options) {
     for (const Entry& entry : kSolvers) {
         if (entry.name == name) return entry.make(options);
     }
@@ -54,11 +78,11 @@ Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohman
     return Error{"solver '" + std::string(name.substr(0, 60)) + "' is not known; there are: " + known};
 }
 
-nlohmann::json default_options(std::string_view name) {
+json default_options(std::string_view name) {
     for (const Entry& entry : kSolvers) {
         if (entry.name == name) return entry.defaults();
     }
-    return nlohmann::json::object();
+    return json::object();
 }
 
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs) {

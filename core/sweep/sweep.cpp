@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/solve.h"
 
 namespace rematlas {
@@ -61,20 +62,7 @@ std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count) {
 }
 
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
-    const Bytes target = least_peak(problem.flat).bytes;
-    Bytes smallest = keep_all_peak(problem.flat);
-    TimeShares shares(limits.time, solver_names().size());
-    for (std::string_view name : solver_names()) {
-        Limits share = limits;
-        share.time = shares.next();
-        const Result<std::unique_ptr<Solver>> solver = make_solver(name);
-        if (!solver || smallest <= target) continue;
-        const Answer answer = (*solver)->solve(problem, target, share, {});
-        if (const auto* solution = std::get_if<Solution>(&answer)) smallest = std::min(smallest, solution->peak);
-        const auto* infeasible = std::get_if<Infeasible>(&answer);
-        if (infeasible && infeasible->smallest_found) smallest = std::min(smallest, *infeasible->smallest_found);
-    }
-    return smallest;
+    return std::min(smallest_feasible(problem.flat, limits).peak, keep_all_peak(problem.flat));
 }
 
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const std::function<void(const std::string&, const SweepPoint&)>& on_point) {

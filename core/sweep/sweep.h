@@ -47,7 +47,7 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const s
 /// `count` budgets from smallest to largest, evenly spaced, both included.
 std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count);
 
-/// The least peak that any solver reaches within the limits: the smallest budget known to work.
+/// The least peak that a short search reaches: the smallest budget known to work.
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits);
 
 Result<Sweep> read_sweep(const std::filesystem::path& path);

@@ -1,0 +1,34 @@
+# make run    the main job on two example models, end to end
+# make test   build everything and run the tests
+# Both install what is missing first. PRESET: release (default), debug, headless, asan, tsan.
+PRESET ?= release
+BUILD := build/$(PRESET)
+
+.PHONY: help setup build run test bench asan tsan headless clean
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+setup:
+	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core)
+
+$(BUILD)/build.ninja: | setup
+	@cmake --preset $(PRESET)
+
+build: setup $(BUILD)/build.ninja
+	@cmake --build $(BUILD)
+
+run: build
+	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2
+
+bench: build
+	@bench/run.sh $(BUILD)/bin
+
+asan tsan headless:
+	@$(MAKE) --no-print-directory test PRESET=$@
+
+clean:
+	@rm -rf build

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
+# Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+# shellcheck source=dependencies.sh
+source "$here/dependencies.sh"
+
+fail() {
+    echo "setup: $*" >&2
+    exit 1
+}
+
+# Prints the packages of $* that are missing or older than their bound.
+missing_packages() {
+    local entry name bound have installed
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' 2>/dev/null | sed -n 's/^installed //p')
+    for entry in "$@"; do
+        name=${entry%%>=*}
+        bound=${entry#"$name"}
+        have=$(awk -v n="$name" '$1 == n { print $2; exit }' <<<"$installed")
+        if [ -z "$have" ] || { [ -n "$bound" ] && ! dpkg --compare-versions "$have" ge "${bound#>=}"; }; then
+            echo "$name"
+        fi
+    done
+}
+
+install_packages() {
+    command -v dpkg-query >/dev/null || fail "this script knows Debian's packages only; install by hand: $*"
+    local missing as_root=()
+    missing=$(missing_packages "$@")
+    [ -z "$missing" ] && return
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+    if [ ${#as_root[@]} -gt 0 ] && ! command -v sudo >/dev/null; then
+        fail "not root and no sudo; as root, install:" $missing
+    fi
+    echo "setup: installing" $missing
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+        fail "apt-get update failed; these packages are missing:" $missing
+    # shellcheck disable=SC2086
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null ||
+        fail "apt-get could not install:" $missing
+    missing=$(missing_packages "$@")
+    [ -z "$missing" ] || fail "too old in this release of the system (see resources/setup/dependencies.sh):" $missing
+}
+
+install_python_packages() {
+    local venv=$root/.venv stamp=$root/.venv/rematlas-packages wanted="$python_packages $python_packages_alone"
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
+    if [ ! -x "$venv/bin/python" ]; then
+        /usr/bin/python3 -m venv "$venv" || fail "cannot make the Python environment .venv"
+    fi
+    echo "setup: installing $wanted into .venv (about 5 GB on disk)"
+    # shellcheck disable=SC2086
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check $python_packages ||
+        fail "pip could not install $python_packages: is the package index reachable?"
+    # shellcheck disable=SC2086
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps $python_packages_alone ||
+        fail "pip could not install $python_packages_alone"
+    echo "$wanted" >"$stamp"
+}
+
+if [ "${1:-}" = --core ]; then
+    # shellcheck disable=SC2086
+    install_packages $packages_build $packages_core
+else
+    # shellcheck disable=SC2086
+    install_packages $packages_build $packages_core $packages_pictures $packages_explorer
+    install_python_packages
+fi
