@@ -116,7 +116,7 @@ TEST(RunProfile, KeepsRequiredOpsAndOnceOnlyOps) {
         RunProfile profile(flat, 0, keep_all_sequence(flat));
         for (int op = 0; op < flat.op_count; ++op) {
             const RunProfile::Node run = profile.runs_of(op).front();
-            if (flat.required[op]) EXPECT_FALSE(profile.can_remove(run));
+            EXPECT_TRUE(!flat.required[op] || !profile.can_remove(run));
             EXPECT_EQ(profile.can_insert(op, RunProfile::kEnd), flat.recomputable[op] != 0);
         }
     }

@@ -1,0 +1,50 @@
+#include "core/base/sizes.h"
+
+#include <gtest/gtest.h>
+
+namespace rematlas {
+namespace {
+
+TEST(Sizes, binary_and_decimal_units_are_read) {
+    EXPECT_EQ(*parse_bytes("2GiB"), Bytes(std::int64_t{2} << 30));
+    EXPECT_EQ(*parse_bytes("512 MiB"), Bytes(512 << 20));
+    EXPECT_EQ(*parse_bytes("1500MB"), Bytes(1'500'000'000));
+    EXPECT_EQ(*parse_bytes("1.5KiB"), Bytes(1536));
+    EXPECT_EQ(*parse_bytes("4096"), Bytes(4096));
+}
+
+TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
+    for (const char* text : {"", "GiB", "2 gigs", "-1", "1e400", "nan", "inf", "0x10", "12%", "9999999999TiB", "1,5GiB"}) {
+        const Result<Bytes> read = parse_bytes(text);
+        ASSERT_FALSE(read) << text;
+        EXPECT_NE(read.error().message.find(text), std::string::npos) << read.error().message;
+    }
+}
+
+TEST(Sizes, a_budget_may_be_a_percentage_of_the_peak) {
+    EXPECT_EQ(*parse_budget("60%", Bytes(1001)), Bytes(600));
+    EXPECT_EQ(*parse_budget("100 %", Bytes(1001)), Bytes(1001));
+    EXPECT_EQ(*parse_budget("1KiB", Bytes(1001)), Bytes(1024));
+}
+
+TEST(Sizes, a_budget_is_above_zero) {
+    for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", ""}) EXPECT_FALSE(parse_budget(text, Bytes(1000))) << text;
+}
+
+TEST(Sizes, durations_have_units) {
+    EXPECT_EQ(*parse_duration("60s"), Nanoseconds(60'000'000'000));
+    EXPECT_EQ(*parse_duration("500ms"), Nanoseconds(500'000'000));
+    EXPECT_EQ(*parse_duration("2m"), Nanoseconds(120'000'000'000));
+    EXPECT_EQ(*parse_duration("10"), Nanoseconds(10'000'000'000));
+    EXPECT_FALSE(parse_duration("soon"));
+}
+
+TEST(Sizes, printed_with_three_digits) {
+    EXPECT_EQ(format_bytes(Bytes(17)), "17 B");
+    EXPECT_EQ(format_bytes(Bytes(1536)), "1.50 KiB");
+    EXPECT_EQ(format_bytes(Bytes(std::int64_t{812} << 20)), "812 MiB");
+    EXPECT_EQ(format_duration(Nanoseconds(35'100'000)), "35.1 ms");
+}
+
+}  // namespace
+}  // namespace rematlas
