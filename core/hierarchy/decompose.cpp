@@ -25,6 +25,7 @@ class Decomposition {
     explicit Decomposition(const Graph& graph) : graph_(graph), producer_(producers(graph)), block_of_(graph.ops.size()) {}
 
     IdVector<BlockId, Block> run() {
+        dissolve_single_ops();
         const BlockId forward = phase_tree(Phase::forward);
         phase_tree(Phase::loss);
         const BlockId backward = phase_tree(Phase::backward);
@@ -63,13 +64,37 @@ class Decomposition {
         return id;
     }
 
+    static std::string parent_path(const std::string& path) {
+        const std::size_t dot = path.rfind('.');
+        return dot == std::string::npos ? "" : path.substr(0, dot);
+    }
+
+    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent: such names are the ops' own.
+    void dissolve_single_ops() {
+        std::unordered_map<std::string, int> ops_of, inner;
+        for (const Op& op : graph_.ops) {
+            if (op.phase == Phase::forward) ++ops_of[op.module];
+            for (std::string path = op.module; !path.empty(); path = parent_path(path)) inner[parent_path(path)] += path != op.module;
+        }
+        std::unordered_map<std::string, int> single_children;
+        const auto single = [&](const std::string& path) { return !path.empty() && ops_of[path] <= 1 && inner[path] == 0; };
+        for (const Op& op : graph_.ops) {
+            if (op.phase == Phase::forward && single(op.module)) ++single_children[parent_path(op.module)];
+        }
+        for (OpId id : graph_.ops.ids()) {
+            const std::string& path = graph_.ops[id].module;
+            const bool dissolved = single(path) && single_children[parent_path(path)] > static_cast<int>(kLargestLevel);
+            path_of_.push_back(dissolved ? parent_path(path) : path);
+        }
+    }
+
     BlockId phase_tree(Phase phase) {
         BlockId root;
         std::unordered_map<std::string, BlockId> known;
         for (OpId op : graph_.ops.ids()) {
             if (graph_.ops[op].phase != phase) continue;
             if (!root.valid()) root = add(BlockId(), std::string(to_string(phase)), std::string(to_string(phase)));
-            place(op, block_at(root, graph_.ops[op].module, known));
+            place(op, block_at(root, path_of_[op], known));
         }
         return root;
     }
@@ -106,7 +131,28 @@ class Decomposition {
             const std::size_t end = s + 1 < starts.size() ? starts[s + 1] : ops.size();
             for (; i < end; ++i) place(ops[i], parts[s]);
         }
+        for (BlockId part : parts) name_by_content(part);
+        for (BlockId child : blocks_[id].children) name_by_content(child);
         if (blocks_[id].twin.valid()) cut_twin(blocks_[id].twin, parts);
+    }
+
+    /// A part is called what its ops' modules have in common, else by the first and the last of them; the twin takes the name too.
+    void name_by_content(BlockId id) {
+        const std::vector<OpId> ops = all_ops(id);
+        const std::string& first = graph_.ops[ops.front()].module;
+        const std::string& last = graph_.ops[ops.back()].module;
+        if (first.empty() || last.empty() || first == path_of_[ops.front()]) return;
+        std::string shared = first;
+        for (OpId op : ops) {
+            const std::string& module = graph_.ops[op].module;
+            const auto differ = std::mismatch(shared.begin(), shared.end(), module.begin(), module.end()).first;
+            shared.erase(differ, shared.end());
+        }
+        // Whole words only: conv2_block1_1 and conv2_block1_2 share conv2_block1.
+        if (shared.size() < first.size()) shared.erase(shared.find_last_of("._-") == std::string::npos ? 0 : shared.find_last_of("._-"));
+        std::string& name = blocks_[id].name;
+        name = ops.size() == 1 ? first : shared.size() > 2 ? shared : first + " .. " + last;
+        if (blocks_[id].twin.valid()) blocks_[blocks_[id].twin].name = name;
     }
 
     BlockId add_part(BlockId parent, std::size_t index) {
@@ -230,6 +276,7 @@ class Decomposition {
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
     IdVector<OpId, BlockId> block_of_;
+    IdVector<OpId, std::string> path_of_;  ///< the module path that places each op
     IdVector<BlockId, Block> blocks_;
 };
 
