@@ -7,6 +7,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/chen.h"
 #include "core/solvers/dtr.h"
+#include "core/solvers/rotor.h"
 #include "core/solvers/solver.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/problem_files.h"
@@ -19,6 +20,8 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     std::vector<std::unique_ptr<Solver>> all;
     all.push_back(make_chen_sqrt());
     all.push_back(make_chen_greedy());
+    all.push_back(make_rotor());
+    all.push_back(make_rotor({.slots = 10, .max_stages = 3}));
     for (DtrHeuristic heuristic : {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
                                    DtrHeuristic::msps, DtrHeuristic::random}) {
         for (DtrDeallocation deallocation : {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {

@@ -1,0 +1,239 @@
+#include "core/solvers/rotor.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solvers/deadline.h"
+#include "core/solvers/option_reader.h"
+#include "core/solvers/required_once.h"
+#include "core/solvers/rotor_chain.h"
+
+namespace rematlas {
+namespace {
+
+constexpr float kNever = std::numeric_limits<float>::infinity();
+
+/// least(s, t)[m]: least time to go forward from a_(s-1) and to run the groups t .. s, with m slots beside a_(s-1) and what is held for others.
+class RotorTable {
+  public:
+    RotorTable(const std::vector<RotorStage>& stages, std::int64_t slot, int slots)
+        : stages_(stages), n_(static_cast<int>(stages.size())), slot_(slot), width_(static_cast<std::size_t>(slots) + 1),
+          table_(static_cast<std::size_t>(n_) * (n_ + 1) / 2 * width_, kNever) {
+        double total = 1;
+        for (const RotorStage& s : stages) total += static_cast<double>(s.save_time + s.advance_time + s.backward_time);
+        scale_ = total < 16777216.0 ? 1.0 : 16777216.0 / total;  // whole numbers stay exact in floats where they are small enough
+    }
+
+    /// False when the deadline passed before the table was full.
+    bool fill(const Deadline& deadline) {
+        for (int length = 1; length <= n_; ++length) {
+            for (int s = 0; s + length <= n_; ++s) {
+                if (deadline.passed()) return false;
+                fill_entry(s, s + length - 1);
+            }
+        }
+        return true;
+    }
+
+    float least(int s, int t, std::int64_t m) const { return m < 0 ? kNever : at(s, t)[static_cast<std::size_t>(m)]; }
+    int top() const { return static_cast<int>(width_) - 1; }
+    int last() const { return n_ - 1; }
+
+    /// -1: stage s keeps what its group reads; otherwise the stage after the checkpoint.
+    int choice(int s, int t, std::int64_t m) const {
+        int best = -1;
+        float least_time = kept(s, t, m);
+        std::int64_t advance_peak = 0;
+        float advance_time = 0;
+        for (int next = s + 1; next <= t; ++next) {
+            extend(s, next, advance_peak, advance_time);
+            if (m < in_slots(stages_[t].gradients + advance_peak)) continue;
+            const float time = advance_time + least(next, t, m - checkpoint(next)) + least(s, next - 1, m);
+            if (time < least_time) {
+                least_time = time;
+                best = next;
+            }
+        }
+        return best;
+    }
+
+    std::int64_t saved(int s) const { return in_slots(stages_[s].saved); }
+    std::int64_t checkpoint(int next) const { return in_slots(stages_[next - 1].boundary); }
+
+  private:
+    std::int64_t in_slots(std::int64_t bytes) const { return (bytes + slot_ - 1) / slot_; }
+    float scaled(std::int64_t time) const { return static_cast<float>(static_cast<double>(time) * scale_); }
+
+    const float* at(int s, int t) const {
+        return table_.data() + (static_cast<std::size_t>(t) * (t + 1) / 2 + static_cast<std::size_t>(s)) * width_;
+    }
+
+    /// Slots that keeping what group s reads takes at its worst moments.
+    std::int64_t needed_to_keep(int s, int t) const {
+        return in_slots(std::max(stages_[t].gradients + stages_[s].save_peak, stages_[s].backward_peak));
+    }
+
+    float kept(int s, int t, std::int64_t m) const {
+        if (m < needed_to_keep(s, t)) return kNever;
+        const RotorStage& stage = stages_[s];
+        if (s == t) return scaled(stage.save_last_time + stage.backward_time);
+        return scaled(stage.save_time + stage.backward_time) + least(s + 1, t, m - saved(s));
+    }
+
+    /// Goes on from stage next-2 to next-1 with nothing kept but the input of stage s.
+    void extend(int s, int next, std::int64_t& peak, float& time) const {
+        const RotorStage& stage = stages_[next - 1];
+        peak = std::max(peak, next - 1 == s ? stage.advance_peak : stage.advance_peak_with_input);
+        time += scaled(stage.advance_time);
+    }
+
+    void fill_entry(int s, int t) {
+        float* entry = const_cast<float*>(at(s, t));
+        const std::int64_t width = static_cast<std::int64_t>(width_);
+        for (std::int64_t m = needed_to_keep(s, t); m < width; ++m) entry[m] = kept(s, t, m);
+        std::int64_t advance_peak = 0;
+        float advance_time = 0;
+        for (int next = s + 1; next <= t; ++next) {
+            extend(s, next, advance_peak, advance_time);
+            const std::int64_t shift = checkpoint(next);
+            const std::int64_t from = std::max(in_slots(stages_[t].gradients + advance_peak), shift);
+            const float* above = at(next, t) - shift;
+            const float* below = at(s, next - 1);
+            for (std::int64_t m = from; m < width; ++m) entry[m] = std::min(entry[m], advance_time + above[m] + below[m]);
+        }
+    }
+
+    const std::vector<RotorStage>& stages_;
+    int n_;
+    std::int64_t slot_;
+    std::size_t width_;
+    std::vector<float> table_;  ///< by last stage, then first stage, then slots
+    double scale_ = 1;
+};
+
+/// Follows the table's choices and writes the runs.
+class RotorWriter {
+  public:
+    RotorWriter(const RotorChain& chain, const RotorTable& table) : chain_(chain), table_(table), visited_(chain.stages.size(), false) {}
+
+    RunSequence write(int slots) {
+        group_range(0, table_.last(), slots);
+        return std::move(runs_);
+    }
+
+  private:
+    void forward(int stage, const std::vector<std::int32_t>& ops) {
+        if (visited_[stage]) {
+            runs_.insert(runs_.end(), ops.begin(), ops.end());
+            return;
+        }
+        visited_[stage] = true;
+        const auto& first = chain_.stages[stage].first;
+        std::set_union(ops.begin(), ops.end(), first.begin(), first.end(), std::back_inserter(runs_));
+    }
+
+    void backward(int stage) {
+        const auto& ops = chain_.stages[stage].backward;
+        runs_.insert(runs_.end(), ops.begin(), ops.end());
+    }
+
+    /// Recursion is as deep as the chain is long.
+    void group_range(int s, int t, std::int64_t m) {
+        const RotorStage& stage = chain_.stages[s];
+        if (s == t) {
+            forward(s, stage.save_last);
+            backward(s);
+            return;
+        }
+        const int next = table_.choice(s, t, m);
+        if (next < 0) {
+            forward(s, stage.save);
+            group_range(s + 1, t, m - table_.saved(s));
+            backward(s);
+            return;
+        }
+        for (int i = s; i < next; ++i) forward(i, chain_.stages[i].advance);
+        group_range(next, t, m - table_.checkpoint(next));
+        group_range(s, next - 1, m);
+    }
+
+    const RotorChain& chain_;
+    const RotorTable& table_;
+    std::vector<bool> visited_;
+    RunSequence runs_;
+};
+
+struct Slots {
+    std::int64_t size = 1;
+    int count = 0;
+};
+
+/// Memory is tried up to a little above what the budget leaves, because the rounding and what the chain does not see leave some unused.
+Slots slots_for(const RotorChain& chain, std::int64_t budget, std::int64_t full, int wanted) {
+    const std::int64_t available = std::max<std::int64_t>(budget - chain.always, 1);
+    const std::int64_t top = std::max<std::int64_t>(std::min(available + available / 8 + chain.always, full), available);
+    std::int64_t divisor = 0;
+    for (const RotorStage& s : chain.stages) {
+        for (std::int64_t bytes : {s.boundary, s.saved, s.gradients, s.advance_peak, s.advance_peak_with_input, s.save_peak, s.backward_peak}) {
+            divisor = std::gcd(divisor, bytes);
+        }
+    }
+    if (divisor > 0 && top / divisor <= wanted) return {divisor, static_cast<int>(top / divisor)};
+    const std::int64_t size = std::max<std::int64_t>((available + wanted - 1) / wanted, 1);
+    return {size, static_cast<int>(std::min<std::int64_t>(top / size, 2 * static_cast<std::int64_t>(wanted)))};
+}
+
+class Rotor : public Solver {
+  public:
+    explicit Rotor(RotorOptions options) : options_(options) {}
+    std::string_view name() const override { return "rotor"; }
+    std::string_view summary() const override { return "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain"; }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+        const Deadline deadline(limits);
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+        const std::int64_t full = cost_of(problem.flat, required_once(problem.flat)).peak;
+        const RotorChain chain = rotor_chain(problem, options_.max_stages);
+        if (chain.stages.size() < 2) return infeasible_from(problem.flat, budget, Bytes(full));
+        const Slots slots = slots_for(chain, budget.value, full, options_.slots);
+        RotorTable table(chain.stages, slots.size, slots.count);
+        if (!table.fill(deadline)) return infeasible_from(problem.flat, budget, std::nullopt);
+        return best_that_fits(problem.flat, budget, chain, table, deadline, progress);
+    }
+
+  private:
+    /// The time rises as slots fall, so the first sequence whose exact peak fits is the best of the table.
+    static Answer best_that_fits(const FlatGraph& flat, Bytes budget, const RotorChain& chain, const RotorTable& table,
+                                 const Deadline& deadline, const Progress& progress) {
+        std::optional<Bytes> smallest;
+        for (int m = table.top(); m >= 0 && table.least(0, table.last(), m) < kNever && !deadline.passed(); --m) {
+            const RunSequence runs = RotorWriter(chain, table).write(m);
+            const SequenceCost cost = cost_of(flat, runs);
+            if (!smallest || cost.peak < smallest->value) smallest = Bytes(cost.peak);
+            if (cost.peak > budget.value) continue;
+            Solution solution = solution_from(flat, runs);
+            if (progress) progress({.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
+            return solution;
+        }
+        return infeasible_from(flat, budget, smallest);
+    }
+
+    RotorOptions options_;
+};
+
+}  // namespace
+
+Result<RotorOptions> rotor_options(const nlohmann::json* json) {
+    RotorOptions options;
+    OptionReader reader("rotor", json);
+    reader.integer("slots", options.slots, 10, 100000);
+    reader.integer("max_stages", options.max_stages, 2, 1000);
+    if (auto read = reader.finish(); !read) return read.error();
+    return options;
+}
+
+std::unique_ptr<Solver> make_rotor(RotorOptions options) { return std::make_unique<Rotor>(options); }
+
+}  // namespace rematlas
