@@ -1,0 +1,71 @@
+#include "runtime/allocator/counting_allocator.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+namespace rematlas {
+namespace {
+
+std::atomic<std::int64_t> bytes_alive{0};
+std::atomic<std::int64_t> bytes_peak{0};
+
+/// Each allocation starts with its size, in as many bytes as keep the data aligned for vector instructions.
+constexpr std::size_t header = 64;
+
+void count(std::int64_t bytes) {
+    const std::int64_t now = bytes_alive.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    std::int64_t peak = bytes_peak.load(std::memory_order_relaxed);
+    while (now > peak && !bytes_peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+}
+
+void release(void* data) {
+    if (!data) return;
+    char* block = static_cast<char*>(data) - header;
+    bytes_alive.fetch_sub(*reinterpret_cast<std::int64_t*>(block), std::memory_order_relaxed);
+    std::free(block);
+}
+
+/// The pointer is its own context and the deleter is always the same one: oneDNN allocates through the raw interface.
+class Allocator final : public c10::Allocator {
+  public:
+    c10::DataPtr allocate(std::size_t bytes) override {
+        const c10::Device cpu(c10::DeviceType::CPU);
+        if (bytes == 0) return {nullptr, nullptr, &release, cpu};
+        void* block = nullptr;
+        if (bytes > SIZE_MAX / 2 || posix_memalign(&block, header, bytes + header) != 0) {
+            TORCH_CHECK(false, "out of host memory: ", bytes, " bytes more are needed");
+        }
+        *static_cast<std::int64_t*>(block) = static_cast<std::int64_t>(bytes);
+        count(static_cast<std::int64_t>(bytes));
+        char* data = static_cast<char*>(block) + header;
+        return {data, data, &release, cpu};
+    }
+    c10::DeleterFnPtr raw_deleter() const override { return &release; }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+};
+
+}  // namespace
+
+void CountingAllocator::install() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        // Memory once touched stays with the process: returning it after every large tensor makes each step fault it
+        // in again, which costs more than many of the operations and makes their times vary.
+        mallopt(M_MMAP_MAX, 0);
+        mallopt(M_TRIM_THRESHOLD, -1);
+        static Allocator allocator;
+        c10::SetCPUAllocator(&allocator, /*priority=*/100);
+    });
+}
+
+std::int64_t CountingAllocator::alive() { return bytes_alive.load(std::memory_order_relaxed); }
+std::int64_t CountingAllocator::peak() { return bytes_peak.load(std::memory_order_relaxed); }
+void CountingAllocator::reset_peak() { bytes_peak.store(alive(), std::memory_order_relaxed); }
+
+}  // namespace rematlas

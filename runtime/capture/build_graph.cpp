@@ -1,0 +1,244 @@
+#include "runtime/capture/build_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace rematlas {
+namespace {
+
+bool is_resident(const RecordedValue& value) { return value.producer < 0; }
+
+bool is_persistent(TensorKind kind) { return kind == TensorKind::parameter || kind == TensorKind::buffer; }
+
+template <class Visit>
+void for_each_operand(const TapeOp& op, Visit&& visit) {
+    for (const Argument& argument : op.arguments)
+        for (int operand : argument.operands)
+            if (operand != no_operand) visit(operand);
+}
+
+/// Works on a copy of the recording, in the order of the public function's description.
+class Builder {
+  public:
+    explicit Builder(const Recording& recording) : recording_(recording) {
+        unite_constants();
+        find_writers();
+        find_needed();
+        number_densely();
+    }
+
+    CapturedStep build() {
+        for (std::size_t v = 0; v < recording_.values.size(); ++v)
+            if (tensor_of_[v].valid()) add_tensor(v);
+        for (const Operand& operand : recording_.operands) add_operand(operand);
+        for (std::size_t i = 0; i < recording_.ops.size(); ++i)
+            if (needed_[i]) add_op(recording_.ops[i]);
+        add_ends();
+        return std::move(step_);
+    }
+
+  private:
+    int value_of(int operand) const { return recording_.operands[operand].tensor.value; }
+
+    void unite_constants() {
+        std::map<std::string, int> first;
+        std::vector<int> united(recording_.values.size());
+        std::set<int> written;
+        for (const RecordedOp& op : recording_.ops)
+            for (const Overwrite& overwrite : op.tape.overwrites) written.insert(overwrite.before.value);
+        for (std::size_t v = 0; v < united.size(); ++v) {
+            united[v] = static_cast<int>(v);
+            const RecordedValue& value = recording_.values[v];
+            if (value.kind == TensorKind::constant && !written.contains(united[v])) united[v] = first.try_emplace(value.contents, united[v]).first->second;
+        }
+        for (Operand& operand : recording_.operands) operand.tensor = TensorId(united[operand.tensor.value]);
+    }
+
+    int root_of(int value) const {
+        while (recording_.values[value].version_of >= 0) value = recording_.values[value].version_of;
+        return value;
+    }
+
+    /// Which ops touch each persistent storage, and whether one alone does.
+    void find_writers() {
+        std::map<int, std::set<int>> touching, writing;
+        for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
+            const TapeOp& op = recording_.ops[i].tape;
+            for_each_operand(op, [&](int operand) { touching[root_of(value_of(operand))].insert(static_cast<int>(i)); });
+            for (const Overwrite& overwrite : op.overwrites) {
+                const int root = root_of(overwrite.before.value);
+                writing[root].insert(static_cast<int>(i));
+                newest_[root] = overwrite.after.value;
+            }
+        }
+        for (int operand : recording_.outputs)
+            if (operand != no_operand) touching[root_of(value_of(operand))].insert(-1);
+        for (const auto& [root, ops] : writing) {
+            const bool persistent = is_resident(recording_.values[root]) && is_persistent(recording_.values[root].kind);
+            if (persistent && ops.size() == 1 && touching[root].size() == 1) mutated_.insert(root);
+        }
+    }
+
+    bool mutates(const Overwrite& overwrite) const { return mutated_.contains(overwrite.before.value); }
+
+    /// The final contents of persistent tensors that several ops touch.
+    std::vector<std::pair<int, int>> updates() const {
+        std::vector<std::pair<int, int>> result;
+        for (const auto& [root, newest] : newest_) {
+            if (is_persistent(recording_.values[root].kind) && is_resident(recording_.values[root]) && !mutated_.contains(root)) {
+                result.emplace_back(root, newest);
+            }
+        }
+        return result;
+    }
+
+    void find_needed() {
+        std::vector<std::uint8_t> live(recording_.values.size());
+        for (int operand : recording_.outputs)
+            if (operand != no_operand) live[value_of(operand)] = true;
+        for (const GradientOf& gradient : recording_.gradients)
+            if (gradient.operand != no_operand) live[value_of(gradient.operand)] = true;
+        for (const auto& [root, newest] : updates()) live[newest] = true;
+
+        needed_.assign(recording_.ops.size(), 0);
+        read_.assign(recording_.ops.size(), 0);
+        for (std::size_t i = recording_.ops.size(); i-- > 0;) {
+            const RecordedOp& op = recording_.ops[i];
+            if (op.dropped) continue;
+            for (TensorId value : op.tape.returns) read_[i] |= value.valid() && live[value.index()];
+            for (const Overwrite& overwrite : op.tape.overwrites) read_[i] |= live[overwrite.after.index()];
+            const bool persists = std::any_of(op.tape.overwrites.begin(), op.tape.overwrites.end(), [&](const Overwrite& overwrite) {
+                return mutates(overwrite) && is_persistent(recording_.values[overwrite.before.value].kind);
+            });
+            needed_[i] = read_[i] || op.random || persists || op.tape.name == output_gradients_op;
+            if (needed_[i]) for_each_operand(op.tape, [&](int operand) { live[value_of(operand)] = true; });
+        }
+        live_ = std::move(live);
+    }
+
+    void number_densely() {
+        tensor_of_.assign(recording_.values.size(), TensorId());
+        op_of_.assign(recording_.ops.size(), OpId());
+        std::vector<std::uint8_t> present(recording_.values.size());
+        for (std::size_t v = 0; v < present.size(); ++v) {
+            const RecordedValue& value = recording_.values[v];
+            if (is_resident(value)) present[v] = is_persistent(value.kind) || value.kind == TensorKind::input || live_[v];
+            else present[v] = needed_[value.producer] && !(value.version_of >= 0 && mutated_.contains(value.version_of));
+        }
+        std::int32_t next = 0;
+        for (std::size_t v = 0; v < present.size(); ++v)
+            if (present[v]) tensor_of_[v] = TensorId(next++);
+        next = 0;
+        for (std::size_t i = 0; i < needed_.size(); ++i)
+            if (needed_[i]) op_of_[i] = OpId(next++);
+    }
+
+    void add_tensor(std::size_t v) {
+        const RecordedValue& value = recording_.values[v];
+        std::string name = value.name;
+        if (!is_resident(value)) {
+            const RecordedOp& op = recording_.ops[value.producer];
+            name = (op.module.empty() ? "" : op.module + ".") + op.tape.name.substr(op.tape.name.rfind(':') + 1);
+            if (op.phase == Phase::backward) name = "grad:" + name;
+            if (value.version_of >= 0 && is_persistent(recording_.values[root_of(static_cast<int>(v))].kind)) name = recording_.values[root_of(static_cast<int>(v))].name + ":new";
+            const auto nth = std::find(op.tape.returns.begin(), op.tape.returns.end(), TensorId(v));
+            if (nth != op.tape.returns.end() && nth != op.tape.returns.begin()) name += ":" + std::to_string(nth - op.tape.returns.begin());
+        }
+        step_.graph.tensors.push_back({std::move(name), Bytes(value.bytes), value.kind});
+        if (value.kind == TensorKind::constant) step_.tape.constants.emplace_back(tensor_of_[v], value.contents);
+    }
+
+    void add_operand(const Operand& operand) {
+        Operand renumbered = operand;
+        renumbered.tensor = tensor_of_[operand.tensor.index()];
+        if (!renumbered.tensor.valid()) {
+            operand_of_.push_back(no_operand);
+            return;
+        }
+        operand_of_.push_back(static_cast<int>(step_.tape.operands.size()));
+        step_.tape.operands.push_back(std::move(renumbered));
+    }
+
+    void add_op(const RecordedOp& recorded) {
+        Op op{.name = recorded.tape.name, .phase = recorded.phase, .module = recorded.module};
+        TapeOp tape = recorded.tape;
+        op.random = recorded.random;
+        const bool nobody_reads = !read_[&recorded - recording_.ops.data()];
+        op.recomputable = !(recorded.tape.name == output_gradients_op || (recorded.random && nobody_reads));
+        if (recorded.of >= 0 && op_of_[recorded.of].valid()) op.of = op_of_[recorded.of];
+
+        for (TensorId& value : tape.returns) {
+            value = value.valid() ? tensor_of_[value.index()] : value;
+            if (value.valid()) op.outputs.push_back(value);
+        }
+        for (Argument& argument : tape.arguments) {
+            for (int& operand : argument.operands) {
+                if (operand == no_operand) continue;
+                operand = operand_of_[operand];
+                op.inputs.push_back(step_.tape.operands[operand].tensor);
+            }
+        }
+        std::sort(op.inputs.begin(), op.inputs.end());
+        op.inputs.erase(std::unique(op.inputs.begin(), op.inputs.end()), op.inputs.end());
+        std::erase_if(op.inputs, [&](TensorId id) { return std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end(); });
+        for (Overwrite& overwrite : tape.overwrites) add_overwrite(recorded, overwrite, op);
+
+        step_.graph.ops.push_back(std::move(op));
+        step_.tape.ops.push_back(std::move(tape));
+    }
+
+    void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
+        const RecordedValue& before = recording_.values[overwrite.before.value];
+        const bool for_good = mutates(overwrite);
+        overwrite = {tensor_of_[overwrite.before.index()], for_good ? TensorId() : tensor_of_[overwrite.after.index()]};
+        if (for_good) {
+            op.mutates.push_back(overwrite.before);
+            op.recomputable = op.recomputable && recorded.updates_statistics;
+            return;
+        }
+        op.outputs.push_back(overwrite.after);
+        if (!is_resident(before)) op.inplace.push_back({overwrite.after, overwrite.before});
+    }
+
+    void add_ends() {
+        Tape& tape = step_.tape;
+        std::set<TensorId> results;
+        for (Binding binding : recording_.bindings) {
+            binding.operand.tensor = tensor_of_[binding.operand.tensor.index()];
+            tape.bindings.push_back(std::move(binding));
+        }
+        for (const auto& [spec, operand] : recording_.inputs) tape.inputs.emplace_back(spec, operand_of_[operand]);
+        for (int operand : recording_.outputs) {
+            tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
+            if (operand != no_operand) results.insert(tape.operands[tape.outputs.back()].tensor);
+        }
+        for (GradientOf gradient : recording_.gradients) {
+            if (gradient.operand != no_operand) {
+                gradient.operand = operand_of_[gradient.operand];
+                results.insert(tape.operands[gradient.operand].tensor);
+            }
+            tape.gradients.push_back(std::move(gradient));
+        }
+        for (const auto& [root, newest] : updates()) {
+            tape.updates.push_back({tensor_of_[root], tensor_of_[newest]});
+            results.insert(tensor_of_[newest]);
+        }
+        step_.graph.results.assign(results.begin(), results.end());
+    }
+
+    Recording recording_;
+    std::map<int, int> newest_;     ///< per overwritten storage (its first version): its last version
+    std::set<int> mutated_;         ///< persistent values that one op writes and no other touches
+    std::vector<std::uint8_t> needed_, read_, live_;
+    std::vector<TensorId> tensor_of_;
+    std::vector<OpId> op_of_;
+    std::vector<int> operand_of_;
+    CapturedStep step_;
+};
+
+}  // namespace
+
+CapturedStep build_graph(const Recording& recording) { return Builder(recording).build(); }
+
+}  // namespace rematlas

@@ -1,0 +1,19 @@
+// From a recording to the training graph and the tape that replays it.
+#pragma once
+
+#include "core/graph/graph.h"
+#include "runtime/capture/recording.h"
+
+namespace rematlas {
+
+struct CapturedStep {
+    Graph graph;  ///< times and workspaces are zero until they are profiled; `replay` is not set
+    Tape tape;
+};
+
+/// Drops ops that nothing needs, unites equal constants, and settles what is written to parameters and buffers:
+///   - written by one op and used by no other: the op `mutates` the tensor, its first run for good;
+///   - any other write: the new contents are a tensor of their own, copied to the buffer when the step ends.
+CapturedStep build_graph(const Recording& recording);
+
+}  // namespace rematlas

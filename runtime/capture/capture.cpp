@@ -1,0 +1,143 @@
+#include "runtime/capture/capture.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/version.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/schedule/run_sequence.h"
+#include "runtime/capture/build_graph.h"
+#include "runtime/capture/recorder.h"
+#include "runtime/replay/compare.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::uint64_t gradient_seed = 7;
+
+/// What the recorded step left behind, for comparison with its replay.
+struct Reference {
+    StepResult step;
+    std::vector<at::Tensor> tensors;  ///< parameters and buffers afterwards
+    std::unique_ptr<GeneratorState> generator;
+};
+
+std::vector<at::Tensor> tensors_of(const Model& model) {
+    std::vector<at::Tensor> tensors;
+    for (const NamedTensor& named : model.tensors) tensors.push_back(named.tensor);
+    return tensors;
+}
+
+/// The inputs as specified, and the target that --loss cross_entropy needs, whose shape is that of the output without its classes.
+Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path, const CaptureOptions& options, DeviceRuntime& device) {
+    std::vector<InputSpec> specs = options.inputs;
+    if (options.loss != Loss::cross_entropy) return specs;
+    Result<Model> model = load_model(path, device.device());
+    if (!model) return model.error();
+    try {
+        at::NoGradGuard no_grad;
+        std::vector<c10::IValue> inputs;
+        for (const at::Tensor& input : draw_inputs(specs, options.seed)) inputs.emplace_back(input.to(device.device()));
+        const std::vector<at::Tensor> outputs = flatten_tensors(model->module.forward(std::move(inputs)));
+        if (outputs.empty() || outputs[0].dim() < 2) return Error{"--loss cross_entropy: the first output needs at least two dimensions"};
+        std::vector<std::int64_t> sizes = outputs[0].sizes().vec();
+        const auto classes = sizes.size() > 3 ? sizes.begin() + 1 : sizes.end() - 1;
+        const std::int64_t count = *classes;
+        sizes.erase(classes);
+        specs.push_back({.dtype = c10::ScalarType::Long, .sizes = std::move(sizes), .bound = count});
+    } catch (const std::exception& error) {
+        return Error{path.string() + ": " + one_line(error)};
+    }
+    return specs;
+}
+
+Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, const CaptureOptions& options,
+                         Reference& reference) {
+    Recorder recorder(model, inputs, specs,
+                      {.audit = options.audit, .on_op = [&](int count) {
+                           if (options.progress && count % 64 == 0) options.progress("record", 1.0 - 64.0 / (64.0 + count));
+                       }});
+    try {
+        DispatchModeGuard guard(recorder);
+        reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
+    } catch (const std::exception& error) {
+        const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal() : "the model fails: " + one_line(error);
+        return Error{model.file_name + ": " + why};
+    }
+    return recorder.finish(model, reference.step);
+}
+
+/// The first replay must give what was recorded.
+Result<void> check_replay(const Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs, const Model& fresh, const Reference& reference,
+                          DeviceRuntime& device) {
+    const FlatGraph flat = flatten(graph);
+    Result<Replayed> replayed = executor.run(lower(flat, keep_all_sequence(flat)), inputs, {.gradient_seed = gradient_seed});
+    if (!replayed) return replayed.error();
+    const char* different = nullptr;
+    if (!device.generator_state()->equals(*reference.generator)) different = "random state";
+    if (!identical(tensors_of(fresh), reference.tensors)) different = "buffers";
+    if (!identical(replayed->gradients, reference.step.gradients)) different = "gradients";
+    if (!identical(replayed->outputs, reference.step.outputs)) different = "outputs";
+    if (!different) return {};
+    return Error{fresh.file_name + ": cannot be captured: its replay gives other " + different + "; a kernel is not deterministic"};
+}
+
+nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs, const CaptureOptions& options, DeviceRuntime& device) {
+    nlohmann::json provenance = {{"model", model.file_name}, {"model_sha256", model.sha256},        {"device", device.name()},
+                                 {"torch", TORCH_VERSION},   {"threads", options.threads},          {"loss", to_string(options.loss)},
+                                 {"optimizer", "none"},      {"times", "median of replayed steps"}, {"inputs", nlohmann::json::array()}};
+    for (const InputSpec& spec : specs) provenance["inputs"].push_back(to_string(spec));
+    return provenance;
+}
+
+}  // namespace
+
+Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options, DeviceRuntime& device) {
+    const auto report = [&](std::string_view stage, double fraction) {
+        if (options.progress) options.progress(stage, fraction);
+    };
+    at::set_num_threads(options.threads);
+    report("load", 0.0);
+    Result<std::vector<InputSpec>> specs = complete_inputs(path, options, device);
+    if (!specs) return specs.error();
+    Result<Model> model = load_model(path, device.device()), fresh = load_model(path, device.device());
+    if (!model) return model.error();
+    if (!fresh) return fresh.error();
+    std::vector<at::Tensor> inputs = draw_inputs(*specs, options.seed);
+    for (at::Tensor& input : inputs) input = input.to(device.device());
+
+    report("record", 0.0);
+    Reference reference;
+    device.seed_generator(options.seed);
+    Result<Recording> recording = record(*model, inputs, *specs, options, reference);
+    if (!recording) return recording.error();
+    reference.generator = device.generator_state();
+    reference.tensors = tensors_of(*model);
+    CapturedStep step = build_graph(*recording);
+    step.graph.name = path.stem().string();
+    step.tape.loss = options.loss;
+    step.tape.threads = options.threads;
+    step.graph.provenance = std::make_shared<const nlohmann::json>(provenance_of(*model, *specs, options, device));
+    try {
+        step.graph.replay = std::make_shared<const nlohmann::json>(to_json(step.tape));
+    } catch (const std::exception& error) {
+        return Error{path.string() + ": cannot be captured: " + error.what()};
+    }
+    if (Result<void> valid = validate(step.graph); !valid) return valid.error();
+
+    report("check", 0.0);
+    Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), *fresh, device);
+    if (!executor) return executor.error();
+    device.seed_generator(options.seed);
+    if (Result<void> same = check_replay(step.graph, *executor, inputs, *fresh, reference, device); !same) return same.error();
+    reference = {};
+
+    ProfileOptions profiling = options.profile;
+    profiling.progress = [&](double fraction) { report("profile", fraction); };
+    report("profile", 0.0);
+    if (Result<void> profiled = profile(step.graph, *executor, inputs, profiling); !profiled) return profiled.error();
+    return std::move(step.graph);
+}
+
+}  // namespace rematlas

@@ -1,0 +1,77 @@
+#include "runtime/capture/op_traits.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace rematlas {
+namespace {
+
+struct HiddenUpdate {
+    std::string_view op;
+    std::size_t mean, variance;
+    int training;  ///< position of the flag that says whether the call trains; -1: it always does
+};
+constexpr std::array<HiddenUpdate, 8> hidden_updates{{
+    {"aten::native_batch_norm", 3, 4, 5},
+    {"aten::cudnn_batch_norm", 3, 4, 5},
+    {"aten::miopen_batch_norm", 3, 4, 5},
+    {"aten::batch_norm_update_stats", 1, 2, -1},
+    {"aten::batch_norm_gather_stats", 3, 4, -1},
+    {"aten::batch_norm_gather_stats_with_counts", 3, 4, -1},
+    {"aten::_batch_norm_with_update", 3, 4, -1},
+    {"aten::_native_batch_norm_legit", 3, 4, 5},
+}};
+
+template <std::size_t n>
+bool contains(const std::array<std::string_view, n>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+std::optional<StatisticsArguments> updated_statistics(const std::string& name, const torch::jit::Stack& stack, std::size_t base) {
+    for (const HiddenUpdate& update : hidden_updates) {
+        if (update.op != name) continue;
+        const bool trains = update.training < 0 || (stack[base + update.training].isBool() && stack[base + update.training].toBool());
+        if (trains) return StatisticsArguments{update.mean, update.variance};
+    }
+    return std::nullopt;
+}
+
+bool overwrites_everything(const std::string& name, const std::string& overload) {
+    static constexpr std::array<std::string_view, 11> names{
+        "aten::copy_",   "aten::fill_",        "aten::zero_",      "aten::normal_",     "aten::uniform_", "aten::bernoulli_",
+        "aten::random_", "aten::exponential_", "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
+    return contains(names, name) || overload.find("out") != overload.npos;
+}
+
+bool makes_uninitialized(const std::string& name) {
+    static constexpr std::array<std::string_view, 5> names{"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty",
+                                                           "aten::new_empty_strided"};
+    return contains(names, name);
+}
+
+bool shape_depends_on_values(const std::string& name) {
+    static constexpr std::array<std::string_view, 9> names{
+        "aten::nonzero", "aten::masked_select", "aten::_unique",      "aten::_unique2",          "aten::unique_dim",
+        "aten::unique_consecutive", "aten::unique_dim_consecutive", "aten::repeat_interleave", "aten::bincount"};
+    return contains(names, name);
+}
+
+std::uint64_t digest_of(const c10::Storage& storage) {
+    const auto* data = static_cast<const unsigned char*>(storage.data());
+    const std::size_t bytes = storage.nbytes();
+    std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
+    std::size_t i = 0;
+    for (; i + 32 <= bytes; i += 32) {
+        std::array<std::uint64_t, 4> words;
+        std::memcpy(words.data(), data + i, 32);
+        for (int k = 0; k < 4; ++k) lanes[k] = (lanes[k] ^ words[k]) * 0x9e3779b97f4a7c15ULL + (lanes[k] >> 29);
+    }
+    for (; i < bytes; ++i) lanes[0] = (lanes[0] ^ data[i]) * 0x100000001b3ULL;
+    return lanes[0] ^ lanes[1] * 3 ^ lanes[2] * 5 ^ lanes[3] * 7;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,46 @@
+// A recorded step as the recorder sees it, before dead ops are dropped and ids are made dense.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+/// One storage at one version. Ids of values and ops are their indices here; `Operand::tensor` names values.
+struct RecordedValue {
+    TensorKind kind = TensorKind::activation;
+    std::string name;
+    std::int64_t bytes = 0;
+    int producer = -1;      ///< op, or -1
+    int version_of = -1;    ///< the value that the producer overwrote, or -1
+    bool depends_on_data = false;  ///< on parameters, buffers, inputs or random numbers
+    std::string contents;   ///< of a constant
+};
+
+struct RecordedOp {
+    TapeOp tape;
+    Phase phase = Phase::forward;
+    std::string module;
+    int of = -1;            ///< the forward op of a backward one
+    bool random = false;
+    bool updates_statistics = false;  ///< its outputs do not depend on what it overwrites: may run again on a copy
+    bool dropped = false;   ///< its output was found to be a constant
+};
+
+struct Recording {
+    std::vector<Operand> operands;
+    std::vector<RecordedValue> values;
+    std::vector<RecordedOp> ops;
+    std::vector<Binding> bindings;
+    std::vector<std::pair<InputSpec, int>> inputs;  ///< with operands
+    std::vector<int> outputs;                       ///< operands
+    std::vector<GradientOf> gradients;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,56 @@
+# Finds the libtorch of a Python wheel without importing it, in .venv first and then in any python3.
+#
+# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_ROOT, and the targets
+#   TorchWheel::cpu    libtorch_cpu and libc10: needs no CUDA driver, starts fast
+#   TorchWheel::cuda   adds libtorch_cuda and libc10_cuda (only when the wheel has them)
+# The wheel's own TorchConfig.cmake is not used: it fails without a CUDA toolkit and links libtorch_cuda into everything.
+
+set(_torch_query "
+import importlib.util, re, sys
+spec = importlib.util.find_spec('torch')
+if spec is None or not spec.submodule_search_locations:
+    sys.exit(1)
+root = spec.submodule_search_locations[0]
+text = open(root + '/version.py').read()
+print(root + ';' + re.search(r'__version__ = .(.+?).$', text, re.M).group(1))
+")
+
+foreach(_python ${CMAKE_SOURCE_DIR}/.venv/bin/python python3)
+  if(TorchWheel_ROOT AND EXISTS ${TorchWheel_ROOT}/lib/libtorch_cpu.so)
+    break()
+  endif()
+  execute_process(COMMAND ${_python} -c "${_torch_query}" OUTPUT_VARIABLE _torch_found OUTPUT_STRIP_TRAILING_WHITESPACE
+                  ERROR_QUIET RESULT_VARIABLE _torch_status)
+  if(_torch_status EQUAL 0)
+    list(GET _torch_found 0 _torch_root)
+    list(GET _torch_found 1 _torch_version)
+    set(TorchWheel_ROOT ${_torch_root} CACHE PATH "Folder of the torch package")
+    set(TorchWheel_VERSION ${_torch_version} CACHE STRING "Version of the torch package" FORCE)
+    mark_as_advanced(TorchWheel_ROOT TorchWheel_VERSION)
+  endif()
+endforeach()
+
+include(FindPackageHandleStandardArgs)
+set(FPHSA_NAME_MISMATCHED TRUE)
+find_package_handle_standard_args(TorchWheel REQUIRED_VARS TorchWheel_ROOT VERSION_VAR TorchWheel_VERSION)
+
+if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
+  foreach(_library c10 torch_cpu c10_cuda torch_cuda)
+    if(EXISTS ${TorchWheel_ROOT}/lib/lib${_library}.so)
+      add_library(TorchWheel::lib${_library} SHARED IMPORTED)
+      set_target_properties(TorchWheel::lib${_library} PROPERTIES IMPORTED_LOCATION ${TorchWheel_ROOT}/lib/lib${_library}.so)
+    endif()
+  endforeach()
+
+  add_library(TorchWheel::cpu INTERFACE IMPORTED)
+  target_include_directories(TorchWheel::cpu SYSTEM INTERFACE
+    ${TorchWheel_ROOT}/include ${TorchWheel_ROOT}/include/torch/csrc/api/include)
+  # libtorch_cpu names libraries that the loader finds beside it; the linker need not.
+  target_link_options(TorchWheel::cpu INTERFACE -Wl,--as-needed -Wl,--allow-shlib-undefined)
+  target_link_libraries(TorchWheel::cpu INTERFACE TorchWheel::libtorch_cpu TorchWheel::libc10)
+
+  if(TARGET TorchWheel::libtorch_cuda)
+    add_library(TorchWheel::cuda INTERFACE IMPORTED)
+    target_link_libraries(TorchWheel::cuda INTERFACE TorchWheel::cpu TorchWheel::libc10_cuda TorchWheel::libtorch_cuda)
+  endif()
+endif()

@@ -1,0 +1,76 @@
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <time.h>
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+
+#include "runtime/allocator/counting_allocator.h"
+#include "runtime/device/device.h"
+
+namespace rematlas {
+namespace {
+
+struct CpuGeneratorState final : GeneratorState {
+    at::mt19937 engine;
+    std::optional<float> next_float;
+    std::optional<double> next_double;
+
+    bool equals(const GeneratorState& other) const override {
+        const auto& state = dynamic_cast<const CpuGeneratorState&>(other);
+        const auto mine = engine.data(), theirs = state.engine.data();
+        return mine.left_ == theirs.left_ && mine.next_ == theirs.next_ && mine.state_ == theirs.state_ && next_float == state.next_float &&
+               next_double == state.next_double;
+    }
+};
+
+class CpuRuntime final : public DeviceRuntime {
+  public:
+    c10::Device device() const override { return c10::DeviceType::CPU; }
+    std::string name() const override { return "cpu"; }
+    std::int64_t alive_bytes() const override { return CountingAllocator::alive(); }
+    std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
+    void reset_peak() override { CountingAllocator::reset_peak(); }
+    void synchronize() override {}
+    /// With one thread the time that this thread computed: what else runs on the machine does not count.
+    std::int64_t now() override {
+        if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
+        timespec time;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+    }
+
+    std::unique_ptr<GeneratorState> generator_state() const override {
+        at::CPUGeneratorImpl* generator = implementation();
+        std::lock_guard lock(generator->mutex_);
+        auto state = std::make_unique<CpuGeneratorState>();
+        state->engine = generator->engine();
+        state->next_float = generator->next_float_normal_sample();
+        state->next_double = generator->next_double_normal_sample();
+        return state;
+    }
+    void set_generator_state(const GeneratorState& saved) override {
+        const auto& state = dynamic_cast<const CpuGeneratorState&>(saved);
+        at::CPUGeneratorImpl* generator = implementation();
+        std::lock_guard lock(generator->mutex_);
+        generator->set_engine(state.engine);
+        generator->set_next_float_normal_sample(state.next_float);
+        generator->set_next_double_normal_sample(state.next_double);
+    }
+    void seed_generator(std::uint64_t seed) override {
+        at::CPUGeneratorImpl* generator = implementation();
+        std::lock_guard lock(generator->mutex_);
+        generator->set_current_seed(seed);
+    }
+    void copy(c10::Storage& to, const c10::Storage& from) override { std::memcpy(to.mutable_data(), from.data(), from.nbytes()); }
+
+  private:
+    static at::CPUGeneratorImpl* implementation() { return at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator()); }
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceRuntime> cpu_runtime() { return std::make_unique<CpuRuntime>(); }
+
+}  // namespace rematlas

@@ -1,0 +1,43 @@
+// Sees every ATen call of a region of code, just below autograd.
+//
+//     struct Printer : DispatchMode { void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override; };
+//     Printer printer;
+//     {
+//         DispatchModeGuard guard(printer);
+//         model.forward(inputs);   // printer.call is called for every factory, view, in-place op and kernel
+//     }
+//
+// A boxed fallback on the dispatch key Fake, switched on by the thread-local state; autograd carries that state to the
+// threads of its own. A process can hold one such fallback, so one mode is in force at a time. Inside `call` the key is
+// off: what kernels call in turn is not seen.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+namespace rematlas {
+
+class DispatchMode {
+  public:
+    virtual ~DispatchMode() = default;
+    /// Takes the arguments off the stack and leaves the returns; usually through `run_kernel`.
+    virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
+
+  protected:
+    static void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+};
+
+/// Puts a mode in force until the end of the scope. The mode must outlive the guard; guards do not nest.
+class DispatchModeGuard {
+  public:
+    explicit DispatchModeGuard(DispatchMode& mode);
+    ~DispatchModeGuard();
+    DispatchModeGuard(const DispatchModeGuard&) = delete;
+    DispatchModeGuard& operator=(const DispatchModeGuard&) = delete;
+
+  private:
+    c10::impl::IncludeDispatchKeyGuard include_;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,118 @@
+#include "runtime/model/input_spec.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/empty.h>
+
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 10> dtypes{{
+    {"f16", c10::ScalarType::Half},
+    {"bf16", c10::ScalarType::BFloat16},
+    {"f32", c10::ScalarType::Float},
+    {"f64", c10::ScalarType::Double},
+    {"i8", c10::ScalarType::Char},
+    {"i16", c10::ScalarType::Short},
+    {"i32", c10::ScalarType::Int},
+    {"i64", c10::ScalarType::Long},
+    {"u8", c10::ScalarType::Byte},
+    {"bool", c10::ScalarType::Bool},
+}};
+
+Error wrong(std::string_view text, std::string_view why) {
+    return {"--input '" + std::string(text) + "': " + std::string(why) + "; expected e.g. 'f32[8,3,224,224]' or 'i64[8,256]<4096'"};
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text) {
+    std::int64_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// The largest bound that every value below it fits in.
+std::int64_t range_of(c10::ScalarType dtype) {
+    switch (dtype) {
+        case c10::ScalarType::Char: return 128;
+        case c10::ScalarType::Byte: return 256;
+        case c10::ScalarType::Short: return 32768;
+        case c10::ScalarType::Int: return std::int64_t{1} << 31;
+        case c10::ScalarType::Bool: return 2;
+        default: return std::numeric_limits<std::int64_t>::max();
+    }
+}
+
+}  // namespace
+
+std::string_view dtype_name(c10::ScalarType dtype) {
+    for (const auto& [name, type] : dtypes)
+        if (type == dtype) return name;
+    return {};
+}
+
+std::optional<c10::ScalarType> dtype_from(std::string_view name) {
+    for (const auto& [known, type] : dtypes)
+        if (known == name) return type;
+    return std::nullopt;
+}
+
+Result<InputSpec> parse_input_spec(std::string_view text) {
+    const std::size_t open = text.find('['), close = text.find(']');
+    if (open == text.npos || close == text.npos || close < open) return wrong(text, "no [shape]");
+    const auto dtype = dtype_from(text.substr(0, open));
+    if (!dtype) return wrong(text, "unknown type '" + std::string(text.substr(0, open)) + "'");
+
+    InputSpec spec{.dtype = *dtype};
+    std::int64_t elements = 1;
+    std::string_view shape = text.substr(open + 1, close - open - 1);
+    while (!shape.empty()) {
+        const std::size_t comma = shape.find(',');
+        const auto size = parse_integer(shape.substr(0, comma));
+        if (!size || *size < 1) return wrong(text, "sizes are integers of at least 1");
+        if (*size > (std::int64_t{1} << 40) / elements) return wrong(text, "more than 2^40 elements");
+        elements *= *size;
+        spec.sizes.push_back(*size);
+        if (comma == shape.npos) break;
+        shape.remove_prefix(comma + 1);
+        if (shape.empty()) return wrong(text, "sizes are integers of at least 1");
+    }
+
+    const std::string_view rest = text.substr(close + 1);
+    if (rest.empty()) return spec;
+    if (rest.front() != '<') return wrong(text, "unexpected '" + std::string(rest) + "' after the shape");
+    if (!c10::isIntegralType(*dtype, /*includeBool=*/false)) return wrong(text, "only integers take a bound");
+    spec.bound = parse_integer(rest.substr(1));
+    if (!spec.bound || *spec.bound < 1 || *spec.bound > range_of(*dtype)) {
+        return wrong(text, "the bound is an integer of at least 1 that the type can hold");
+    }
+    return spec;
+}
+
+std::string to_string(const InputSpec& spec) {
+    std::string text(dtype_name(spec.dtype));
+    text += '[';
+    for (std::size_t i = 0; i < spec.sizes.size(); ++i) text += (i ? "," : "") + std::to_string(spec.sizes[i]);
+    text += ']';
+    if (spec.bound) text += '<' + std::to_string(*spec.bound);
+    return text;
+}
+
+at::Tensor draw(const InputSpec& spec, at::Generator generator) {
+    at::Tensor tensor = at::empty(spec.sizes, c10::TensorOptions().dtype(spec.dtype));
+    if (c10::isFloatingType(spec.dtype)) return tensor.normal_(0.0, 1.0, std::move(generator));
+    return tensor.random_(0, spec.bound.value_or(2), std::move(generator));
+}
+
+std::vector<at::Tensor> draw_inputs(const std::vector<InputSpec>& specs, std::uint64_t seed) {
+    at::Generator generator = at::detail::createCPUGenerator(seed);
+    std::vector<at::Tensor> inputs;
+    for (const InputSpec& spec : specs) inputs.push_back(draw(spec, generator));
+    return inputs;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,85 @@
+#include "runtime/model/model.h"
+
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/jit/serialization/import.h>
+#include <torch/csrc/jit/python/update_graph_executor_opt.h>
+
+#include <sstream>
+#include <unordered_set>
+
+#include "core/base/files.h"
+
+namespace rematlas {
+namespace {
+
+/// The interpreter runs the graph as it is: no fusion, no specialization after a few runs.
+void switch_off_optimization() {
+    torch::jit::getExecutorMode() = false;
+    torch::jit::getProfilingMode() = false;
+    torch::jit::setGraphExecutorOptimize(false);
+}
+
+}  // namespace
+
+std::vector<NamedTensor> Model::trained() const {
+    std::vector<NamedTensor> result;
+    std::unordered_set<const c10::TensorImpl*> seen;
+    for (const NamedTensor& named : tensors) {
+        if (named.is_parameter && named.tensor.requires_grad() && seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
+            result.push_back(named);
+        }
+    }
+    return result;
+}
+
+Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
+    Result<std::string> bytes = read_file(path);
+    if (!bytes) return bytes.error();
+    switch_off_optimization();
+    try {
+        std::istringstream stream(*bytes);
+        Model model{.module = torch::jit::load(stream, device), .tensors = {}, .file_name = path.filename().string(), .sha256 = sha256(*bytes)};
+        model.module.train();
+        if (!model.module.find_method("forward")) return Error{path.string() + ": the module has no forward method"};
+        for (const auto& parameter : model.module.named_parameters()) model.tensors.push_back({parameter.name, parameter.value, true});
+        for (const auto& buffer : model.module.named_buffers()) model.tensors.push_back({buffer.name, buffer.value, false});
+        std::erase_if(model.tensors, [](const NamedTensor& named) { return !named.tensor.defined(); });
+        return model;
+    } catch (const std::exception& error) {
+        return Error{path.string() + ": not a TorchScript file: " + one_line(error)};
+    }
+}
+
+std::vector<at::Tensor> flatten_tensors(const c10::IValue& value) {
+    std::vector<at::Tensor> tensors;
+    const auto add = [&](const c10::IValue& element) {
+        for (at::Tensor& tensor : flatten_tensors(element)) tensors.push_back(std::move(tensor));
+    };
+    if (value.isTensor()) {
+        tensors.push_back(value.toTensor());
+    } else if (value.isTuple()) {
+        for (const c10::IValue& element : value.toTupleRef().elements()) add(element);
+    } else if (value.isList()) {
+        for (const c10::IValue& element : value.toListRef()) add(element);
+    } else if (value.isGenericDict()) {
+        for (const auto& entry : value.toGenericDict()) add(entry.value());
+    }
+    return tensors;
+}
+
+std::string one_line(const std::exception& error) {
+    std::string text = error.what();
+    if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error)) text = torch_error->what_without_backtrace();
+    // The interpreter appends its cause after a traceback.
+    if (const std::size_t cause = text.rfind("Error: "); cause != text.npos) text = text.substr(cause + 7);
+    if (const std::size_t trace = text.find("Exception raised from"); trace != text.npos) text.resize(trace);
+    std::istringstream lines(text);
+    std::string line;
+    while (std::getline(lines, line)) {
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first != line.npos) return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+    }
+    return "unknown error";
+}
+
+}  // namespace rematlas

@@ -1,0 +1,92 @@
+#include "runtime/model/training_step.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/sum.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <array>
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+constexpr std::array<std::pair<Loss, std::string_view>, 4> losses{
+    {{Loss::output, "output"}, {Loss::sum, "sum"}, {Loss::mean, "mean"}, {Loss::cross_entropy, "cross_entropy"}}};
+
+at::Tensor cross_entropy(const at::Tensor& output, const at::Tensor& target) {
+    TORCH_CHECK(output.dim() >= 2, "--loss cross_entropy: the first output has ", output.dim(), " dimensions, 2 or more are needed");
+    if (output.dim() > 3) return at::cross_entropy_loss(output, target);
+    return at::cross_entropy_loss(output.reshape({-1, output.size(-1)}), target.reshape({-1}));
+}
+
+at::Tensor loss_of(Loss loss, const std::vector<at::Tensor>& outputs, const at::Tensor& target) {
+    if (loss == Loss::cross_entropy) return cross_entropy(outputs.front(), target);
+    at::Tensor total;
+    for (const at::Tensor& output : outputs) {
+        const at::Tensor part = loss == Loss::sum ? at::sum(output) : at::mean(output);
+        total = total.defined() ? at::add(total, part) : part;
+    }
+    return total;
+}
+
+/// Contiguous tensors like the outputs, filled behind the recorder's back.
+std::vector<at::Tensor> given_gradients(const std::vector<at::Tensor>& outputs, std::uint64_t seed) {
+    c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::Fake);
+    at::NoGradGuard no_grad;
+    std::vector<at::Tensor> gradients;
+    for (const at::Tensor& output : outputs) gradients.push_back(at::empty(output.sizes(), output.options().requires_grad(false)));
+    draw_output_gradients(gradients, seed);
+    return gradients;
+}
+
+}  // namespace
+
+std::string_view to_string(Loss loss) { return losses[static_cast<std::size_t>(loss)].second; }
+
+std::optional<Loss> loss_from(std::string_view name) {
+    for (const auto& [loss, known] : losses)
+        if (known == name) return loss;
+    return std::nullopt;
+}
+
+void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed) {
+    at::Generator generator = at::detail::createCPUGenerator(seed);
+    for (at::Tensor& gradient : gradients) gradient.uniform_(-1.0, 1.0, generator);
+}
+
+StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
+                         const StepObserver& observer) {
+    const std::size_t fed = inputs.size() - (loss == Loss::cross_entropy ? 1 : 0);
+    StepResult result;
+    result.outputs = flatten_tensors(model.module.forward({inputs.begin(), inputs.begin() + fed}));
+
+    std::vector<at::Tensor> differentiable;
+    for (const at::Tensor& output : result.outputs)
+        if (output.defined() && output.requires_grad()) differentiable.push_back(output);
+    TORCH_CHECK(!differentiable.empty(), "no output of the model requires a gradient");
+
+    if (observer.loss_begins) observer.loss_begins();
+    std::vector<at::Tensor> roots, seeds;
+    if (loss == Loss::output) {
+        roots = std::move(differentiable);
+        seeds = given_gradients(roots, gradient_seed);
+        if (observer.gradients_given) observer.gradients_given(roots, seeds);
+    } else {
+        roots = {loss_of(loss, differentiable, inputs.back())};
+    }
+
+    if (observer.backward_begins) observer.backward_begins();
+    std::vector<at::Tensor> parameters;
+    for (const NamedTensor& named : model.trained()) parameters.push_back(named.tensor);
+    result.gradients = torch::autograd::grad(roots, parameters, seeds, /*retain_graph=*/false, /*create_graph=*/false, /*allow_unused=*/true);
+    for (at::Tensor& output : result.outputs) output = output.detach();
+    return result;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,101 @@
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "core/base/sizes.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/run_sequence.h"
+#include "runtime/capture/capture.h"
+#include "runtime/program/commands.h"
+#include "runtime/program/progress.h"
+
+namespace rematlas {
+namespace {
+
+struct CaptureFlags {
+    std::string model, output, device = "cpu", device_profile, loss = "output", optimizer = "none";
+    std::vector<std::string> inputs;
+    int threads = 1, repeats = 9;
+    std::uint64_t seed = 1;
+    bool json = false, quiet = false, progress_json = false;
+};
+
+/// What is not done yet says so.
+Result<void> refuse_unsupported(const CaptureFlags& flags) {
+    if (flags.device == "meta") return Error{"capture: --device meta: costs from shapes alone are not supported yet; use --device cpu"};
+    if (!flags.device_profile.empty()) return Error{"capture: --device-profile: costs from a device profile are not supported yet"};
+    if (flags.optimizer == "sgd" || flags.optimizer == "adam" || flags.optimizer == "adamw") {
+        return Error{"capture: --optimizer " + flags.optimizer + ": the optimizer is not captured yet; it runs after the step as before"};
+    }
+    if (flags.optimizer != "none") return Error{"capture: --optimizer " + flags.optimizer + ": expected none, sgd, adam or adamw"};
+    return {};
+}
+
+Result<CaptureOptions> options_from(const CaptureFlags& flags) {
+    if (Result<void> supported = refuse_unsupported(flags); !supported) return supported.error();
+    const auto loss = loss_from(flags.loss);
+    if (!loss) return Error{"capture: --loss " + flags.loss + ": expected output, sum, mean or cross_entropy"};
+    CaptureOptions options{.loss = *loss, .seed = flags.seed, .threads = flags.threads};
+    options.profile.most_replays = flags.repeats;
+    options.profile.fewest_replays = std::min(flags.repeats, options.profile.fewest_replays);
+    for (const std::string& text : flags.inputs) {
+        Result<InputSpec> spec = parse_input_spec(text);
+        if (!spec) return Error{"capture: " + spec.error().message};
+        options.inputs.push_back(spec.take());
+    }
+    return options;
+}
+
+Result<Exit> run_capture(const CaptureFlags& flags) {
+    Result<CaptureOptions> options = options_from(flags);
+    if (!options) return options.error();
+    Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
+    if (!device) return Error{"capture: " + device.error().message};
+    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    options->progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
+    const auto began = std::chrono::steady_clock::now();
+    Result<Graph> graph = capture(flags.model, *options, **device);
+    if (!graph) return graph.error();
+    progress.show("write", 1.0);
+    if (Result<void> written = write_graph(*graph, flags.output); !written) return written.error();
+    progress.clear();
+
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    const FlatGraph flat = flatten(*graph);
+    const SequenceCost cost = cost_of(flat, keep_all_sequence(flat));
+    if (flags.json) {
+        const nlohmann::json object = {{"graph", flags.output},           {"graph_sha256", graph->sha256},  {"ops", flat.op_count},
+                                       {"tensors", flat.tensor_count},    {"time_ns", flat.base_time},      {"peak_bytes", cost.peak},
+                                       {"resident_bytes", flat.resident_bytes}, {"capture_seconds", seconds}};
+        std::printf("%s\n", object.dump().c_str());
+    } else {
+        std::printf("%s: %d ops on %d tensors, a step takes %s, peak %s (%s of it resident); captured in %.1f s\n", flags.output.c_str(), flat.op_count,
+                    flat.tensor_count, format_duration(Nanoseconds(flat.base_time)).c_str(), format_bytes(Bytes(cost.peak)).c_str(),
+                    format_bytes(Bytes(flat.resident_bytes)).c_str(), seconds);
+    }
+    return Exit::success;
+}
+
+}  // namespace
+
+void add_capture_command(CLI::App& app, Body& body) {
+    auto flags = std::make_shared<CaptureFlags>();
+    CLI::App* command = app.add_subcommand("capture", "Records one training step of a TorchScript model as a graph");
+    command->footer("Example:\n  rematlas capture resnet50.pt --input 'f32[8,3,112,112]' -o resnet50.graph.json");
+    command->add_option("model", flags->model, "TorchScript file, traced or scripted; it is captured in train mode")->required();
+    command->add_option("--input", flags->inputs, "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers")->required();
+    command->add_option("-o,--output", flags->output, "graph file to write")->required();
+    command->add_option("--device", flags->device, "cpu, cuda or meta")->capture_default_str();
+    command->add_option("--device-profile", flags->device_profile, "with --device meta: the device to plan for");
+    command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")->capture_default_str();
+    command->add_option("--optimizer", flags->optimizer, "none, sgd, adam or adamw")->capture_default_str();
+    command->add_option("--threads", flags->threads, "threads of libtorch, here and in later runs")->check(CLI::Range(1, 1024))->capture_default_str();
+    command->add_option("--repeats", flags->repeats, "most steps replayed for the times of the ops")->check(CLI::Range(1, 1000))->capture_default_str();
+    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")->capture_default_str();
+    command->add_flag("--json", flags->json, "print one object");
+    command->add_flag("--quiet", flags->quiet, "no progress");
+    command->add_flag("--progress-json", flags->progress_json, "progress as JSON lines on standard error");
+    command->callback([flags, &body] { body = [flags] { return run_capture(*flags); }; });
+}
+
+}  // namespace rematlas

@@ -1,0 +1,20 @@
+// The two commands of the runtime program. `rematlas capture` and `rematlas run` hand over to it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+enum class Exit { success = 0, negative = 1, wrong_input = 2 };
+
+/// A command waits in `body` until the flags are parsed.
+using Body = std::function<Result<Exit>()>;
+
+void add_capture_command(CLI::App& app, Body& body);
+void add_run_command(CLI::App& app, Body& body);
+
+}  // namespace rematlas

@@ -1,0 +1,28 @@
+// rematlas-runtime: the commands that need libtorch, in a process of their own.
+#include <cstdio>
+
+#include "runtime/allocator/counting_allocator.h"
+#include "runtime/program/commands.h"
+
+int main(int argc, char** argv) {
+    using namespace rematlas;
+    CountingAllocator::install();
+    CLI::App app("Captures TorchScript models and trains with plans", "rematlas");
+    app.require_subcommand(1);
+    Body body;
+    add_capture_command(app, body);
+    add_run_command(app, body);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(app.help().c_str(), stdout);
+        return 0;
+    } catch (const CLI::ParseError& error) {
+        std::fprintf(stderr, "rematlas: %s\n", error.what());
+        return static_cast<int>(Exit::wrong_input);
+    }
+    const Result<Exit> exit = body();
+    if (exit) return static_cast<int>(*exit);
+    std::fprintf(stderr, "rematlas: %s\n", exit.error().message.c_str());
+    return static_cast<int>(exit.error().kind == ErrorKind::negative ? Exit::negative : Exit::wrong_input);
+}

@@ -1,0 +1,31 @@
+// How far a command is, on standard error: a line that is overwritten on a terminal, or JSON lines for a program that watches.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace rematlas {
+
+class Progress {
+  public:
+    enum class Form { none, terminal, json };
+    explicit Progress(Form form) : form_(form) {}
+    ~Progress() { clear(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    /// JSON: {"stage": "profile", "fraction": 0.4}. At most one line per stage and percent.
+    void show(std::string_view stage, double fraction);
+    void clear();
+
+  private:
+    Form form_;
+    std::string stage_;
+    int percent_ = -1;
+    bool line_open_ = false;
+};
+
+/// `--progress-json` wins over `--quiet`; without either, progress goes to a terminal only.
+Progress::Form progress_form(bool quiet, bool json);
+
+}  // namespace rematlas

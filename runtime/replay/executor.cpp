@@ -1,0 +1,402 @@
+#include "runtime/replay/executor.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "runtime/replay/operand_table.h"
+
+namespace rematlas {
+namespace {
+
+std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
+    return to_string(InputSpec{.dtype = dtype, .sizes = sizes.vec(), .bound = {}});
+}
+
+std::string label(const Graph& graph, OpId op) {
+    const Op& info = graph.ops[op];
+    return "op " + std::to_string(op.value) + " " + info.name + (info.module.empty() ? "" : " in " + info.module);
+}
+
+/// A storage outside of what the device's allocator counts; for small copies in host memory only.
+c10::Storage uncounted_copy(const c10::Storage& original) {
+    const std::size_t bytes = original.nbytes();
+    void* data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    std::memcpy(data, original.data(), bytes);
+    return c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(data, data, &std::free, original.device()), nullptr, false);
+}
+
+/// An op with its kernel looked up and its stack laid out.
+struct PreparedOp {
+    std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
+    torch::jit::Stack stack;
+    std::vector<std::size_t> lists;  ///< positions that are copied for each run, for kernels may change them
+    std::vector<OpId> made_by;
+    bool draws = false;
+};
+
+/// The executor's own view of an op while a step runs.
+struct OpProgress {
+    int runs = 0;
+    std::unique_ptr<GeneratorState> generator;  ///< before its first run, when it runs again
+};
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+struct Executor::State {
+    const Graph& graph;
+    Tape tape;
+    DeviceRuntime& device;
+    OperandTable operands;
+    IdVector<OpId, PreparedOp> ops;
+    IdVector<TensorId, std::uint8_t> resident;
+    std::int64_t resident_bytes = 0;
+
+    // Of the step that runs.
+    IdVector<OpId, OpProgress> progress;
+    IdVector<OpId, int> runs_planned;
+    std::vector<c10::Storage> swapped_out;
+    const ReplayOptions* options = nullptr;
+    torch::jit::Stack stack;
+    std::int64_t fresh_bytes = 0;  ///< of tensors that the last op took
+
+    State(const Graph& g, Tape t, DeviceRuntime& d)
+        : graph(g), tape(std::move(t)), device(d), operands(tape.operands, g.tensors.size(), d.device()), resident(g.tensors.size(), 1) {
+        for (const Op& op : graph.ops)
+            for (TensorId out : op.outputs) resident[out] = 0;
+        for (TensorId tensor : graph.tensors.ids())
+            if (resident[tensor]) resident_bytes += graph.tensors[tensor].bytes.value;
+    }
+
+    Result<void> bind(const Model& model);
+    Result<void> place_constants();
+    Result<void> prepare();
+    PreparedOp prepare(OpId op);
+    Result<void> feed(const std::vector<at::Tensor>& inputs);
+    Result<void> plan(std::span<const Step> steps);
+    void run_op(OpId op, bool in_place);
+    void give_output_gradients(OpId op);
+    void take_returns(OpId op);
+    void run_step(const Step& step);
+    void finish(Replayed& result);
+    void drop_all();
+};
+
+Result<void> Executor::State::bind(const Model& model) {
+    std::unordered_map<std::string, const at::Tensor*> by_name;
+    for (const NamedTensor& named : model.tensors) by_name.emplace(named.name, &named.tensor);
+    for (const Binding& binding : tape.bindings) {
+        const std::string what = (binding.is_parameter ? "parameter " : "buffer ") + binding.name;
+        const auto found = by_name.find(binding.name);
+        if (found == by_name.end()) return Error{model.file_name + ": the model has no " + what + ", which the graph was captured with"};
+        const at::Tensor& tensor = *found->second;
+        const Operand& expected = binding.operand;
+        if (tensor.scalar_type() != expected.dtype || tensor.sizes() != c10::IntArrayRef(expected.sizes)) {
+            return Error{model.file_name + ": " + what + " is " + shape_text(tensor.scalar_type(), tensor.sizes()) + ", the graph was captured with " +
+                         shape_text(expected.dtype, expected.sizes)};
+        }
+        const auto bytes = graph.tensors[expected.tensor].bytes.value;
+        if (tensor.strides() != c10::IntArrayRef(expected.strides) || tensor.storage_offset() != expected.offset ||
+            static_cast<std::int64_t>(tensor.storage().nbytes()) != bytes) {
+            return Error{model.file_name + ": " + what + " lies differently in memory than when the graph was captured"};
+        }
+        operands.place(expected.tensor, tensor.storage());
+        by_name.erase(found);
+    }
+    if (!by_name.empty()) return Error{model.file_name + ": the graph was captured without " + by_name.begin()->first + ", which the model has"};
+    return {};
+}
+
+Result<void> Executor::State::place_constants() {
+    for (auto& [tensor, bytes] : tape.constants) {
+        if (static_cast<std::int64_t>(bytes.size()) != graph.tensors[tensor].bytes.value) return Error{graph.name + ": replay: a constant of the wrong size"};
+        const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
+        if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
+        operands.place(tensor, host.to(device.device()).storage());
+        std::string().swap(bytes);
+    }
+    for (TensorId tensor : graph.tensors.ids()) {
+        if (resident[tensor] && graph.tensors[tensor].kind != TensorKind::input && !operands.holds(tensor)) {
+            return Error{graph.name + ": replay: nothing says what is in " + graph.tensors[tensor].name};
+        }
+    }
+    return {};
+}
+
+PreparedOp Executor::State::prepare(OpId id) {
+    const TapeOp& op = tape.ops[id];
+    PreparedOp prepared;
+    prepared.draws = graph.ops[id].random;
+    if (op.name == output_gradients_op) return prepared;
+    prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
+    TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name, " takes another number of arguments in this libtorch");
+    const auto tensor = [&](int operand) { return operand == no_operand ? at::Tensor() : operands[operand]; };
+    for (const Argument& argument : op.arguments) {
+        switch (argument.kind) {
+            case Argument::Kind::value: prepared.stack.push_back(argument.value); break;
+            case Argument::Kind::tensor: prepared.stack.emplace_back(tensor(argument.operands.front())); break;
+            case Argument::Kind::tensors: {
+                c10::List<at::Tensor> list;
+                for (int operand : argument.operands) list.push_back(tensor(operand));
+                prepared.stack.emplace_back(std::move(list));
+                break;
+            }
+            case Argument::Kind::optional_tensors: {
+                c10::List<std::optional<at::Tensor>> list;
+                for (int operand : argument.operands) list.push_back(operand == no_operand ? std::nullopt : std::optional(operands[operand]));
+                prepared.stack.emplace_back(std::move(list));
+                break;
+            }
+        }
+        if (prepared.stack.back().isList()) prepared.lists.push_back(prepared.stack.size() - 1);
+    }
+    return prepared;
+}
+
+Result<void> Executor::State::prepare() {
+    for (OpId op : graph.ops.ids()) {
+        try {
+            ops.push_back(prepare(op));
+        } catch (const std::exception& error) {
+            return Error{graph.name + ": " + label(graph, op) + ": " + one_line(error)};
+        }
+    }
+    return {};
+}
+
+Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
+    if (inputs.size() != tape.inputs.size()) {
+        return Error{"the graph takes " + std::to_string(tape.inputs.size()) + " inputs, " + std::to_string(inputs.size()) + " were given"};
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const Operand& expected = tape.operands[tape.inputs[i].second];
+        const at::Tensor& input = inputs[i];
+        if (input.scalar_type() != expected.dtype || input.sizes() != c10::IntArrayRef(expected.sizes) || input.device() != device.device()) {
+            return Error{"input " + std::to_string(i) + " is " + shape_text(input.scalar_type(), input.sizes()) + ", the graph takes " +
+                         shape_text(expected.dtype, expected.sizes)};
+        }
+        operands.place(expected.tensor, input.contiguous().storage());
+    }
+    return {};
+}
+
+/// Which ops run again, and whether the generator is drawn from in the captured order.
+Result<void> Executor::State::plan(std::span<const Step> steps) {
+    runs_planned = IdVector<OpId, int>(graph.ops.size(), 0);
+    progress = IdVector<OpId, OpProgress>();
+    progress.resize(graph.ops.size());
+    OpId last;
+    for (const Step& step : steps) {
+        if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
+            return Error{"step '" + std::string(to_string(step.kind)) + "' of " + graph.tensors[step.tensor()].name +
+                         ": the executor does not move tensors to the host"};
+        }
+        if (!step.runs()) continue;
+        const bool first = runs_planned[step.op()]++ == 0;
+        if (!first || !ops[step.op()].draws) continue;
+        if (step.op() < last) {
+            return Error{"the schedule draws random numbers in another order than the model: " + label(graph, step.op()) + " runs after " + label(graph, last)};
+        }
+        last = step.op();
+    }
+    return {};
+}
+
+void Executor::State::give_output_gradients(OpId id) {
+    const TapeOp& op = tape.ops[id];
+    std::vector<at::Tensor> gradients;
+    for (int index : op.arguments[1].operands) {
+        const Operand& operand = tape.operands[index];
+        gradients.push_back(at::empty(operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(device.device())));
+    }
+    if (options->output_gradients) {
+        TORCH_CHECK(options->output_gradients->size() == gradients.size(), gradients.size(), " gradients of outputs are needed");
+        for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i].copy_((*options->output_gradients)[i]);
+    } else {
+        draw_output_gradients(gradients, options->gradient_seed);
+    }
+    for (std::size_t i = 0; i < gradients.size(); ++i) operands.place(op.returns[i], gradients[i].storage());
+}
+
+/// Places what the kernel made; the stack holds its returns.
+void Executor::State::take_returns(OpId id) {
+    const TapeOp& op = tape.ops[id];
+    std::size_t next = 0;
+    const auto take = [&](const at::Tensor& tensor) {
+        const TensorId made = next < op.returns.size() ? op.returns[next] : TensorId();
+        ++next;
+        if (!made.valid()) return;
+        TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);
+        const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+        TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ", graph.tensors[made].bytes.value, " when it was captured");
+        operands.place(made, tensor.storage());
+    };
+    for (const c10::IValue& value : stack) {
+        if (value.isTensor()) {
+            take(value.toTensor());
+        } else if (value.isTensorList()) {
+            for (const c10::IValue& element : value.toListRef()) take(element.toTensor());
+        }
+    }
+    stack.clear();
+}
+
+void Executor::State::run_op(OpId id, bool in_place) {
+    PreparedOp& op = ops[id];
+    OpProgress& done = progress[id];
+    const bool again = done.runs++ > 0;
+    if (!op.handle) return give_output_gradients(id);
+
+    // Where the kernel writes: the storage of `before` itself, or a copy of it.
+    swapped_out.clear();
+    const auto& overwrites = tape.ops[id].overwrites;
+    for (const Overwrite& overwrite : overwrites) {
+        const bool takes_over = in_place && overwrite.after.valid() && !resident[overwrite.before];
+        if (takes_over || (!overwrite.after.valid() && !again)) continue;
+        const c10::Storage& original = operands.storage(overwrite.before);
+        c10::Storage copy;
+        if (overwrite.after.valid()) {
+            copy = at::empty({static_cast<std::int64_t>(original.nbytes())}, c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device())).storage();
+            device.copy(copy, original);
+        } else {
+            copy = uncounted_copy(original);
+        }
+        operands.redirect(overwrite.before, copy);
+        swapped_out.push_back(std::move(copy));
+    }
+
+    std::unique_ptr<GeneratorState> now;
+    if (op.draws && again) {
+        now = device.generator_state();
+        device.set_generator_state(*done.generator);
+    } else if (op.draws && runs_planned[id] > 1) {
+        done.generator = device.generator_state();
+    }
+    stack = op.stack;
+    for (std::size_t position : op.lists) stack[position] = stack[position].deepcopy();
+    op.handle->callBoxed(stack);
+    if (now) device.set_generator_state(*now);
+    take_returns(id);
+
+    std::size_t copied = 0;
+    for (const Overwrite& overwrite : overwrites) {
+        const bool takes_over = in_place && overwrite.after.valid() && !resident[overwrite.before];
+        if (takes_over) {
+            c10::Storage storage = operands.storage(overwrite.before);
+            operands.clear(overwrite.before);
+            operands.place(overwrite.after, std::move(storage));
+        } else if (overwrite.after.valid() || again) {
+            operands.redirect(overwrite.before, operands.storage(overwrite.before));
+            if (overwrite.after.valid()) operands.place(overwrite.after, std::move(swapped_out[copied]));
+            ++copied;
+        }
+    }
+    swapped_out.clear();
+}
+
+void Executor::State::run_step(const Step& step) {
+    if (step.runs()) {
+        run_op(step.op(), step.kind == StepKind::run_inplace);
+    } else if (!resident[step.tensor()]) {
+        operands.clear(step.tensor());
+    }
+}
+
+void Executor::State::finish(Replayed& result) {
+    for (int operand : tape.outputs) result.outputs.push_back(operand == no_operand ? at::Tensor() : operands.view(tape.operands[operand]));
+    for (const GradientOf& gradient : tape.gradients) {
+        result.gradients.push_back(gradient.operand == no_operand ? at::Tensor() : operands.view(tape.operands[gradient.operand]));
+    }
+    for (const BufferUpdate& update : tape.updates) {
+        c10::Storage buffer = operands.storage(update.buffer);
+        device.copy(buffer, operands.storage(update.contents));
+    }
+}
+
+void Executor::State::drop_all() {
+    for (TensorId tensor : graph.tensors.ids())
+        if ((!resident[tensor] || graph.tensors[tensor].kind == TensorKind::input) && operands.holds(tensor)) operands.clear(tensor);
+    stack.clear();
+    swapped_out.clear();
+}
+
+Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Executor::Executor(Executor&&) noexcept = default;
+Executor& Executor::operator=(Executor&&) noexcept = default;
+Executor::~Executor() = default;
+
+const Tape& Executor::tape() const { return state_->tape; }
+
+Result<Executor> Executor::create(const Graph& graph, const Model& model, DeviceRuntime& device) {
+    if (!graph.replay) return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
+    Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
+    if (!tape) return tape.error();
+    return create(graph, tape.take(), model, device);
+}
+
+Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device) {
+    auto state = std::make_unique<State>(graph, std::move(tape), device);
+    if (Result<void> bound = state->bind(model); !bound) return bound.error();
+    if (Result<void> placed = state->place_constants(); !placed) return placed.error();
+    if (Result<void> prepared = state->prepare(); !prepared) return prepared.error();
+    return Executor(std::move(state));
+}
+
+Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs, const ReplayOptions& options) {
+    State& state = *state_;
+    if (Result<void> fed = state.feed(inputs); !fed) return fed.error();
+    if (Result<void> planned = state.plan(steps); !planned) return planned.error();
+    state.options = &options;
+
+    at::AutoDispatchBelowADInplaceOrView below_autograd;
+    at::NoGradGuard no_grad;
+    DeviceRuntime& device = state.device;
+    Replayed result;
+    if (options.time_ops) result.steps.resize(steps.size());
+    device.synchronize();
+    device.reset_peak();
+    const std::int64_t before = device.alive_bytes() - state.resident_bytes;
+    const auto began = Clock::now();
+    const std::int64_t origin = device.now();
+    std::int64_t highest = 0;
+    std::size_t at = 0;
+    try {
+        for (; at < steps.size(); ++at) {
+            if (!options.time_ops) {
+                state.run_step(steps[at]);
+                continue;
+            }
+            StepMeasure& measure = result.steps[at];
+            const std::int64_t alive = device.alive_bytes();
+            if (options.measure_ops) device.reset_peak();
+            measure.start = device.now() - origin;
+            state.run_step(steps[at]);
+            measure.end = device.now() - origin;
+            measure.alive = device.alive_bytes() - before;
+            if (options.measure_ops) {
+                highest = std::max(highest, device.peak_bytes());
+                measure.workspace = device.peak_bytes() - alive;
+            }
+        }
+        state.finish(result);
+        device.synchronize();
+    } catch (const std::exception& error) {
+        state.drop_all();
+        const std::string where = at < steps.size() && steps[at].runs() ? label(state.graph, steps[at].op()) + ": " : "";
+        return Error{"step " + std::to_string(at) + ": " + where + one_line(error)};
+    }
+    result.time = Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
+    result.peak = Bytes(std::max(highest, device.peak_bytes()) - before);
+    state.drop_all();
+    return result;
+}
+
+}  // namespace rematlas

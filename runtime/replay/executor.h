@@ -1,0 +1,73 @@
+// Executes schedules of a captured step, without autograd and without ever running the whole model.
+//
+//     Result<Executor> executor = Executor::create(graph, model, *device);
+//     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
+//
+// Outputs, gradients, buffers and the generator's state are those of the original step, bit by bit, on the same device with
+// deterministic kernels: a recomputed random op draws the same numbers again and leaves the generator alone, running
+// statistics move once, and no op sees an input that was written to after it first ran.
+// Threads: one executor per process at a time; kernels use as many threads as libtorch is set to.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "runtime/device/device.h"
+#include "runtime/model/model.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+struct ReplayOptions {
+    std::uint64_t gradient_seed = 0;            ///< of the gradients of the outputs, where the loss is the caller's
+    const std::vector<at::Tensor>* output_gradients = nullptr;  ///< given ones instead, like the outputs that need them
+    bool time_ops = false;                      ///< fill Replayed::steps
+    bool measure_ops = false;                   ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+};
+
+/// What one step of the schedule took.
+struct StepMeasure {
+    std::int64_t start = 0, end = 0;  ///< nanoseconds since the replay began
+    std::int64_t workspace = 0;       ///< most bytes beyond what was alive before and what the op made
+    std::int64_t alive = 0;           ///< bytes alive after it, residents included
+};
+
+struct Replayed {
+    std::vector<at::Tensor> outputs;
+    std::vector<at::Tensor> gradients;  ///< of Tape::gradients, in order; undefined where there is none
+    Bytes peak;                         ///< residents included
+    Nanoseconds time;                   ///< wall clock
+    std::vector<StepMeasure> steps;     ///< one per step of the schedule, when asked for
+};
+
+class Executor {
+  public:
+    /// Binds the model's parameters and buffers by name. Errors: names, shapes or types that do not match, operators that this
+    /// libtorch does not have. `graph` must have been captured (Graph::replay).
+    static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
+    /// The same with a tape that is already in memory.
+    static Result<Executor> create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device);
+
+    Executor(Executor&&) noexcept;
+    Executor& operator=(Executor&&) noexcept;
+    ~Executor();
+
+    /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are updated.
+    /// Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op.
+    Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs, const ReplayOptions& options = {});
+
+    const Tape& tape() const;
+
+  private:
+    struct State;
+    explicit Executor(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rematlas

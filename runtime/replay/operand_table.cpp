@@ -1,0 +1,51 @@
+#include "runtime/replay/operand_table.h"
+
+#include <c10/core/CPUAllocator.h>
+
+namespace rematlas {
+namespace {
+
+at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device device) {
+    const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), c10::scalarTypeToTypeMeta(operand.dtype));
+    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(operand.sizes, operand.strides, operand.offset);
+    if (operand.wrapped_number) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return tensor;
+}
+
+}  // namespace
+
+OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t tensors, c10::Device device)
+    : looking_at_(tensors),
+      storages_(tensors),
+      present_(tensors, 0),
+      nothing_(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), nullptr, false) {
+    for (const Operand& operand : operands) {
+        looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
+        operands_.push_back(make_tensor(operand, nothing_, device));
+    }
+    for (TensorId tensor : storages_.ids()) storages_[tensor] = nothing_;
+}
+
+void OperandTable::redirect(TensorId tensor, const c10::Storage& storage) {
+    for (int operand : looking_at_[tensor]) operands_[operand].unsafeGetTensorImpl()->set_storage_keep_dtype(storage);
+}
+
+void OperandTable::place(TensorId tensor, c10::Storage storage) {
+    redirect(tensor, storage);
+    storages_[tensor] = std::move(storage);
+    present_[tensor] = true;
+}
+
+void OperandTable::clear(TensorId tensor) {
+    redirect(tensor, nothing_);
+    storages_[tensor] = nothing_;
+    present_[tensor] = false;
+}
+
+at::Tensor OperandTable::view(const Operand& operand) const {
+    const c10::Storage& storage = storages_[operand.tensor];
+    return make_tensor(operand, storage, storage.device());
+}
+
+}  // namespace rematlas

@@ -1,0 +1,96 @@
+// The tape: what replay needs to know about a captured step beyond its graph. It travels as `Graph::replay`.
+//
+// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (views are nothing else); each op
+// names its arguments, the tensors its kernel makes, and the tensors it overwrites.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "runtime/model/input_spec.h"
+#include "runtime/model/training_step.h"
+
+namespace rematlas {
+
+/// A tensor seen through a geometry.
+struct Operand {
+    TensorId tensor;
+    c10::ScalarType dtype = c10::ScalarType::Float;
+    std::vector<std::int64_t> sizes, strides;
+    std::int64_t offset = 0;      ///< elements
+    bool wrapped_number = false;  ///< a number in a tensor's clothes: takes no part in type promotion
+    bool operator==(const Operand&) const = default;
+};
+
+constexpr int no_operand = -1;  ///< an undefined tensor, or None in a list
+
+/// An argument of an op: a value, or operands by index into Tape::operands.
+struct Argument {
+    enum class Kind : std::uint8_t { value, tensor, tensors, optional_tensors };
+    Kind kind = Kind::value;
+    c10::IValue value;
+    std::vector<int> operands;
+};
+
+/// The kernel writes over `before`; what is there afterwards is `after`. Invalid `after`: the first run updates the
+/// resident tensor for good, and later runs work on a copy that is thrown away.
+struct Overwrite {
+    TensorId before;
+    TensorId after;
+};
+
+struct TapeOp {
+    std::string name;      ///< aten::add
+    std::string overload;  ///< Tensor, out, ...; may be empty
+    std::vector<Argument> arguments;
+    std::vector<TensorId> returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
+    std::vector<Overwrite> overwrites;
+};
+
+/// A parameter or buffer of the model.
+struct Binding {
+    std::string name;
+    bool is_parameter = false;
+    Operand operand;
+};
+
+/// A gradient that the step makes, of the parameter by that name; `no_operand` when the outputs do not depend on it.
+struct GradientOf {
+    std::string parameter;
+    int operand = no_operand;
+};
+
+/// The new contents of a buffer, copied there when the step ends.
+struct BufferUpdate {
+    TensorId buffer;
+    TensorId contents;
+};
+
+struct Tape {
+    std::vector<Operand> operands;
+    IdVector<OpId, TapeOp> ops;
+    std::vector<Binding> bindings;
+    std::vector<std::pair<InputSpec, int>> inputs;              ///< in the order they are fed, each with its operand
+    std::vector<std::pair<TensorId, std::string>> constants;    ///< bytes of the storage
+    std::vector<int> outputs;                                   ///< operands
+    std::vector<GradientOf> gradients;
+    std::vector<BufferUpdate> updates;
+    Loss loss = Loss::output;
+    int threads = 1;
+};
+
+/// The name of the op that stands for the caller's loss: from the outputs to their gradients.
+constexpr std::string_view output_gradients_op = "rematlas::output_gradients";
+
+nlohmann::json to_json(const Tape& tape);
+
+/// Errors: one line that starts with `name` and says which field is wrong. `tensors` and `ops` are the graph's counts.
+Result<Tape> tape_from_json(const nlohmann::json& json, std::string_view name, std::size_t tensors, std::size_t ops);
+
+}  // namespace rematlas

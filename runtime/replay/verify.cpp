@@ -1,0 +1,206 @@
+#include "runtime/replay/verify.h"
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+
+#include "core/base/sizes.h"
+#include "core/schedule/check.h"
+#include "runtime/replay/compare.h"
+
+namespace rematlas {
+namespace {
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// What one step left behind.
+struct Outcome {
+    std::vector<at::Tensor> outputs, gradients;
+    std::unique_ptr<GeneratorState> generator;
+    Bytes peak;
+    double seconds = 0;
+};
+
+/// The original model, run through autograd.
+struct Original {
+    Model model;
+    std::unique_ptr<GeneratorState> generator;  ///< before its next step
+    std::int64_t resident_bytes;
+
+    Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed, DeviceRuntime& device) {
+        device.set_generator_state(*generator);
+        device.synchronize();
+        device.reset_peak();
+        const std::int64_t before = device.alive_bytes() - resident_bytes;
+        const std::int64_t began = device.now();
+        Outcome outcome;
+        try {
+            StepResult result = training_step(model, inputs, loss, gradient_seed);
+            outcome.outputs = std::move(result.outputs);
+            outcome.gradients = std::move(result.gradients);
+        } catch (const std::exception& error) {
+            return Error{model.file_name + ": --verify: the original cannot run: " + one_line(error)};
+        }
+        device.synchronize();
+        outcome.seconds = double(device.now() - began) * 1e-9;
+        outcome.peak = Bytes(device.peak_bytes() - before);
+        generator = device.generator_state();
+        return outcome;
+    }
+};
+
+/// Time of all runs over the time of first runs, in the same step.
+double overhead_of(const Graph& graph, const std::vector<Step>& steps, const std::vector<StepMeasure>& measures) {
+    IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
+    double all = 0, first = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (!steps[i].runs()) continue;
+        const double time = double(measures[i].end - measures[i].start);
+        all += time;
+        if (!ran[steps[i].op()]) first += time;
+        ran[steps[i].op()] = true;
+    }
+    return first > 0 ? all / first : 1;
+}
+
+class Session {
+  public:
+    Session(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model, Executor executor)
+        : plan_(plan), options_(options), device_(device), model_(std::move(model)), executor_(std::move(executor)) {
+        report_.steps = options.steps;
+        report_.budget = plan.schedule.budget;
+        report_.predicted_peak = plan.schedule.peak;
+        report_.overhead_predicted = plan.schedule.overhead;
+        device_.seed_generator(options.seed);
+        generator_ = device_.generator_state();
+    }
+
+    Result<RunReport> run(Original* original) {
+        if (original) original->generator = device_.generator_state();
+        report_.outputs_identical = report_.gradients_identical = report_.buffers_identical = report_.random_state_identical = original != nullptr;
+        const int warm_up = original ? 1 : 0;
+        const int extra = options_.trace || !original ? 0 : 1;
+        const int total = warm_up + options_.steps;
+        for (int i = 0; i < total; ++i) {
+            if (options_.progress) options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
+            if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
+        }
+        if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
+        report_.time_ratio_to_eager = median(ratios_);
+        if (original) judge();
+        return report_;
+    }
+
+  private:
+    std::vector<at::Tensor> inputs_of(int step) {
+        std::vector<InputSpec> specs;
+        for (const auto& input : executor_.tape().inputs) specs.push_back(input.first);
+        std::vector<at::Tensor> inputs = draw_inputs(specs, options_.seed * 1000003 + step);
+        for (at::Tensor& input : inputs) input = input.to(device_.device());
+        return inputs;
+    }
+
+    Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+        device_.set_generator_state(*generator_);
+        const std::int64_t began = device_.now();
+        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs, {.gradient_seed = gradient_seed});
+        if (!step) return step.error();
+        Outcome outcome{.outputs = std::move(step->outputs), .gradients = std::move(step->gradients), .generator = device_.generator_state(), .peak = step->peak};
+        outcome.seconds = double(device_.now() - began) * 1e-9;
+        generator_ = device_.generator_state();
+        return outcome;
+    }
+
+    Result<void> step(int index, bool timed, Original* original) {
+        const std::vector<at::Tensor> inputs = inputs_of(index);
+        const std::uint64_t gradient_seed = options_.seed * 7919 + index;
+        Outcome first;
+        if (original) {
+            Result<Outcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
+            if (!eager) return eager.error();
+            first = eager.take();
+            report_.original_peak = std::max(report_.original_peak, first.peak);
+        }
+        Result<Outcome> replayed = replay(inputs, gradient_seed);
+        if (!replayed) return replayed.error();
+        report_.measured_peak = std::max(report_.measured_peak, replayed->peak);
+        if (timed) report_.step_seconds.push_back(replayed->seconds);
+        if (!original) return {};
+        if (timed) ratios_.push_back(replayed->seconds / first.seconds);
+        report_.outputs_identical &= identical(first.outputs, replayed->outputs);
+        report_.gradients_identical &= identical(first.gradients, replayed->gradients);
+        report_.random_state_identical &= generator_->equals(*original->generator);
+        for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
+            report_.buffers_identical &= identical(model_.tensors[i].tensor, original->model.tensors[i].tensor);
+        }
+        return {};
+    }
+
+    /// One more replay with a clock around each op.
+    Result<void> measure_overhead(int index) {
+        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs_of(index), {.gradient_seed = 1, .time_ops = true});
+        if (!step) return step.error();
+        report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps);
+        if (options_.trace) report_.trace = std::move(step->steps);
+        return {};
+    }
+
+    void judge() {
+        const auto complain = [&](const std::string& what) { report_.mismatch += (report_.mismatch.empty() ? "" : "; ") + what; };
+        if (!report_.outputs_identical) complain("outputs differ from the original's");
+        if (!report_.gradients_identical) complain("gradients differ from the original's");
+        if (!report_.buffers_identical) complain("buffers differ from the original's");
+        if (!report_.random_state_identical) complain("random state differs from the original's");
+        if (double(report_.measured_peak.value) > double(report_.predicted_peak.value) * (1 + peak_tolerance)) {
+            complain("measured peak " + std::to_string(report_.measured_peak.value) + " bytes is above the predicted " +
+                     std::to_string(report_.predicted_peak.value));
+        }
+        if (report_.budget.value > 0 && report_.measured_peak > report_.budget) {
+            complain("measured peak " + std::to_string(report_.measured_peak.value) + " bytes is above the budget of " + std::to_string(report_.budget.value));
+        }
+        report_.verified = report_.mismatch.empty();
+    }
+
+    const Plan& plan_;
+    const RunOptions& options_;
+    DeviceRuntime& device_;
+    Model model_;
+    Executor executor_;
+    RunReport report_;
+    std::unique_ptr<GeneratorState> generator_;
+    std::vector<double> ratios_;
+};
+
+}  // namespace
+
+Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, const RunOptions& options, DeviceRuntime& device) {
+    if (const CheckReport checked = check(plan.graph, plan.schedule); !checked.ok()) {
+        return Error{"the schedule is not valid for graph " + plan.graph.name + ": " + checked.violations.front()};
+    }
+    if (options.progress) options.progress("load", 0.0);
+    Result<Model> model = load_model(path, device.device());
+    if (!model) return model.error();
+    Result<Executor> executor = Executor::create(plan.graph, *model, device);
+    if (!executor) return executor.error();
+    at::set_num_threads(executor->tape().threads);
+
+    std::int64_t resident_bytes = 0;
+    const auto made_by = producers(plan.graph);
+    for (TensorId tensor : plan.graph.tensors.ids()) {
+        const TensorKind kind = plan.graph.tensors[tensor].kind;
+        if (!made_by[tensor].valid() && kind != TensorKind::constant) resident_bytes += plan.graph.tensors[tensor].bytes.value;
+    }
+    Session session(plan, options, device, *model, executor.take());
+    if (!options.verify) return session.run(nullptr);
+    Result<Model> second = load_model(path, device.device());
+    if (!second) return second.error();
+    Original original{.model = second.take(), .generator = nullptr, .resident_bytes = resident_bytes};
+    return session.run(&original);
+}
+
+}  // namespace rematlas
