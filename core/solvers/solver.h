@@ -28,7 +28,7 @@ struct Problem {
 
 struct Limits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
-    std::stop_token stop;      ///< checked at least every 50 ms: the solver then returns its best so far
+    std::stop_token stop{};    ///< checked at least every 50 ms: the solver then returns its best so far
     std::uint64_t seed = 1;    ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/bounds/one_moment.h"
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
@@ -18,6 +19,8 @@ using atlas::Candidate;
 
 constexpr double kStartShare = 0.3;       // of the time, for more starts when one fits already
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
+constexpr int kBoundShare = 20;           // part of the time that the bound may take
+constexpr auto kLongestBound = std::chrono::milliseconds(500);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 
 /// One call of the solver.
@@ -28,18 +31,21 @@ class Search {
           budget_(budget.value),
           options_(options),
           seed_(limits.seed + options.seed),
+          limits_(limits),
           deadline_(limits),
           progress_(progress),
           best_(Candidate::of(graph, required_once(graph))) {}
 
     Answer run() {
         best_ = best_start(graph_, budget_, best_, deadline_, kStartShare, [this](const Candidate& found) { offer(found); });
+        find_bound();
         anneal();
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
         return answer();
     }
 
   private:
+    void find_bound();
     void anneal();
     std::uint64_t next_cycle(std::uint64_t planned, std::uint64_t done, double started) const;
     bool is_optimal() const { return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance); }
@@ -52,6 +58,7 @@ class Search {
     const std::int64_t budget_;
     const AtlasOptions& options_;
     const std::uint64_t seed_;
+    const Limits& limits_;
     const Deadline deadline_;
     const Progress& progress_;
     Candidate best_;
@@ -71,6 +78,14 @@ void Search::offer(const Candidate& candidate) {
     smallest_peak_ = std::min(smallest_peak_, candidate.peak);
     if (!candidate.better_than(best_, budget_)) return;
     best_ = candidate;
+    if (best_.peak <= budget_) report();
+}
+
+// After the starts, so that a large graph has an answer first.
+void Search::find_bound() {
+    if (deadline_.passed()) return;
+    const auto time = std::min<std::chrono::nanoseconds>(limits_.time / kBoundShare, kLongestBound);
+    bound_ = overhead_lower_bound(graph_, Bytes(budget_), {.time = time, .stop = limits_.stop}).overhead;
     if (best_.peak <= budget_) report();
 }
 
@@ -105,7 +120,7 @@ std::uint64_t Search::next_cycle(std::uint64_t planned, std::uint64_t done, doub
 Solution Search::answer() const {
     Solution solution = solution_from(graph_, best_.runs);
     if (solution.bound || !bound_) return solution;
-    solution.bound = Bound{.overhead = *bound_, .gap = (overhead() - *bound_) / *bound_, .over = "any order, any reruns"};
+    solution.bound = Bound{.overhead = *bound_, .gap = (overhead() - *bound_) / *bound_, .over = kOverheadBoundClass};
     if (is_optimal()) solution.status = Status::optimal;
     return solution;
 }

@@ -86,12 +86,15 @@ bool Decoder::run_with_inputs(int first) {
         const auto inputs = graph_.inputs[frame.op];
         if (frame.next_input < inputs.size()) {
             const int tensor = inputs[frame.next_input];
-            if (tensors_[tensor].alive_at < 0) {
-                frames_.push_back({graph_.producer[tensor], 0});
-            } else {
-                ++tensors_[tensor].pins;
-                ++frame.next_input;
+            const int producer = graph_.producer[tensor];
+            if (tensors_[tensor].alive_at < 0 && graph_.recomputable[producer]) {
+                frames_.push_back({producer, 0});
+                continue;
             }
+            // A tensor that cannot be made again was dropped too early: it is kept after all, though that may be over the budget.
+            if (tensors_[tensor].alive_at < 0) bring(tensor);
+            ++tensors_[tensor].pins;
+            ++frame.next_input;
             continue;
         }
         const int op = frame.op;
