@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -216,15 +216,23 @@ class ViewBuilder {
             if (view_.items[i].block.valid()) shown[view_.items[i].block] = static_cast<int>(i);
         for (auto [block, i] : shown) {
             auto other = shown.find(blocks_[block].twin);
-            if (other != shown.end()) view_.items[i].twin = other->second;
+            if (other == shown.end()) continue;
+            view_.items[i].twin = other->second;
+            if (view_.items[i].phase != Phase::backward) view_.pairs.push_back({i, other->second});
         }
         for (OpId op : graph_.ops.ids()) {
             if (!graph_.ops[op].of || !graph_.ops.contains(*graph_.ops[op].of)) continue;
             int backward = item_of_[op], forward = item_of_[*graph_.ops[op].of];
             if (backward == forward) continue;
+            view_.pairs.push_back({forward, backward});
             if (view_.items[backward].twin < 0) view_.items[backward].twin = forward;
             if (view_.items[forward].twin < 0) view_.items[forward].twin = backward;
         }
+        auto order = [](const LayoutPair& a, const LayoutPair& b) {
+            return std::pair(a.left, a.right) < std::pair(b.left, b.right);
+        };
+        std::sort(view_.pairs.begin(), view_.pairs.end(), order);
+        view_.pairs.erase(std::unique(view_.pairs.begin(), view_.pairs.end()), view_.pairs.end());
     }
 
     void connect() {
@@ -371,13 +379,25 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
         request.clusters.push_back({view.clusters[i].parent, title_sizes[i]});
+    // A saved tensor may be read far from the op that made it; only an op and its own gradient are held
+    // level, or one early use would shift all the rest. Items without such a partner stay below what they
+    // read.
+    std::set<std::pair<int, int>> unmet;
+    std::vector<char> paired(view.items.size(), 0);
+    for (const LayoutPair& pair : view.pairs) {
+        unmet.emplace(pair.left, pair.right);
+        paired[pair.right] = 1;
+    }
     request.edges.reserve(view.edges.size());
     for (const BlockViewEdge& edge : view.edges) {
-        bool twins = view.items[edge.from].twin == edge.to;
-        // Straight chains read best, and an item should stand level with its gradient; other rungs may slant.
-        double weight = edge.role == EdgeRole::rung ? (twins ? 8 : 1) : 4;
-        request.edges.push_back({edge.from, edge.to, edge.role, weight});
+        LayoutEdge asked{edge.from, edge.to, edge.role, edge.role == EdgeRole::rung ? 1.0 : 4.0};
+        if (unmet.erase({edge.from, edge.to}) > 0)
+            asked = {edge.from, edge.to, EdgeRole::rung, 8};
+        else if (edge.role == EdgeRole::rung && paired[edge.to])
+            asked.role = EdgeRole::free;
+        request.edges.push_back(asked);
     }
+    for (auto [left, right] : unmet) request.pairs.push_back({left, right});
     return request;
 }
 

@@ -81,6 +81,7 @@ struct BlockView {
     std::vector<BlockViewItem> items;        ///< in execution order of their first op
     std::vector<BlockViewEdge> edges;        ///< by (from, to), both ascending
     std::vector<BlockViewCluster> clusters;  ///< parents first
+    std::vector<LayoutPair> pairs;           ///< items that hold an op and its gradient, ascending
 };
 
 using ExpandedBlocks = std::unordered_set<BlockId>;

@@ -40,6 +40,7 @@ class DotGraph {
         add_clusters();
         add_items();
         add_edges();
+        add_pairs();
     }
     DotGraph(const DotGraph&) = delete;
     DotGraph& operator=(const DotGraph&) = delete;
@@ -90,7 +91,11 @@ class DotGraph {
                                    {"width", "1"},
                                    {"height", "1"}})
             agattr(graph_, AGNODE, text(name), text(value));
-        for (auto [name, value] : {std::pair{"arrowhead", "none"}, {"minlen", "1"}, {"weight", "1"}})
+        for (auto [name, value] : {std::pair{"arrowhead", "none"},
+                                   {"minlen", "1"},
+                                   {"weight", "1"},
+                                   {"constraint", "true"},
+                                   {"style", ""}})
             agattr(graph_, AGEDGE, text(name), text(value));
     }
 
@@ -139,8 +144,21 @@ class DotGraph {
             std::string name = std::to_string(edges_.size());
             Agedge_t* made = agedge(graph_, tail, head, name.data(), 1);
             if (edge.role == EdgeRole::rung) set(made, "minlen", "0");
+            if (edge.role == EdgeRole::free) set(made, "constraint", "false");
             set(made, "weight", std::to_string(std::lround(std::clamp(edge.weight, 1.0, 100.0))));
             edges_.push_back(made);
+        }
+    }
+
+    /// An invisible rung holds the two together where no edge does.
+    void add_pairs() {
+        for (const LayoutPair& pair : request_.pairs) {
+            if (pair.left == pair.right) continue;
+            std::string name = "pair" + std::to_string(pair.left) + "-" + std::to_string(pair.right);
+            Agedge_t* made = agedge(graph_, nodes_[pair.left], nodes_[pair.right], name.data(), 1);
+            set(made, "minlen", "0");
+            set(made, "weight", "8");
+            set(made, "style", "invis");
         }
     }
 

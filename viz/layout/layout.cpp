@@ -22,13 +22,15 @@ const char* name_of(EdgeRole role) {
             return "up";
         case EdgeRole::rung:
             return "rung";
+        case EdgeRole::free:
+            return "free";
     }
     return "down";
 }
 
 std::optional<EdgeRole> role_from(const Json& json) {
     if (!json.is_string()) return std::nullopt;
-    for (EdgeRole role : {EdgeRole::down, EdgeRole::up, EdgeRole::rung})
+    for (EdgeRole role : {EdgeRole::down, EdgeRole::up, EdgeRole::rung, EdgeRole::free})
         if (json.get_ref<const std::string&>() == name_of(role)) return role;
     return std::nullopt;
 }
@@ -84,7 +86,7 @@ Result<void> read_edges(const Json& rows, std::size_t items, std::vector<LayoutE
         auto to = index_in(row[1], 0, items);
         auto role = role_from(row[2]);
         if (!from || !to) return wrong("edges", i, "no such item");
-        if (!role) return wrong("edges", i, "the role is not down, up or rung");
+        if (!role) return wrong("edges", i, "the role is not down, up, rung or free");
         edges.push_back({*from, *to, *role, row[3].get<double>()});
     }
     return {};
@@ -98,6 +100,17 @@ Result<void> read_clusters(const Json& rows, std::vector<LayoutCluster>& cluster
         auto parent = index_in(row[0], -1, i);
         if (!parent) return wrong("clusters", i, "its parent does not come before it");
         clusters.push_back({*parent, {row[1].get<double>(), row[2].get<double>()}});
+    }
+    return {};
+}
+
+Result<void> read_pairs(const Json& rows, std::size_t items, std::vector<LayoutPair>& pairs) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Json& row = rows[i];
+        if (row.size() != 2) return wrong("pairs", i, "not [left, right]");
+        auto left = index_in(row[0], 0, items), right = index_in(row[1], 0, items);
+        if (!left || !right) return wrong("pairs", i, "no such item");
+        pairs.push_back({*left, *right});
     }
     return {};
 }
@@ -137,16 +150,21 @@ Json rects_json(const std::vector<Rect>& rects) {
 }  // namespace
 
 Json to_json(const LayoutRequest& request) {
-    Json items = Json::array(), edges = Json::array(), clusters = Json::array();
+    Json items = Json::array(), edges = Json::array(), clusters = Json::array(), pairs = Json::array();
     for (const LayoutItem& item : request.items)
         items.push_back({item.size.width, item.size.height, item.cluster});
     for (const LayoutEdge& edge : request.edges)
         edges.push_back({edge.from, edge.to, name_of(edge.role), edge.weight});
     for (const LayoutCluster& c : request.clusters)
         clusters.push_back({c.parent, c.title.width, c.title.height});
-    return {{"format", "rematlas.layout-request"}, {"version", 1},
-            {"items", std::move(items)},           {"edges", std::move(edges)},
-            {"clusters", std::move(clusters)},     {"rank_gap", request.rank_gap},
+    for (const LayoutPair& pair : request.pairs) pairs.push_back({pair.left, pair.right});
+    return {{"format", "rematlas.layout-request"},
+            {"pairs", std::move(pairs)},
+            {"version", 1},
+            {"items", std::move(items)},
+            {"edges", std::move(edges)},
+            {"clusters", std::move(clusters)},
+            {"rank_gap", request.rank_gap},
             {"item_gap", request.item_gap}};
 }
 
@@ -185,6 +203,10 @@ Result<LayoutRequest> layout_request_from(const Json& json) {
     if (auto read = read_clusters(*clusters, request.clusters); !read) return read.error();
     if (auto read = read_items(*items, request.clusters.size(), request.items); !read) return read.error();
     if (auto read = read_edges(*edges, request.items.size(), request.edges); !read) return read.error();
+    if (!json.contains("pairs")) return request;
+    const Json* pairs = rows_of(json, "pairs");
+    if (!pairs) return Error{"layout: `pairs` must be a list of lists"};
+    if (auto read = read_pairs(*pairs, request.items.size(), request.pairs); !read) return read.error();
     return request;
 }
 

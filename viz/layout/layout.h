@@ -42,6 +42,7 @@ enum class EdgeRole {
     down,  ///< forward chain: `to` lies below `from`
     up,    ///< backward chain: `to` lies above `from`
     rung,  ///< from forward to backward: `to` lies level with `from` or below it
+    free,  ///< asks for nothing
 };
 
 struct LayoutEdge {
@@ -50,6 +51,13 @@ struct LayoutEdge {
     EdgeRole role = EdgeRole::down;
     double weight = 1;  ///< larger: shorter and straighter; rounded, 1 .. 100
     bool operator==(const LayoutEdge&) const = default;
+};
+
+/// Two items that should stand side by side, such as an op and its gradient; `right` is never above `left`.
+struct LayoutPair {
+    int left = -1;
+    int right = -1;
+    bool operator==(const LayoutPair&) const = default;
 };
 
 /// A frame around items and other clusters, with room for a title inside its upper edge.
@@ -63,6 +71,7 @@ struct LayoutRequest {
     std::vector<LayoutItem> items;
     std::vector<LayoutEdge> edges;
     std::vector<LayoutCluster> clusters;
+    std::vector<LayoutPair> pairs;
     double rank_gap = 24;  ///< least vertical distance between rows
     double item_gap = 18;  ///< least horizontal distance between items
     bool operator==(const LayoutRequest&) const = default;

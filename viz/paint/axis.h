@@ -1,0 +1,36 @@
+// Axes with round ticks, in the units people read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "viz/paint/canvas.h"
+
+namespace rematlas {
+
+struct Tick {
+    double value;
+    std::string label;
+};
+
+/// A linear scale from values to points, with its ticks and the unit that their labels are in.
+struct Axis {
+    double low = 0, high = 1;   ///< values at the ends
+    double start = 0, end = 1;  ///< where these are, in points
+    std::vector<Tick> ticks;    ///< inside [low, high]
+    std::string unit;
+
+    double at(double value) const { return start + (value - low) / (high - low) * (end - start); }
+};
+
+/// About `count` ticks at multiples of 1, 2 or 5 (for bytes: of powers of two) in the unit that suits `high`.
+Axis bytes_axis(double low, double high, double start, double end, int count);
+Axis time_axis(Nanoseconds high, double start, double end, int count);
+/// Values are overheads: 1.1 is labelled "+10 %".
+Axis overhead_axis(double low, double high, double start, double end, int count);
+
+/// "+7.1 %" for 1.071.
+std::string format_overhead(double overhead);
+
+}  // namespace rematlas

@@ -1,0 +1,108 @@
+// What the painters draw on: one interface, so that a picture is the same as SVG, PNG and PDF.
+//
+// Units are points; y grows downwards. SVG is written as text with real `<text>` and a tooltip a group, so
+// that a browser can search it and say more than fits on an item; PNG and PDF come from cairo.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "viz/layout/layout.h"
+
+namespace rematlas {
+
+struct Color {
+    double red = 0, green = 0, blue = 0, alpha = 1;
+
+    static constexpr Color hex(std::uint32_t rgb, double alpha = 1) {
+        return {(rgb >> 16 & 0xff) / 255.0, (rgb >> 8 & 0xff) / 255.0, (rgb & 0xff) / 255.0, alpha};
+    }
+    /// The colour mixed with white: 0 leaves it, 1 is white.
+    constexpr Color tint(double white) const {
+        return {red + (1 - red) * white, green + (1 - green) * white, blue + (1 - blue) * white, alpha};
+    }
+    constexpr Color shade(double black) const {
+        return {red * (1 - black), green * (1 - black), blue * (1 - black), alpha};
+    }
+    constexpr Color faded(double a) const { return {red, green, blue, a}; }
+};
+
+struct Pen {
+    Color color;
+    double width = 1;
+    std::vector<double> dash = {};  ///< lengths on and off; empty: solid
+};
+
+enum class Align { left, center, right };
+
+struct TextStyle {
+    double size = 10;
+    bool bold = false;
+    Color color = Color::hex(0x1f2933);
+    Align align = Align::left;
+    bool upward = false;  ///< turned by 90 degrees, read from below
+};
+
+/// A sequence of pieces; each curve and line starts where the piece before ended.
+class Path {
+  public:
+    enum class Verb : std::uint8_t { move, line, curve, close };
+    struct Piece {
+        Verb verb;
+        Point points[3];
+    };
+
+    Path& move_to(Point p) { return add({Verb::move, {p, {}, {}}}); }
+    Path& line_to(Point p) { return add({Verb::line, {p, {}, {}}}); }
+    Path& curve_to(Point a, Point b, Point p) { return add({Verb::curve, {a, b, p}}); }
+    Path& close() { return add({Verb::close, {}}); }
+    const std::vector<Piece>& pieces() const { return pieces_; }
+
+  private:
+    Path& add(Piece piece) {
+        pieces_.push_back(piece);
+        return *this;
+    }
+    std::vector<Piece> pieces_;
+};
+
+class Canvas {
+  public:
+    virtual ~Canvas() = default;
+    virtual void rectangle(const Rect& rect, std::optional<Color> fill, const std::optional<Pen>& pen = {},
+                           double radius = 0) = 0;
+    virtual void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) = 0;
+    /// `at` is on the baseline.
+    virtual void text(Point at, std::string_view text, const TextStyle& style) = 0;
+    /// What is drawn until `end` belongs together; the tooltip shows where the format can.
+    virtual void begin(std::string_view tooltip) = 0;
+    virtual void end() = 0;
+    virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; not nested
+    virtual void unclip() = 0;
+    /// The bytes of the file. Nothing may be drawn after it.
+    virtual Result<std::string> finish() = 0;
+
+    void line(Point a, Point b, const Pen& pen) { path(Path().move_to(a).line_to(b), {}, pen); }
+};
+
+enum class PictureFormat { svg, png, pdf };
+
+/// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
+/// limit of 32,767 a side.
+std::unique_ptr<Canvas> make_canvas(PictureFormat format, Size size, std::string_view title);
+std::unique_ptr<Canvas> make_svg_canvas(Size size, std::string_view title);
+std::unique_ptr<Canvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
+
+/// Width of one line of text in DejaVu Sans, or in what stands in for it.
+double text_width(std::string_view text, const TextStyle& style);
+
+/// `text`, or its beginning and an ellipsis where it is wider than `width`. `middle`: both ends are kept
+/// instead.
+std::string fitted(std::string_view text, const TextStyle& style, double width, bool middle = false);
+
+}  // namespace rematlas

@@ -1,0 +1,36 @@
+// The painters behind `draw.h`: each makes the bytes of one picture.
+#pragma once
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "core/schedule/simulate.h"
+#include "core/sweep/sweep.h"
+#include "viz/block_view/block_view.h"
+#include "viz/layout/layout.h"
+#include "viz/paint/canvas.h"
+
+namespace rematlas {
+
+/// Sizes that hold the texts of the items and the titles of the clusters.
+std::vector<Size> item_sizes(const BlockView& view, bool with_schedule);
+std::vector<Size> title_sizes(const BlockView& view);
+
+struct BlockPicture {
+    const Graph& graph;
+    const Schedule* schedule = nullptr;
+    const BlockView& view;
+    const Layout& layout;
+    int depth = 0;       ///< levels expanded
+    int full_depth = 0;  ///< levels there are
+};
+Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat format);
+
+Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
+                                  PictureFormat format);
+
+Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format);
+
+}  // namespace rematlas

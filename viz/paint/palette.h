@@ -1,0 +1,56 @@
+// Colours that people with any colour vision can tell apart (after Okabe and Ito 2008), on a light page.
+#pragma once
+
+#include <array>
+
+#include "core/graph/graph.h"
+#include "viz/block_view/block_view.h"
+#include "viz/paint/canvas.h"
+
+namespace rematlas::palette {
+
+inline constexpr Color kInk = Color::hex(0x1f2933);
+inline constexpr Color kQuiet = Color::hex(0x66707c);
+inline constexpr Color kLine = Color::hex(0x9aa3ad);
+inline constexpr Color kGrid = Color::hex(0xe4e8ec);
+inline constexpr Color kPanel = Color::hex(0xf6f8fa);
+
+inline constexpr Color kBlue = Color::hex(0x0072b2);
+inline constexpr Color kSky = Color::hex(0x56b4e9);
+inline constexpr Color kGreen = Color::hex(0x009e73);
+inline constexpr Color kVermilion = Color::hex(0xd55e00);
+inline constexpr Color kOrange = Color::hex(0xe69f00);
+inline constexpr Color kPurple = Color::hex(0xb0519a);
+inline constexpr Color kGrey = Color::hex(0x8a929b);
+
+constexpr Color of(Phase phase) {
+    switch (phase) {
+        case Phase::forward:
+            return kSky;
+        case Phase::loss:
+            return kOrange;
+        case Phase::backward:
+            return kGreen;
+        case Phase::optimizer:
+            return kGrey;
+    }
+    return kGrey;
+}
+
+constexpr Color of(Decision decision) {
+    switch (decision) {
+        case Decision::keep:
+            return kBlue;
+        case Decision::recompute:
+            return kVermilion;
+        case Decision::offload:
+            return kPurple;
+    }
+    return kGrey;
+}
+
+/// Curves of a plot, in order.
+inline constexpr std::array kCurves = {
+    kBlue, kVermilion, kGreen, kPurple, kOrange, kSky, Color::hex(0x4d4d4d), Color::hex(0x8c6d1f)};
+
+}  // namespace rematlas::palette
