@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <utility>
 
 #include "app/cli/command.h"
 
@@ -51,6 +52,10 @@ int main(int argc, char** argv) {
     add_schedule_commands(commands);
     add_draw_command(commands);
     add_config_commands(commands);
+    const auto is_chosen = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
+    if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_chosen).empty()) {
+        return static_cast<int>(fail(Error{"'" + std::string(argv[1]).substr(0, 60) + "' is not a command (see rematlas --help)"}));
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& failure) {

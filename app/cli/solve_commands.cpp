@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
+#include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/config/config.h"
 #include "core/graph/graph_file.h"
@@ -143,6 +144,7 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     }
     const Result<std::unique_ptr<Solver>> solver = make_solver(name, options.get());
     if (!solver) return Error{"--solver: " + solver.error().message};
+    if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can) return can.error();
     catch_interrupt();
     const Limits limits{.time = std::chrono::nanoseconds(time->value), .stop = interrupt.get_token(), .seed = flags.seed, .threads = flags.threads};
     Result<Outcome> outcome = solve(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
@@ -200,6 +202,9 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     catch_interrupt();
     const Result<SweepOptions> options = sweep_options(flags, flatten(*graph));
     if (!options) return options.error();
+    for (const std::string& path : {flags.out, flags.plot}) {
+        if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can) return can.error();
+    }
     const bool shows = output.shows_progress();
     const Result<Sweep> sweep = run_sweep(*graph, *options, [shows](const std::string& solver, const SweepPoint& point) {
         if (shows) std::fprintf(stderr, "\r\033[K%s at %s: %s", solver.c_str(), format_bytes(point.budget).c_str(), point.status.c_str());

@@ -107,6 +107,13 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
     return error;
 }
 
+Result<void> check_can_write(const std::filesystem::path& path) {
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_error(path, "write");
+    if (std::filesystem::is_directory(path)) return Error{path.string() + ": is a directory"};
+    return {};
+}
+
 std::string sha256(std::string_view bytes) {
     std::array<unsigned char, crypto_hash_sha256_BYTES> digest;
     crypto_hash_sha256(digest.data(), reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());

@@ -16,6 +16,9 @@ Result<std::string> read_file(const std::filesystem::path& path);
 /// Writes a temporary file beside `path`, syncs it and renames it.
 Result<void> write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// Says early, before hours of work, that a file cannot be written there: its folder is missing or not ours.
+Result<void> check_can_write(const std::filesystem::path& path);
+
 /// Lower-case hex SHA-256.
 std::string sha256(std::string_view bytes);
 

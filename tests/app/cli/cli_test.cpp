@@ -1,0 +1,206 @@
+// The command line as a script sees it: standard output, standard error, exit status, files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/base/files.h"
+#include "core/graph/flat_graph.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/check.h"
+#include "core/schedule/schedule_file.h"
+#include "core/solvers/solve.h"
+#include "tests/core/random_graph.h"
+#include "tests/core/small_graph.h"
+
+namespace rematlas {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Ran {
+    int exit = -1;
+    std::string out, err;
+};
+
+class CommandLine : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = fs::path(testing::TempDir()) / ("rematlas_cli_" + std::to_string(::getpid()));
+        fs::create_directories(folder_);
+        graph_ = random_training_graph(11, {.forward_ops = 30, .weight_gradients = false, .forward_results = false, .run_once = false});
+        graph_.name = "g";
+        ASSERT_TRUE(write_graph(graph_, file("g.graph.json")));
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    std::string file(const std::string& name) const { return (folder_ / name).string(); }
+
+    static std::string slurp(const std::string& path) {
+        std::ostringstream text;
+        text << std::ifstream(path).rdbuf();
+        return text.str();
+    }
+
+    /// Arguments go through the shell; there are no blanks in our paths.
+    Ran run(const std::string& arguments) const {
+        const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") + " 2>" + file("err") + " </dev/null";
+        const int status = std::system(command.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(file("out")), slurp(file("err"))};
+    }
+
+    /// One line on standard error that names the program and `part`.
+    static void expect_error(const Ran& ran, int exit, const std::string& part) {
+        EXPECT_EQ(ran.exit, exit) << ran.err;
+        EXPECT_THAT(ran.err, AllOf(StartsWith("rematlas: "), HasSubstr(part)));
+        EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    }
+
+    fs::path folder_;
+    Graph graph_;
+};
+
+TEST_F(CommandLine, every_command_has_help_with_an_example) {
+    EXPECT_EQ(run("--help").exit, 0);
+    for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "diff", "config generate", "config check"}) {
+        const Ran ran = run(std::string(command) + " --help");
+        EXPECT_EQ(ran.exit, 0) << command;
+        EXPECT_THAT(ran.out, HasSubstr("rematlas " + std::string(command))) << command;
+    }
+}
+
+TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_accepts) {
+    const Ran solved = run("solve " + file("g.graph.json") + " --budget 70% --time-limit 300ms --json -o " + file("s.schedule.json"));
+    ASSERT_EQ(solved.exit, 0) << solved.err;
+    const json answer = json::parse(solved.out);
+    for (const char* key : {"status", "solver", "overhead", "peak_bytes", "budget_bytes", "bound", "gap", "solve_seconds"}) EXPECT_TRUE(answer.contains(key)) << key;
+    EXPECT_EQ(answer["solver"], "atlas");
+    EXPECT_EQ(answer["budget_bytes"], keep_all_peak(flatten(graph_)).value * 7 / 10);
+    EXPECT_LE(answer["peak_bytes"], answer["budget_bytes"]);
+    const Ran checked = run("check " + file("g.graph.json") + " " + file("s.schedule.json") + " --json");
+    ASSERT_EQ(checked.exit, 0) << checked.err;
+    EXPECT_EQ(json::parse(checked.out)["peak_bytes"], answer["peak_bytes"]);
+    const Result<Schedule> schedule = read_schedule(file("s.schedule.json"));
+    ASSERT_TRUE(schedule);
+    EXPECT_EQ(schedule->graph_sha256, sha256(slurp(file("g.graph.json"))));
+}
+
+TEST_F(CommandLine, an_impossible_budget_says_what_is_needed_and_where) {
+    const Ran ran = run("solve " + file("g.graph.json") + " --budget 1 --json");
+    EXPECT_EQ(ran.exit, 1);
+    const json answer = json::parse(ran.out);
+    EXPECT_EQ(answer["status"], "infeasible");
+    EXPECT_EQ(answer["needed_bytes"], least_peak(flatten(graph_)).bytes.value);
+    EXPECT_FALSE(answer["dominant"]["tensors"].empty());
+    expect_error(run("solve " + file("g.graph.json") + " --budget 1"), 1, "at least");
+}
+
+TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
+    const std::string g = file("g.graph.json");
+    expect_error(run("solve " + g + " --budget 0"), 2, "--budget");
+    expect_error(run("solve " + g + " --budget=-3GiB"), 2, "--budget");
+    expect_error(run("solve " + g + " --budget lots"), 2, "lots");
+    expect_error(run("solve " + g), 2, "--budget");
+    expect_error(run("solve " + g + " --budget 50% --solver magic"), 2, "magic");
+    expect_error(run("solve " + g + " --budget 50% --time-limit never"), 2, "--time-limit");
+    expect_error(run("solve " + g + " --budget 50% --threads 0"), 2, "--threads");
+    expect_error(run("solve " + file("none.graph.json") + " --budget 50%"), 2, "none.graph.json");
+    expect_error(run("solve " + folder_.string() + " --budget 50%"), 2, "directory");
+    expect_error(run("frobnicate"), 2, "frobnicate");
+    expect_error(run("solve " + g + " --budget 100% -o /nowhere/at/all/s.json --solver dtr"), 2, "/nowhere/at/all");
+    expect_error(run("sweep " + g + " --solver atlas,magic"), 2, "magic");
+    expect_error(run("sweep " + g + " --budgets 0"), 2, "--budgets");
+    expect_error(run("config generate hiremate"), 2, "not in this version");
+    expect_error(run("draw " + g + " -o picture.bmp"), 2, "picture.bmp");
+}
+
+TEST_F(CommandLine, a_broken_graph_file_is_refused_by_every_command_that_reads_one) {
+    ASSERT_TRUE(write_file(file("cut.graph.json"), slurp(file("g.graph.json")).substr(0, 500)));
+    for (const std::string command : {"inspect ", "decompose ", "sweep ", "solve --budget 50% ", "draw -o p.svg "}) expect_error(run(command + file("cut.graph.json")), 2, "cut.graph.json");
+    EXPECT_FALSE(fs::exists("p.svg"));
+}
+
+TEST_F(CommandLine, check_names_the_step_and_exits_1) {
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("s.schedule.json")).exit, 0);
+    json schedule = json::parse(slurp(file("s.schedule.json")));
+    schedule["steps"].erase(0);
+    ASSERT_TRUE(write_file(file("s.schedule.json"), schedule.dump()));
+    expect_error(run("check " + file("g.graph.json") + " " + file("s.schedule.json")), 1, "step ");
+}
+
+TEST_F(CommandLine, check_refuses_a_schedule_of_another_graph) {
+    Graph other = random_training_graph(12);
+    ASSERT_TRUE(write_graph(other, file("other.graph.json")));
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("s.schedule.json")).exit, 0);
+    expect_error(run("check " + file("other.graph.json") + " " + file("s.schedule.json")), 1, "another graph");
+}
+
+TEST_F(CommandLine, sweep_writes_its_file_and_prints_the_same_object) {
+    const Ran ran = run("sweep " + file("g.graph.json") + " --solver keep-all,dtr,chen-sqrt --budgets 5 --time-limit 1s --json -o " + file("g.sweep.json"));
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    EXPECT_EQ(json::parse(ran.out), json::parse(slurp(file("g.sweep.json"))));
+    EXPECT_EQ(json::parse(ran.out)["curves"].size(), 3u);
+}
+
+TEST_F(CommandLine, export_writes_each_form_and_refuses_a_plan_of_a_graph_without_replay) {
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("s.schedule.json")).exit, 0);
+    for (const char* format : {"chrome-trace", "csv", "dot"}) {
+        const Ran ran = run("export " + file("s.schedule.json") + " --format " + format + " -o " + file("e"));
+        EXPECT_EQ(ran.exit, 0) << ran.err;
+        EXPECT_GT(fs::file_size(file("e")), 100u);
+    }
+    expect_error(run("export " + file("s.schedule.json") + " -o " + file("x.plan")), 2, "nothing to replay");
+    EXPECT_FALSE(fs::exists(file("x.plan")));
+    fs::remove(file("g.graph.json"));
+    expect_error(run("export " + file("s.schedule.json") + " --format csv -o " + file("e")), 2, "--graph");
+}
+
+TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("a.schedule.json")).exit, 0);
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("b.schedule.json")).exit, 0);
+    EXPECT_TRUE(json::parse(run("diff " + file("a.schedule.json") + " " + file("a.schedule.json") + " --json").out)["same_steps"]);
+    const json different = json::parse(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --json").out);
+    EXPECT_FALSE(different["same_steps"]);
+    EXPECT_FALSE(different["ops"].empty());
+}
+
+TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
+    ASSERT_EQ(run("config generate dtr -o " + file("c.json")).exit, 0);
+    json config = json::parse(slurp(file("c.json")));
+    config["options"]["heuristic"] = "lru";
+    ASSERT_TRUE(write_file(file("c.json"), config.dump()));
+    EXPECT_EQ(run("config check " + file("c.json")).exit, 0);
+    const Ran solved = run("solve " + file("g.graph.json") + " --budget 90% --json --config " + file("c.json"));
+    ASSERT_EQ(solved.exit, 0) << solved.err;
+    EXPECT_EQ(json::parse(solved.out)["solver"], "dtr");
+    config["options"]["heuristic"] = "astrology";
+    ASSERT_TRUE(write_file(file("c.json"), config.dump()));
+    expect_error(run("solve " + file("g.graph.json") + " --budget 90% --config " + file("c.json")), 2, "heuristic");
+}
+
+TEST_F(CommandLine, the_runtime_is_needed_by_capture_and_run_only) {
+#if REMATLAS_HAS_RUNTIME
+    EXPECT_EQ(run("capture --help").exit, 0);
+    EXPECT_EQ(run("run --help").exit, 0);
+#else
+    expect_error(run("capture m.pt --input 'f32[1]' -o g.graph.json"), 2, "libtorch");
+#endif
+    const Ran linked = [&] {
+        const std::string command = "ldd " REMATLAS_PROGRAM " >" + file("out");
+        return Ran{std::system(command.c_str()), slurp(file("out")), ""};
+    }();
+    for (const char* library : {"libtorch", "libc10", "libQt", "libgvc", "libcgraph"}) EXPECT_EQ(linked.out.find(library), std::string::npos) << library;
+}
+
+}  // namespace
+}  // namespace rematlas
