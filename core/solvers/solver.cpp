@@ -9,6 +9,7 @@
 #include "core/solvers/chen.h"
 #include "core/solvers/dtr.h"
 #include "core/solvers/keep_all.h"
+#include "core/solvers/rotor.h"
 
 namespace rematlas {
 namespace {
@@ -32,6 +33,7 @@ Result<std::unique_ptr<Solver>> from(const json* options) {
 json no_options() { return json::object(); }
 json chen_sqrt_defaults() { return {{"segments", ChenSqrtOptions{}.segments}}; }
 json chen_greedy_defaults() { return {{"thresholds", ChenGreedyOptions{}.thresholds}}; }
+json rotor_defaults() { return {{"slots", RotorOptions{}.slots}, {"max_stages", RotorOptions{}.max_stages}}; }
 json dtr_defaults() { return {{"heuristic", "dtr-eq"}, {"deallocation", "eager"}, {"thrash", DtrOptions{}.thrash}, {"seed", DtrOptions{}.seed}}; }
 json atlas_defaults() {
     const AtlasOptions o;
@@ -46,6 +48,7 @@ struct Entry {
 };
 
 constexpr std::array kSolvers = {Entry{"atlas", from<atlas_options, make_atlas>, atlas_defaults},
+                                 Entry{"rotor", from<rotor_options, make_rotor>, rotor_defaults},
                                  Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
                                  Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},
                                  Entry{"chen-sqrt", from<chen_sqrt_options, make_chen_sqrt>, chen_sqrt_defaults},

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Runs the benches and writes their CSV files (name,run,value,unit) to bench/results/.
+#     bench/run.sh BIN [PROBLEMS]      PROBLEMS: a folder with NAME.graph.json and reference.json
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$1
+problems=${2:-${REMATLAS_PROBLEMS:-$here/../../shared/problems}}
+mkdir -p "$here/results"
+
+"$here/../.venv/bin/python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"
+if [ -f "$problems/reference.json" ]; then
+    python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
+else
+    echo "no reference problems at $problems: solvers not benched (REMATLAS_PROBLEMS names the folder)"
+fi
