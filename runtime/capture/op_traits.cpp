@@ -10,18 +10,20 @@ namespace {
 
 struct HiddenUpdate {
     std::string_view op;
-    std::size_t mean, variance;
-    int training;  ///< position of the flag that says whether the call trains; -1: it always does
+    std::size_t first, last;  ///< positions of the arguments that are written
+    HiddenWrite kind = HiddenWrite::statistics;
+    int training = -1;  ///< position of the flag that says whether the call trains; -1: it always does
 };
-constexpr std::array<HiddenUpdate, 8> hidden_updates{{
-    {"aten::native_batch_norm", 3, 4, 5},
-    {"aten::cudnn_batch_norm", 3, 4, 5},
-    {"aten::miopen_batch_norm", 3, 4, 5},
-    {"aten::batch_norm_update_stats", 1, 2, -1},
-    {"aten::batch_norm_gather_stats", 3, 4, -1},
-    {"aten::batch_norm_gather_stats_with_counts", 3, 4, -1},
-    {"aten::_batch_norm_with_update", 3, 4, -1},
-    {"aten::_native_batch_norm_legit", 3, 4, 5},
+constexpr std::array<HiddenUpdate, 9> hidden_updates{{
+    {"aten::native_batch_norm", 3, 4, HiddenWrite::statistics, 5},
+    {"aten::_native_batch_norm_legit", 3, 4, HiddenWrite::statistics, 5},
+    {"aten::cudnn_batch_norm", 3, 4, HiddenWrite::statistics, 5},
+    {"aten::miopen_batch_norm", 3, 4, HiddenWrite::statistics, 5},
+    {"aten::batch_norm_update_stats", 1, 2},
+    {"aten::batch_norm_gather_stats", 3, 4},
+    {"aten::batch_norm_gather_stats_with_counts", 3, 4},
+    {"aten::_batch_norm_with_update", 3, 4},
+    {"aten::mkldnn_rnn_layer_backward", 22, 22, HiddenWrite::contents},  // the workspace of the forward op
 }};
 
 template <std::size_t n>
@@ -31,13 +33,13 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
 
 }  // namespace
 
-std::optional<StatisticsArguments> updated_statistics(const std::string& name, const torch::jit::Stack& stack, std::size_t base) {
+HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base) {
     for (const HiddenUpdate& update : hidden_updates) {
-        if (update.op != name) continue;
+        if (update.op != op || index < update.first || index > update.last) continue;
         const bool trains = update.training < 0 || (stack[base + update.training].isBool() && stack[base + update.training].toBool());
-        if (trains) return StatisticsArguments{update.mean, update.variance};
+        if (trains) return update.kind;
     }
-    return std::nullopt;
+    return HiddenWrite::none;
 }
 
 bool overwrites_everything(const std::string& name, const std::string& overload) {

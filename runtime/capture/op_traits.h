@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include <ATen/core/stack.h>
@@ -11,12 +10,14 @@
 
 namespace rematlas {
 
-/// Positions of arguments that the kernel updates without declaring it (running statistics). Its outputs do not depend on them.
-struct StatisticsArguments {
-    std::size_t mean, variance;
+/// A write that the schema does not declare.
+enum class HiddenWrite : std::uint8_t {
+    none,
+    contents,    ///< the kernel reads and overwrites the tensor
+    statistics,  ///< it updates running statistics, on which its outputs do not depend
 };
-/// `arguments` begin at stack[base]. Nothing when this call does not train.
-std::optional<StatisticsArguments> updated_statistics(const std::string& name, const torch::jit::Stack& stack, std::size_t base);
+/// Of argument `index` of this call; the arguments begin at stack[base].
+HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base);
 
 /// The op overwrites all of what it writes to: the old contents do not matter.
 bool overwrites_everything(const std::string& name, const std::string& overload);

@@ -1,6 +1,7 @@
 #include "runtime/capture/recorder.h"
 
 #include <ATen/SequenceNumber.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
@@ -109,16 +110,15 @@ void Recorder::refuse(const std::string& op, const std::string& why) {
 std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack, RecordedOp& record) {
     const auto& arguments = op.schema().arguments();
     const std::size_t base = stack.size() - arguments.size();
-    const auto statistics = updated_statistics(record.tape.name, stack, base);
     std::vector<Use> uses;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (stack[base + i].isGenerator()) refuse(record.tape.name, "draws from a generator of its own");
-        const bool hidden = statistics && (i == statistics->mean || i == statistics->variance);
-        const bool written = hidden || (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
+        const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
+        const bool written = hidden != HiddenWrite::none || (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
             if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
-            record.updates_statistics = record.updates_statistics || hidden;
+            record.updates_statistics = record.updates_statistics || hidden == HiddenWrite::statistics;
             const bool digested = options_.audit && !written && tensor.device().is_cpu();
             uses.push_back({i, tensor, value_of(tensor), written, tensor.storage().nbytes(), digested ? digest_of(tensor.storage()) : 0});
         });
@@ -228,7 +228,7 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     std::lock_guard lock(mutex_);
     const auto& schema = op.schema();
-    RecordedOp record{.tape = {.name = schema.name(), .overload = schema.overload_name(), .arguments = {}, .returns = {}, .overwrites = {}},
+    RecordedOp record{.tape = {.name = schema.name(), .overload = schema.overload_name(), .grad_mode = at::GradMode::is_enabled()},
                       .phase = phase_,
                       .module = {},
                       .random = op.hasTag(at::Tag::nondeterministic_seeded)};
@@ -251,7 +251,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 }
 
 void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients) {
-    RecordedOp record{.tape = {.name = std::string(output_gradients_op), .overload = {}, .arguments = {}, .returns = {}, .overwrites = {}}, .phase = Phase::loss};
+    RecordedOp record{.tape = {.name = std::string(output_gradients_op), }, .phase = Phase::loss};
     Argument from{Argument::Kind::tensors, {}, {}}, to = from;
     const int index = static_cast<int>(recording_.ops.size());
     for (const at::Tensor& output : outputs) from.operands.push_back(operand_of(output));

@@ -282,7 +282,9 @@ void Executor::State::run_op(OpId id, bool in_place) {
     }
     stack = op.stack;
     for (std::size_t position : op.lists) stack[position] = stack[position].deepcopy();
+    at::GradMode::set_enabled(tape.ops[id].grad_mode);
     op.handle->callBoxed(stack);
+    at::GradMode::set_enabled(false);
     if (now) device.set_generator_state(*now);
     take_returns(id);
 

@@ -119,6 +119,7 @@ json op_to_json(const TapeOp& op) {
     for (const Argument& argument : op.arguments) arguments.push_back(argument_to_json(argument));
     json& returns = item["returns"] = json::array();
     for (TensorId tensor : op.returns) returns.push_back(tensor.value);
+    if (op.grad_mode) item["grad_mode"] = true;
     if (!op.overwrites.empty()) {
         json& overwrites = item["overwrites"] = json::array();
         for (const Overwrite& overwrite : op.overwrites) overwrites.push_back({overwrite.before.value, overwrite.after.value});
@@ -127,7 +128,7 @@ json op_to_json(const TapeOp& op) {
 }
 
 TapeOp op_from_json(const json& item) {
-    TapeOp op{.name = item.at("op").get<std::string>(), .overload = item.value("overload", ""), .arguments = {}, .returns = {}, .overwrites = {}};
+    TapeOp op{.name = item.at("op").get<std::string>(), .overload = item.value("overload", ""), .grad_mode = item.value("grad_mode", false)};
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
     if (item.contains("overwrites")) {

@@ -51,6 +51,7 @@ struct TapeOp {
     std::vector<Argument> arguments;
     std::vector<TensorId> returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
     std::vector<Overwrite> overwrites;
+    bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
 };
 
 /// A parameter or buffer of the model.
