@@ -1,12 +1,323 @@
 #include "core/bounds/one_moment.h"
 
-namespace rematlas {
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
 
-OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes, const BoundLimits&) {
-    std::int64_t required = 0;
-    for (int op = 0; op < graph.op_count; ++op) required += graph.required[op] ? graph.time[op] : 0;
-    if (graph.base_time <= 0) return {.overhead = 1, .moments = 0};
-    return {.overhead = static_cast<double>(required) / static_cast<double>(graph.base_time), .moments = 0};
+#include "core/bounds/min_cut.h"
+#include "core/bounds/subset_sum.h"
+
+namespace rematlas {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+
+/// The programme of one moment: the first run of the required op b.
+///
+/// A required op that descends from b runs after the moment. One that is b or its ancestor has run by then, so that a run after it is an extra
+/// one. Any other required op may run before or after, at no extra cost. Whoever runs after the moment has each input from the moment
+/// (the tensor was kept) or from a run of its maker after it; so have the results. At a price for each byte kept, the cheapest
+/// choice is a minimum cut: tensor t needed -> maker runs, capacity price * bytes; op runs -> sink, capacity its time; op runs -> input needed,
+/// without limit. The cut less price * room is a bound at every price, and the best of them is the optimum of the relaxation.
+class MomentProgramme {
+  public:
+    MomentProgramme(const FlatGraph& flat, int moment)
+        : flat_(flat), moment_(moment), role_(flat.op_count, Role::free), at_moment_(flat.tensor_count, 0), tensor_index_(flat.tensor_count, -1),
+          op_index_(flat.op_count, -1) {
+        mark_roles();
+        held_ = flat.resident_bytes + flat.workspace[moment];
+        for (const auto list : {flat.inputs[moment], flat.outputs[moment]}) {
+            for (int t : list) {
+                at_moment_[t] = 1;
+                held_ += flat.bytes[t];
+            }
+        }
+        for (const FlatGraph::Pair& pair : flat.inplace_pairs(moment)) held_ -= pair.saved;
+    }
+
+    /// Bytes that the moment itself takes.
+    std::int64_t held() const { return held_; }
+
+    /// Least extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least `held`.
+    double extra_time(std::int64_t budget, const std::function<bool()>& stop) {
+        collect();
+        std::vector<std::int64_t> sizes;
+        for (const Tensor& t : tensors_) sizes.push_back(flat_.bytes[t.id]);
+        const std::int64_t room = largest_subset_sum(std::move(sizes), budget - held_);
+        const Choice keep = keep_the_needed();
+        if (keep.kept <= room) return 0;
+        MinCut network = build_network();
+        const std::optional<Choice> least = keep_the_least(network, stop);
+        if (!least) return 0;
+        if (least->kept > room) return kInfinite;
+        return best_price(network, keep, *least, room, stop);
+    }
+
+  private:
+    enum class Role : std::uint8_t { free, before, after };
+
+    /// A way to go on after the moment: extra time and bytes kept.
+    struct Choice {
+        double time = 0;
+        std::int64_t kept = 0;
+    };
+    struct Tensor {
+        int id;
+        bool needed;  ///< by an op that runs after the moment or as a result; otherwise only by reruns
+        int maker;    ///< index in `ops_`, -1 when it cannot run again
+        int edge = -1;
+    };
+
+    void mark_roles() {
+        std::vector<int> walk{moment_};
+        role_[moment_] = Role::before;
+        while (!walk.empty()) {
+            const int op = walk.back();
+            walk.pop_back();
+            for (int t : flat_.inputs[op]) {
+                const int maker = flat_.producer[t];
+                if (role_[maker] != Role::free) continue;
+                role_[maker] = Role::before;
+                walk.push_back(maker);
+            }
+        }
+        walk.push_back(moment_);
+        while (!walk.empty()) {
+            const int op = walk.back();
+            walk.pop_back();
+            for (int t : flat_.outputs[op]) {
+                for (int user : flat_.users[t]) {
+                    if (!flat_.required[user] || role_[user] != Role::free) continue;
+                    role_[user] = Role::after;
+                    walk.push_back(user);
+                }
+            }
+        }
+    }
+
+    /// Tensors that may be kept and ops that may run again.
+    void collect() {
+        for (int op = 0; op < flat_.op_count; ++op) {
+            if (role_[op] != Role::after) continue;
+            for (int t : flat_.inputs[op]) add(t, true);
+        }
+        for (int t : flat_.results) add(t, true);
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            for (int t : flat_.inputs[ops_[i]]) add(t, false);
+        }
+    }
+
+    void add(int t, bool needed) {
+        const int maker = flat_.producer[t];
+        if (at_moment_[t] || role_[maker] == Role::after || tensor_index_[t] >= 0) return;
+        tensor_index_[t] = static_cast<int>(tensors_.size());
+        const bool again = role_[maker] == Role::free || flat_.recomputable[maker];
+        if (again && op_index_[maker] < 0) {
+            op_index_[maker] = static_cast<int>(ops_.size());
+            ops_.push_back(maker);
+        }
+        tensors_.push_back({t, needed, again ? op_index_[maker] : -1});
+    }
+
+    double time_again(int op) const { return role_[op] == Role::before ? static_cast<double>(flat_.time[op]) : 0; }
+
+    Choice keep_the_needed() const {
+        Choice choice;
+        for (const Tensor& t : tensors_) choice.kept += t.needed ? flat_.bytes[t.id] : 0;
+        return choice;
+    }
+
+    /// The fewest bytes with which the step can go on, and a way to do so; nothing when stopped. A rerun may itself need a tensor that cannot
+    /// be made again, so that running all that can run again is not always the least.
+    std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
+        for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);
+        for (std::size_t i = 0; i < ops_.size(); ++i) network.set_capacity(op_edges_ + static_cast<int>(i), 0);
+        const MinCut::Cut cut = network.solve(stop);
+        if (!cut.finished) return std::nullopt;
+        Choice choice = read(cut);
+        choice.kept = cut.value;
+        return choice;
+    }
+
+    /// Follows the breakpoints of the concave function of the price: the next price is where the lines of the two nearest choices meet.
+    double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, const std::function<bool()>& stop) {
+        double all = 1;
+        for (int op : ops_) all += time_again(op);
+        scale_ = std::ldexp(1.0, 60) / (all * static_cast<double>(tensors_.size() + 2));
+        double best = 0;
+        for (int i = 0; i < 40 && !stop(); ++i) {
+            const double price = (above.time - below.time) / static_cast<double>(below.kept - above.kept);
+            if (!(price > 0)) break;
+            const MinCut::Cut cut = cut_at(network, price, all, stop);
+            const double value = static_cast<double>(cut.value) / scale_ * (1 - 8 * kEpsilon) -
+                                 price * static_cast<double>(room) * (1 + 8 * kEpsilon);
+            best = std::max(best, value);
+            if (!cut.finished) break;
+            const Choice choice = read(cut);
+            const double line = below.time + price * static_cast<double>(below.kept);
+            if (choice.time + price * static_cast<double>(choice.kept) >= line * (1 - 1e-12)) break;
+            (choice.kept > room ? below : above) = choice;
+        }
+        return best;
+    }
+
+    /// Nodes: source, sink, then tensors that only reruns need, then ops. Tensors needed anyway are part of the source.
+    MinCut build_network() {
+        const int first_op = 2 + static_cast<int>(tensors_.size());
+        MinCut network(first_op + static_cast<int>(ops_.size()), 0, 1);
+        for (std::size_t i = 0; i < tensors_.size(); ++i) {
+            Tensor& t = tensors_[i];
+            t.edge = network.add_edge(t.needed ? 0 : 2 + static_cast<int>(i), t.maker < 0 ? 1 : first_op + t.maker);
+        }
+        op_edges_ = static_cast<int>(tensors_.size());
+        for (std::size_t i = 0; i < ops_.size(); ++i) network.add_edge(first_op + static_cast<int>(i), 1);
+        for (std::size_t i = 0; i < ops_.size(); ++i) {
+            for (int t : flat_.inputs[ops_[i]]) {
+                const int index = tensor_index_[t];
+                if (index < 0 || tensors_[index].needed) continue;
+                network.set_capacity(network.add_edge(first_op + static_cast<int>(i), 2 + index), std::int64_t{1} << 61);
+            }
+        }
+        return network;
+    }
+
+    /// Capacities are rounded down, so that the whole cut is not above the true one. No price above all the time there is makes a difference.
+    MinCut::Cut cut_at(MinCut& network, double price, double all, const std::function<bool()>& stop) {
+        for (const Tensor& t : tensors_) network.set_capacity(t.edge, whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all)));
+        for (std::size_t i = 0; i < ops_.size(); ++i) network.set_capacity(op_edges_ + static_cast<int>(i), whole(time_again(ops_[i])));
+        return network.solve(stop);
+    }
+
+    std::int64_t whole(double amount) const { return static_cast<std::int64_t>(std::floor(amount * scale_ * (1 - 8 * kEpsilon))); }
+
+    Choice read(const MinCut::Cut& cut) const {
+        const std::size_t first_op = 2 + tensors_.size();
+        Choice choice;
+        for (std::size_t i = 0; i < ops_.size(); ++i) choice.time += cut.source_side[first_op + i] ? time_again(ops_[i]) : 0;
+        for (std::size_t i = 0; i < tensors_.size(); ++i) {
+            const Tensor& t = tensors_[i];
+            const bool needed = t.needed || cut.source_side[2 + i];
+            const bool made = t.maker >= 0 && cut.source_side[first_op + static_cast<std::size_t>(t.maker)];
+            choice.kept += needed && !made ? flat_.bytes[t.id] : 0;
+        }
+        return choice;
+    }
+
+    const FlatGraph& flat_;
+    int moment_;
+    std::vector<Role> role_;               ///< per op; ops that nothing requires stay free and are never read
+    std::vector<std::uint8_t> at_moment_;  ///< per tensor: read or made by b
+    std::vector<int> tensor_index_, op_index_;
+    std::vector<Tensor> tensors_;
+    std::vector<int> ops_;
+    std::int64_t held_ = 0;
+    int op_edges_ = 0;
+    double scale_ = 1;
+};
+
+/// Bytes held during each op when every required op runs once, in the graph's order.
+std::vector<std::int64_t> memory_without_reruns(const FlatGraph& flat) {
+    std::vector<int> last(flat.tensor_count, -1);
+    for (int op = 0; op < flat.op_count; ++op) {
+        if (!flat.required[op]) continue;
+        for (int t : flat.outputs[op]) last[t] = op;
+        for (int t : flat.inputs[op]) last[t] = op;
+    }
+    for (int t : flat.results) last[t] = flat.op_count;
+    std::vector<std::int64_t> during(flat.op_count, 0);
+    std::int64_t alive = flat.resident_bytes;
+    for (int op = 0; op < flat.op_count; ++op) {
+        if (!flat.required[op]) continue;
+        for (int t : flat.outputs[op]) alive += flat.bytes[t];
+        during[op] = alive + flat.workspace[op];
+        for (const auto list : {flat.inputs[op], flat.outputs[op]}) {
+            for (int t : list) alive -= last[t] == op ? flat.bytes[t] : 0;
+        }
+    }
+    return during;
+}
+
+/// Tries moments where the step without reruns is over the budget: first the fullest, then a spread of them, then neighbours of the best.
+class Moments {
+  public:
+    Moments(const FlatGraph& flat, std::int64_t budget) {
+        const std::vector<std::int64_t> during = memory_without_reruns(flat);
+        for (int op = 0; op < flat.op_count; ++op) {
+            if (!flat.required[op] || during[op] <= budget) continue;
+            if (during[op] > most_) {
+                most_ = during[op];
+                fullest_ = static_cast<int>(ops_.size());
+            }
+            ops_.push_back(op);
+        }
+        value_.assign(ops_.size(), -1);
+    }
+
+    /// The next moment to try as an index, -1 when all were tried.
+    int next(int tried, int most) const {
+        if (ops_.empty()) return -1;
+        if (tried == 0) return fullest_;
+        const int spread = std::max(1, most / 2);
+        const int count = static_cast<int>(ops_.size());
+        if (tried <= spread) {
+            const int at = static_cast<int>(static_cast<std::int64_t>(count) * (2 * tried - 1) / (2 * spread));
+            if (value_[at] < 0) return at;
+        }
+        return beside_the_best();
+    }
+
+    int op(int index) const { return ops_[index]; }
+    void record(int index, double value) { value_[index] = value; }
+
+  private:
+    /// The middle of the wider gap beside the best moment tried; else of any gap.
+    int beside_the_best() const {
+        const int count = static_cast<int>(ops_.size());
+        const int best = static_cast<int>(std::max_element(value_.begin(), value_.end()) - value_.begin());
+        int left = best, right = best;
+        while (left > 0 && value_[left - 1] < 0) --left;
+        while (right + 1 < count && value_[right + 1] < 0) ++right;
+        if (left == best && right == best) {
+            const auto open = std::find(value_.begin(), value_.end(), -1.0);
+            return open == value_.end() ? -1 : static_cast<int>(open - value_.begin());
+        }
+        return right - best >= best - left ? best + (right - best + 1) / 2 : best - (best - left + 1) / 2;
+    }
+
+    std::vector<int> ops_;  ///< in the graph's order
+    std::vector<double> value_;
+    int fullest_ = 0;
+    std::int64_t most_ = 0;
+};
+
+}  // namespace
+
+OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto stop = [&] { return limits.stop.stop_requested() || std::chrono::steady_clock::now() - start >= limits.time; };
+    double required = 0;
+    for (int op = 0; op < graph.op_count; ++op) required += graph.required[op] ? static_cast<double>(graph.time[op]) : 0;
+    OverheadBound bound;
+    Moments moments(graph, budget.value);
+    double extra = 0;
+    while (bound.moments < limits.moments && !stop()) {
+        const int index = moments.next(bound.moments, limits.moments);
+        if (index < 0) break;
+        MomentProgramme programme(graph, moments.op(index));
+        ++bound.moments;
+        if (programme.held() > budget.value) return {.overhead = kInfinite, .moments = bound.moments};
+        const double value = programme.extra_time(budget.value, stop);
+        moments.record(index, value);
+        extra = std::max(extra, value);
+    }
+    if (graph.base_time <= 0) return {.overhead = 1, .moments = bound.moments};
+    bound.overhead = (required + extra) / static_cast<double>(graph.base_time);
+    if (extra > 0) bound.overhead *= 1 - 4 * kEpsilon;
+    return bound;
 }
 
 }  // namespace rematlas

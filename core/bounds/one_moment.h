@@ -2,14 +2,14 @@
 //
 // A moment is the first run of a required op b. While b runs, the tensors on the device, its outputs and its workspace fit the budget; what
 // runs later and reads a tensor that is not on the device then needs the tensor's maker to run again after the moment. The cheapest choice of
-// what is kept during b and what runs after it, relaxed to fractions, is a linear programme; any dual vector of it is a bound, so that the
-// method that looks for one (PDHG) may stop at any time.
+// what is kept during b and what runs after it, at a price for each byte kept, is a minimum cut; each price gives a bound, and the best
+// price the optimum of the linear relaxation. Whole capacities, rounded so that the bound holds to the last bit.
 //
 //     OverheadBound bound = overhead_lower_bound(flat, budget, {.time = 200ms});
 //     if (solution.overhead <= bound.overhead * 1.0001) ...  // nothing better is possible
 //
-// Source: the relaxation is that of a cut of the schedule at one moment, as rows of the MILP of Jain et al. (Checkmate, MLSys 2020) summed
-// over stages; PDHG after Chambolle and Pock 2011 with the restarts of Applegate et al. 2021 and the Halpern form of Lu and Yang 2024.
+// Source: a cut through the rows of the MILP of Jain et al. (Checkmate, MLSys 2020) at one moment, with its memory row priced
+// (Lagrangian relaxation); the search for the price follows the breakpoints of a parametric minimum cut (Eisner and Severance 1976).
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,6 @@ struct BoundLimits {
     std::chrono::nanoseconds time = std::chrono::milliseconds(500);  ///< wall clock for the whole call
     std::stop_token stop;                                            ///< checked at least every 50 ms
     int moments = 12;          ///< ops tried as the moment, those with the greatest promise first; at least 1
-    int iterations = 3000;     ///< of PDHG for each moment; with a time that is not reached, equal graphs give equal bounds
 };
 
 struct OverheadBound {
