@@ -198,7 +198,8 @@ double text_width(std::string_view text, const TextStyle& style) {
 
 std::string fitted(std::string_view text, const TextStyle& style, double width, bool middle) {
     if (text_width(text, style) <= width) return std::string(text);
-    for (std::size_t kept = text.size() - 1; kept > 0; --kept) {
+    if (width <= style.size) return "";  // not even the ellipsis and a letter
+    for (std::size_t kept = text.size(); kept-- > 1;) {
         std::size_t tail = middle ? kept / 2 : 0;
         std::string shorter(text.substr(0, character_start(text, kept - tail)));
         shorter += "…";
