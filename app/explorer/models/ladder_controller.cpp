@@ -21,8 +21,9 @@ LayoutRequest request_for(const BlockView& view) {
     std::vector<Size> items, titles;
     for (const BlockViewItem& item : view.items) {
         const double label = metrics.horizontalAdvance(text(item.label));
-        const double caption = small.horizontalAdvance(item_caption(item));
-        items.push_back({std::clamp(std::max(label, caption) + 28, 92.0, 260.0), 40});
+        // Room for "x12" or "3 runs" is kept at once, so that a new schedule needs no new layout.
+        const double caption = small.horizontalAdvance(item_caption(item)) + 44;
+        items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
     }
     for (const BlockViewCluster& cluster : view.clusters) {
         titles.push_back({std::min(small.horizontalAdvance(text(cluster.label)) + 40, 220.0), 18});

@@ -1,9 +1,9 @@
 #include "app/explorer/models/solve_controller.h"
 
 #include <algorithm>
-#include <array>
 
 #include "app/explorer/models/wording.h"
+#include "core/solvers/atlas/smallest_budget.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -116,21 +116,8 @@ SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {
-        // Quick ones first; each shows a smaller left end as soon as it is known.
-        static constexpr std::array<std::string_view, 3> quick = {"chen-greedy", "chen-sqrt", "rotor"};
-        std::int64_t smallest = graph->full_peak.value;
-        for (std::string_view name : quick) {
-            Result<std::unique_ptr<Solver>> solver = make_solver(name);
-            if (!solver || stop.stop_requested()) continue;
-            const Limits limits{.time = std::chrono::seconds(2), .stop = stop};
-            const Result<Outcome> outcome = rematlas::solve(Problem{graph->graph, graph->flat}, **solver, graph->least.bytes, limits);
-            if (!outcome) continue;
-            if (const auto* schedule = std::get_if<Schedule>(&outcome->answer)) {
-                smallest = std::min(smallest, schedule->peak.value);
-            } else if (const auto& found = std::get<Infeasible>(outcome->answer).smallest_found) {
-                smallest = std::min(smallest, found->value);
-            }
-        }
+        const SmallestBudget found_budget = smallest_feasible(graph->flat, {.time = std::chrono::seconds(1), .stop = stop});
+        const std::int64_t smallest = std::min(found_budget.peak, graph->full_peak).value;
         return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
     });
 }

@@ -60,7 +60,7 @@ class SolveController : public QObject {
     BackgroundJob job_;
 };
 
-/// Finds the smallest budget that quick solvers reach, so that the slider starts where schedules begin to exist.
+/// Finds the smallest budget for which a schedule is known, so that the slider starts where schedules begin to exist.
 class SmallestBudgetProbe : public QObject {
     Q_OBJECT
   public:

@@ -1,0 +1,122 @@
+#include "app/explorer/views/block_tree_view.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QStyledItemDelegate>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/views/theme.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// A dot before the name: the decision when there is a schedule, else the phase.
+class NameDelegate : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+        QStyledItemDelegate::initStyleOption(option, index);
+        const int decision = index.data(BlockTreeModel::decision_role).toInt();
+        const QColor color = decision >= 0 ? theme::of(static_cast<Decision>(decision))
+                                           : theme::of(static_cast<Phase>(index.data(BlockTreeModel::phase_role).toInt()));
+        option->features |= QStyleOptionViewItem::HasDecoration;
+        option->icon = theme::dot(color);
+        option->decorationSize = QSize(12, 12);
+    }
+};
+
+}  // namespace
+
+BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document), model_(new BlockTreeModel(this)), filter_(new BlockFilterModel(this)),
+      search_(new QLineEdit), tree_(new QTreeView) {
+    filter_->setSourceModel(model_);
+    search_->setPlaceholderText(tr("Search blocks and operators"));
+    search_->setClearButtonEnabled(true);
+    search_->addAction(theme::icon("search"), QLineEdit::LeadingPosition);
+    auto* order = new QToolButton;
+    order->setIcon(theme::icon("order"));
+    order->setToolTip(tr("Back to execution order"));
+    order->setAccessibleName(tr("Execution order"));
+
+    tree_->setModel(filter_);
+    tree_->setItemDelegateForColumn(BlockTreeModel::name, new NameDelegate(tree_));
+    tree_->setUniformRowHeights(true);
+    tree_->setSortingEnabled(true);
+    tree_->setExpandsOnDoubleClick(false);
+    tree_->setAllColumnsShowFocus(true);
+    tree_->setIndentation(14);
+    tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    tree_->header()->setStretchLastSection(false);
+    filter_->sort(-1);
+
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(theme::gap, theme::gap, theme::gap, theme::gap);
+    bar->addWidget(search_);
+    bar->addWidget(order);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(bar);
+    layout->addWidget(tree_);
+
+    connect(order, &QToolButton::clicked, this, [this] {
+        tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+        filter_->sort(-1);
+    });
+    connect(search_, &QLineEdit::textChanged, this, &BlockTreeView::apply_search);
+    connect(search_, &QLineEdit::returnPressed, this, [this] { tree_->setFocus(); });
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+        if (!following_) document_.selection.select(model_->selected_at(filter_->mapToSource(index)));
+    });
+    connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
+        emit reveal_requested(model_->selected_at(filter_->mapToSource(index)));
+    });
+    connect(&document_, &Document::graph_changed, this, &BlockTreeView::show_graph);
+    connect(&document_, &Document::schedule_changed, this, [this] { model_->set_schedule(document_.schedule()); });
+    connect(&document_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
+}
+
+void BlockTreeView::focus_search() {
+    search_->setFocus(Qt::ShortcutFocusReason);
+    search_->selectAll();
+}
+
+void BlockTreeView::show_graph() {
+    following_ = true;
+    search_->clear();
+    model_->set_graph(document_.graph());
+    following_ = false;
+    tree_->expandToDepth(0);
+    const int widths[] = {190, 78, 50, 78, 74, 70, 88};
+    for (int column = 0; column < BlockTreeModel::column_count; ++column) tree_->setColumnWidth(column, widths[column]);
+}
+
+void BlockTreeView::show_selection(const Selected& selected) {
+    following_ = true;
+    const QModelIndex index = filter_->mapFromSource(model_->index_of(selected));
+    if (index.isValid()) {
+        tree_->setCurrentIndex(index);
+        tree_->scrollTo(index);
+    } else {
+        tree_->clearSelection();
+        tree_->setCurrentIndex({});
+    }
+    following_ = false;
+}
+
+void BlockTreeView::apply_search(const QString& words) {
+    following_ = true;
+    filter_->set_search(words);
+    following_ = false;
+    if (!filter_->words().isEmpty()) {
+        tree_->expandAll();
+    } else {
+        tree_->collapseAll();
+        tree_->expandToDepth(0);
+        show_selection(document_.selection.current());
+    }
+}
+
+}  // namespace rematlas::explorer

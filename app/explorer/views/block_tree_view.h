@@ -1,0 +1,40 @@
+// The block tree with its search field; its selection is the window's selection.
+#pragma once
+
+#include <QLineEdit>
+#include <QTreeView>
+#include <QWidget>
+
+#include "app/explorer/models/block_filter_model.h"
+#include "app/explorer/models/block_tree_model.h"
+#include "app/explorer/models/document.h"
+
+namespace rematlas::explorer {
+
+class BlockTreeView : public QWidget {
+    Q_OBJECT
+  public:
+    explicit BlockTreeView(Document& document, QWidget* parent = nullptr);
+
+    void focus_search();
+    QTreeView& tree() { return *tree_; }
+    BlockTreeModel& model() { return *model_; }
+
+  signals:
+    /// Double click or Enter: the graph should show it.
+    void reveal_requested(const rematlas::explorer::Selected& selected);
+
+  private:
+    void show_graph();
+    void show_selection(const Selected& selected);
+    void apply_search(const QString& words);
+
+    Document& document_;
+    BlockTreeModel* model_;
+    BlockFilterModel* filter_;
+    QLineEdit* search_;
+    QTreeView* tree_;
+    bool following_ = false;  ///< a selection made elsewhere is being shown
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,33 @@
+// The whole graph in a corner of the graph view, with the part that is shown; click or drag to go there.
+#pragma once
+
+#include <QPixmap>
+#include <QWidget>
+
+namespace rematlas::explorer {
+
+class GraphView;
+
+class GraphMinimap : public QWidget {
+    Q_OBJECT
+  public:
+    explicit GraphMinimap(GraphView& view);
+
+    void refresh();  ///< the graph or its colours changed
+    void place();    ///< the view was resized
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+
+  private:
+    void go_to(const QPoint& position);
+
+    GraphView& view_;
+    QPixmap picture_;
+    QRectF bounds_;
+    double scale_ = 1;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,319 @@
+#include "app/explorer/views/graph_view.h"
+
+#include <QGraphicsScene>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QScrollBar>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "app/explorer/models/wording.h"
+#include "app/explorer/views/graph_minimap.h"
+#include "app/explorer/views/theme.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr double least_zoom = 0.01, most_zoom = 4;
+
+QString item_tip(const BlockViewItem& item) {
+    QString tip = text(item.path.empty() ? item.label : item.path);
+    tip += QStringLiteral("\n%1, %2, %3").arg(text(to_string(item.phase)), item_caption(item), time_text(item.time));
+    if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
+    if (item.runs > 0) {
+        tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
+                   .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed), bytes_text(item.made.offloaded));
+    }
+    return tip;
+}
+
+}  // namespace
+
+GraphView::GraphView(Document& document, QWidget* parent)
+    : QGraphicsView(parent), document_(document), layer_(new GraphLayer), minimap_(new GraphMinimap(*this)) {
+    auto* scene = new QGraphicsScene(this);
+    scene->setItemIndexMethod(QGraphicsScene::NoIndex);
+    layer_->setFlag(QGraphicsItem::ItemUsesExtendedStyleOption);
+    scene->addItem(layer_);
+    setScene(scene);
+    setFrameShape(QFrame::NoFrame);
+    setBackgroundBrush(theme::base);
+    setTransformationAnchor(QGraphicsView::NoAnchor);
+    setResizeAnchor(QGraphicsView::NoAnchor);
+    setViewportUpdateMode(QGraphicsView::SmartViewportUpdate);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap tells where one is
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setMouseTracking(true);
+    connect(&document_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
+    connect(&document_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
+    connect(&document_, &Document::graph_changed, this, [this] { first_ = true; });
+    connect(&document_, &Document::schedule_changed, this, [this] { layer_->set_has_schedule(document_.schedule() != nullptr); });
+    connect(&document_.selection, &Selection::changed, this, &GraphView::show_selection);
+    connect(&document_.selection, &Selection::cursor_moved, this, [this](int step) {
+        const SchedulePtr& schedule = document_.schedule();
+        const LadderPtr& ladder = layer_->ladder();
+        int item = -1;
+        if (schedule && ladder && step >= 0 && schedule->schedule.steps[step].runs()) {
+            item = ladder->item_of[schedule->schedule.steps[step].op()];
+        }
+        layer_->set_running(item);
+    });
+}
+
+void GraphView::set_coloring(Coloring coloring) {
+    layer_->set_coloring(coloring);
+    minimap_->refresh();
+    viewport()->update();
+}
+
+void GraphView::show_ladder() {
+    const LadderPtr ladder = document_.ladder.ladder();
+    const bool relayout = !ladder || !layer_->ladder() || !(ladder->layout == layer_->ladder()->layout);
+    layer_->set_ladder(ladder);
+    if (relayout) {
+        const QRectF bounds = layer_->boundingRect();
+        // Room on all sides, so that any item can be brought to the middle.
+        scene()->setSceneRect(bounds.adjusted(-400, -200, 400, 400));
+        show_selection();
+        if (ladder && first_) {
+            first_ = false;
+            fit_width();
+        } else if (ladder && !anchor_.empty()) {
+            keep_in_place(anchor_, anchor_position_);
+        }
+        anchor_ = {};
+    }
+    minimap_->refresh();
+    viewport()->update();
+}
+
+void GraphView::keep_in_place(const Selected& anchor, const QPointF& viewport_position) {
+    const std::vector<int> items = document_.ladder.items_of(anchor);
+    QRectF rect;
+    for (int item : items) rect |= layer_->item_rect(item);
+    if (rect.isNull()) return;
+    const QPointF shift = mapFromScene(QPointF(rect.center().x(), rect.top())) - viewport_position;
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(shift.x()));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(shift.y()));
+}
+
+void GraphView::show_selection() {
+    const Selected& selected = document_.selection.current();
+    const LadderPtr& ladder = layer_->ladder();
+    const int cluster = ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
+    // An expanded block is marked by its frame alone.
+    layer_->set_marked(cluster >= 0 ? std::vector<int>{} : document_.ladder.items_of(selected), cluster);
+    const QRectF rect = layer_->marked_rect();
+    if (!rect.isNull() && !mapToScene(viewport()->rect()).boundingRect().intersects(rect)) centerOn(rect.center());
+    viewport()->update();
+}
+
+void GraphView::zoom(double factor) {
+    const double target = std::clamp(transform().m11() * factor, least_zoom, most_zoom);
+    const QPointF center = mapToScene(viewport()->rect().center());
+    setTransform(QTransform::fromScale(target, target));
+    centerOn(center);
+    emit zoomed();
+}
+
+void GraphView::fit_width() {
+    const QRectF bounds = layer_->boundingRect();
+    if (bounds.isEmpty()) return;
+    const double scale = std::clamp(viewport()->width() / bounds.width(), 0.2, 1.25);
+    setTransform(QTransform::fromScale(scale, scale));
+    centerOn(bounds.center().x(), bounds.top() + viewport()->height() / scale / 2 - 4);
+    emit zoomed();
+}
+
+void GraphView::fit_all() {
+    const QRectF bounds = layer_->boundingRect();
+    if (bounds.isEmpty()) return;
+    const double scale = std::clamp(std::min(viewport()->width() / bounds.width(), viewport()->height() / bounds.height()), least_zoom, 1.25);
+    setTransform(QTransform::fromScale(scale, scale));
+    centerOn(bounds.center());
+    emit zoomed();
+}
+
+void GraphView::center_selection() {
+    const QRectF rect = layer_->marked_rect();
+    if (rect.isNull()) return;
+    if (transform().m11() < 0.5) setTransform(QTransform::fromScale(0.9, 0.9));
+    centerOn(rect.center());
+    emit zoomed();
+}
+
+void GraphView::walk(int direction) {
+    const LadderPtr& ladder = layer_->ladder();
+    if (!ladder || layer_->marked().size() != 1) return;
+    const int at = layer_->marked().front();
+    int next = -1;
+    if (direction == 0) next = ladder->view.items[at].twin;
+    for (const BlockViewEdge& edge : ladder->view.edges) {
+        if (next >= 0 || direction == 0) break;
+        const bool forward = direction > 0;
+        const bool chain = edge.role != EdgeRole::rung;
+        if (chain && forward && edge.from == at) next = edge.to;
+        if (chain && !forward && edge.to == at) next = edge.from;
+    }
+    if (next < 0) return;
+    const BlockViewItem& item = ladder->view.items[next];
+    document_.selection.select(item.op.valid() ? Selected::of(item.op) : Selected::of(item.block));
+}
+
+void GraphView::render_whole(QPainter& painter, const QRectF& target) {
+    layer_->set_full_detail(true);
+    scene()->render(&painter, target, layer_->boundingRect());
+    layer_->set_full_detail(false);
+}
+
+void GraphView::wheelEvent(QWheelEvent* event) {
+    const double factor = std::pow(1.0015, event->angleDelta().y());
+    const double target = std::clamp(transform().m11() * factor, least_zoom, most_zoom);
+    const QPointF under = event->position();
+    const QPointF before = mapToScene(under.toPoint());
+    setTransform(QTransform::fromScale(target, target));
+    const QPointF shift = mapFromScene(before) - under;
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(shift.x()));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(shift.y()));
+    event->accept();
+    emit zoomed();
+}
+
+void GraphView::mousePressEvent(QMouseEvent* event) {
+    press_ = event->pos();
+    panning_ = false;
+    event->accept();
+}
+
+void GraphView::mouseMoveEvent(QMouseEvent* event) {
+    if (event->buttons() & (Qt::LeftButton | Qt::MiddleButton)) {
+        const QPoint delta = event->pos() - press_;
+        if (!panning_ && delta.manhattanLength() < 5) return;
+        panning_ = true;
+        viewport()->setCursor(Qt::ClosedHandCursor);
+        horizontalScrollBar()->setValue(horizontalScrollBar()->value() - delta.x());
+        verticalScrollBar()->setValue(verticalScrollBar()->value() - delta.y());
+        press_ = event->pos();
+        return;
+    }
+    const GraphHit hit = layer_->hit(mapToScene(event->pos()));
+    viewport()->setCursor(hit.item >= 0 || hit.title ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void GraphView::mouseReleaseEvent(QMouseEvent* event) {
+    if (!panning_ && event->button() == Qt::LeftButton) select_at(event->pos());
+    panning_ = false;
+    viewport()->setCursor(Qt::ArrowCursor);
+}
+
+void GraphView::select_at(const QPoint& position) {
+    const GraphHit hit = layer_->hit(mapToScene(position));
+    Selected selected;
+    if (hit.item >= 0) {
+        const BlockViewItem& item = layer_->ladder()->view.items[hit.item];
+        selected = item.op.valid() ? Selected::of(item.op) : Selected::of(item.block);
+    } else if (hit.title) {
+        selected = Selected::of(layer_->ladder()->view.clusters[hit.cluster].block);
+    }
+    document_.selection.select(selected);
+}
+
+void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+    const GraphHit hit = layer_->hit(mapToScene(event->pos()));
+    if (!layer_->ladder()) return;
+    BlockId block;
+    QRectF place;
+    if (hit.item >= 0) {
+        block = layer_->ladder()->view.items[hit.item].block;
+        place = layer_->item_rect(hit.item);
+    } else if (hit.title) {
+        block = layer_->ladder()->view.clusters[hit.cluster].block;
+        place = layer_->cluster_rect(hit.cluster);
+    }
+    if (!block.valid()) return;
+    anchor_ = Selected::of(block);
+    anchor_position_ = mapFromScene(QPointF(place.center().x(), place.top()));
+    document_.ladder.toggle(block);
+}
+
+void GraphView::keyPressEvent(QKeyEvent* event) {
+    switch (event->key()) {
+        case Qt::Key_Space: fit_all(); return;
+        case Qt::Key_Escape: document_.selection.clear(); return;
+        case Qt::Key_Down: walk(1); return;
+        case Qt::Key_Up: walk(-1); return;
+        case Qt::Key_Left:
+        case Qt::Key_Right: walk(0); return;
+        case Qt::Key_Plus: zoom(1.25); return;
+        case Qt::Key_Minus: zoom(0.8); return;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            if (document_.selection.current().block.valid()) document_.ladder.toggle(document_.selection.current().block);
+            return;
+        default: QGraphicsView::keyPressEvent(event);
+    }
+}
+
+bool GraphView::viewportEvent(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QGraphicsView::viewportEvent(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const GraphHit hit = layer_->hit(mapToScene(help->pos()));
+    if (hit.item >= 0) {
+        QToolTip::showText(help->globalPos(), item_tip(layer_->ladder()->view.items[hit.item]), viewport());
+    } else if (hit.title) {
+        QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path), viewport());
+    } else {
+        QToolTip::hideText();
+    }
+    return true;
+}
+
+void GraphView::resizeEvent(QResizeEvent* event) {
+    QGraphicsView::resizeEvent(event);
+    minimap_->place();
+}
+
+void GraphView::scrollContentsBy(int dx, int dy) {
+    QGraphicsView::scrollContentsBy(dx, dy);
+    viewport()->update();  // the legend stays in its corner
+    minimap_->update();
+}
+
+void GraphView::drawForeground(QPainter* painter, const QRectF&) {
+    if (!layer_->ladder()) return;
+    const bool decisions = layer_->coloring() == Coloring::decision && document_.schedule();
+    QList<QPair<QString, QColor>> entries;
+    if (decisions) {
+        for (Decision d : {Decision::keep, Decision::recompute, Decision::offload}) entries << qMakePair(decision_text(d), theme::of(d));
+    } else {
+        for (Phase p : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer}) {
+            entries << qMakePair(text(to_string(p)), theme::of(p));
+        }
+    }
+    painter->save();
+    painter->resetTransform();
+    painter->setFont(frame_font());
+    const QFontMetrics metrics(frame_font());
+    int width = 10;
+    for (const auto& entry : entries) width += metrics.horizontalAdvance(entry.first) + 30;
+    QRect box(10, viewport()->height() - 34, width, 24);
+    painter->setPen(theme::line);
+    painter->setBrush(QColor(255, 255, 255, 235));
+    painter->drawRoundedRect(box, 5, 5);
+    int x = box.left() + 10;
+    painter->setRenderHint(QPainter::Antialiasing);
+    for (const auto& [name, color] : entries) {
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(color);
+        painter->drawEllipse(QPointF(x + 4.5, box.center().y() + 0.5), 4.5, 4.5);
+        painter->setPen(theme::ink);
+        const int advance = metrics.horizontalAdvance(name);
+        painter->drawText(QRect(x + 14, box.top(), advance + 4, box.height()), Qt::AlignVCenter, name);
+        x += advance + 30;
+    }
+    painter->restore();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,78 @@
+#include "app/explorer/views/welcome_page.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/views/theme.h"
+
+namespace rematlas::explorer {
+
+WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent), recent_(recent), list_(new QListWidget) {
+    setAutoFillBackground(true);
+    QPalette white = palette();
+    white.setColor(QPalette::Window, theme::base);
+    setPalette(white);
+
+    auto* logo = new QLabel;
+    logo->setPixmap(theme::icon("rematlas").pixmap(64, 64));
+    auto* title = new QLabel(tr("Rematlas"));
+    QFont font = title->font();
+    font.setPixelSize(30);
+    font.setWeight(QFont::DemiBold);
+    title->setFont(font);
+    auto* open = new QPushButton(tr("Open a model or graph"));
+    open->setProperty("primary", true);
+    auto* hint = theme::quiet_label(tr("or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),\n"
+                                       "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
+    recent_box_ = new QWidget;
+    auto* recent_layout = new QVBoxLayout(recent_box_);
+    recent_layout->setContentsMargins(0, 24, 0, 0);
+    recent_layout->addWidget(theme::heading(tr("Recent files")));
+    recent_layout->addWidget(list_);
+    list_->setFrameShape(QFrame::NoFrame);
+    list_->setMinimumHeight(210);
+    list_->setStyleSheet("QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: #f1f5fb; } "
+                         "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
+
+    auto* column = new QVBoxLayout;
+    column->setSpacing(10);
+    column->addStretch(2);
+    column->addWidget(logo);
+    column->addWidget(title);
+    column->addWidget(theme::quiet_label(tr("See what the memory of a training step is spent on, and plan it under a budget\n"
+                                            "by recomputing and offloading, with the same gradients.")));
+    column->addSpacing(10);
+    column->addWidget(open, 0, Qt::AlignLeft);
+    column->addWidget(hint);
+    column->addWidget(recent_box_);
+    column->addStretch(3);
+    auto* row = new QHBoxLayout(this);
+    row->addStretch(1);
+    row->addLayout(column, 2);
+    row->addStretch(1);
+
+    connect(open, &QPushButton::clicked, this, &WelcomePage::open_requested);
+    connect(list_, &QListWidget::itemActivated, this,
+            [this](QListWidgetItem* item) { emit file_requested(item->data(Qt::UserRole).toString()); });
+    connect(list_, &QListWidget::itemClicked, this,
+            [this](QListWidgetItem* item) { emit file_requested(item->data(Qt::UserRole).toString()); });
+    connect(&recent_, &RecentFiles::changed, this, &WelcomePage::show_recent);
+    show_recent();
+}
+
+void WelcomePage::show_recent() {
+    list_->clear();
+    for (const QString& path : recent_.paths()) {
+        const QFileInfo file(path);
+        auto* item = new QListWidgetItem(QStringLiteral("%1   in %2").arg(file.fileName(), file.absolutePath()));
+        item->setData(Qt::UserRole, path);
+        item->setToolTip(path);
+        list_->addItem(item);
+    }
+    recent_box_->setVisible(list_->count() > 0);
+}
+
+}  // namespace rematlas::explorer

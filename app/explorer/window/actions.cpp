@@ -1,0 +1,166 @@
+#include <QAction>
+#include <QApplication>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QShortcut>
+#include <QToolBar>
+
+#include "app/explorer/views/theme.h"
+#include "app/explorer/window/about.h"
+#include "app/explorer/window/main_window.h"
+
+namespace rematlas::explorer {
+
+void MainWindow::make_actions() {
+    make_file_menu();
+    make_view_menu();
+    make_solve_menu();
+    make_help_menu();
+    make_toolbar();
+    update_actions();
+}
+
+void MainWindow::make_file_menu() {
+    QMenu* menu = menuBar()->addMenu(tr("&File"));
+    QAction* open = menu->addAction(theme::icon("open"), tr("&Open..."), this, &MainWindow::ask_and_open, QKeySequence::Open);
+    open->setObjectName("open");
+    recent_menu_ = menu->addMenu(tr("Open &recent"));
+    connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::show_recent_menu);
+    menu->addSeparator();
+    export_menu_ = menu->addMenu(theme::icon("save"), tr("&Export"));
+    make_export_menu(*export_menu_);
+    menu->addSeparator();
+    QAction* close = menu->addAction(tr("&Close graph"), &document_, &Document::close, QKeySequence::Close);
+    needs_graph_ << close;
+    menu->addAction(tr("&Quit"), this, &QWidget::close, QKeySequence::Quit);
+}
+
+void MainWindow::make_export_menu(QMenu& menu) {
+    needs_schedule_ << menu.addAction(tr("&Schedule (.schedule.json)..."), this, &MainWindow::export_schedule, QKeySequence::Save);
+    needs_schedule_ << menu.addAction(tr("&Plan for training (.plan)..."), this, &MainWindow::export_plan);
+    needs_sweep_ << menu.addAction(tr("S&weep (.sweep.json)..."), this, &MainWindow::save_sweep);
+    menu.addSeparator();
+    needs_graph_ << menu.addAction(theme::icon("picture"), tr("Picture of the &graph..."), this, &MainWindow::export_graph_picture);
+    needs_schedule_ << menu.addAction(tr("Picture of the s&chedule..."), this, &MainWindow::export_schedule_picture);
+    needs_sweep_ << menu.addAction(tr("Picture of the &trade-off..."), this, &MainWindow::export_sweep_picture);
+    needs_graph_ << menu.addAction(tr("Picture of the current &view..."), this, &MainWindow::export_current_view);
+}
+
+void MainWindow::make_view_menu() {
+    QMenu* menu = menuBar()->addMenu(tr("&View"));
+    GraphView& view = graph_page_->view();
+    const auto add = [&](const QString& title, const QKeySequence& key, auto slot, const QString& icon = {}) {
+        QAction* action = menu->addAction(title, this, slot);
+        action->setShortcut(key);
+        if (!icon.isEmpty()) action->setIcon(theme::icon(icon));
+        needs_graph_ << action;
+        return action;
+    };
+    add(tr("Fit &width"), Qt::Key_W, [&view] { view.fit_width(); }, "fit_width")->setObjectName("fit_width");
+    add(tr("Fit &all"), Qt::Key_A, [&view] { view.fit_all(); }, "fit_all")->setObjectName("fit_all");
+    add(tr("&Centre the selection"), Qt::Key_F, [&view] { view.center_selection(); });
+    add(tr("Zoom &in"), QKeySequence::ZoomIn, [&view] { view.zoom(1.25); });
+    add(tr("Zoom &out"), QKeySequence::ZoomOut, [&view] { view.zoom(0.8); });
+    menu->addSeparator();
+    add(tr("One level &more"), QKeySequence("Ctrl+Right"), [this] { document_.ladder.set_depth(document_.ladder.depth() + 1); }, "expand")
+        ->setObjectName("deeper");
+    add(tr("One level &less"), QKeySequence("Ctrl+Left"), [this] { document_.ladder.set_depth(document_.ladder.depth() - 1); }, "collapse")
+        ->setObjectName("shallower");
+    menu->addSeparator();
+    QAction* find = menu->addAction(theme::icon("search"), tr("&Search"), tree_, [this] {
+        docks_["blocks"]->show();
+        docks_["blocks"]->raise();
+        tree_->focus_search();
+    });
+    find->setShortcut(QKeySequence::Find);
+    menu->addSeparator();
+    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"}) menu->addAction(docks_[name]->toggleViewAction());
+    menu->addSeparator();
+    menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)->setObjectName("restore_layout");
+}
+
+void MainWindow::make_solve_menu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Plan"));
+    QAction* solve = menu->addAction(tr("&Solve"), solve_panel_, &SolvePanel::solve);
+    solve->setShortcut(QKeySequence("Ctrl+Return"));
+    QAction* budget = menu->addAction(tr("Edit the &budget"), solve_panel_, &SolvePanel::focus_budget);
+    budget->setShortcut(QKeySequence("Ctrl+B"));
+    QAction* sweep = menu->addAction(theme::icon("sweep"), tr("S&weep budgets"), tradeoff_, &TradeoffView::start_sweep);
+    QAction* keep = menu->addAction(tr("Show the step &without recomputation"), this,
+                                    [this] { document_.set_schedule(prepare_schedule(document_.graph(), keep_all_schedule(*document_.graph()))); });
+    menu->addSeparator();
+    QAction* cancel = menu->addAction(tr("&Cancel everything"), &document_, &Document::cancel_all);
+    cancel->setShortcut(QKeySequence("Ctrl+."));
+    needs_graph_ << solve << budget << sweep << keep << cancel;
+}
+
+void MainWindow::make_help_menu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Help"));
+    QAction* keys = menu->addAction(theme::icon("help"), tr("&Keyboard shortcuts"), this, [this] { show_shortcuts(this); });
+    keys->setShortcut(Qt::Key_Question);
+    menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
+    // Bare keys such as F and Esc belong to the graph, so a text field keeps them while it is being edited.
+    auto* clear = new QShortcut(Qt::Key_Escape, this);
+    connect(clear, &QShortcut::activated, &document_.selection, &Selection::clear);
+}
+
+void MainWindow::make_toolbar() {
+    QToolBar* bar = addToolBar(tr("Tools"));
+    bar->setObjectName("tools");
+    bar->setMovable(false);
+    bar->setIconSize(QSize(20, 20));
+    bar->setContextMenuPolicy(Qt::PreventContextMenu);
+    bar->addAction(findChild<QAction*>("open"));
+    auto* export_button = new QToolButton;
+    export_button->setIcon(theme::icon("save"));
+    export_button->setText(tr("Export"));
+    export_button->setToolTip(tr("Export schedules, plans and pictures"));
+    export_button->setMenu(export_menu_);
+    export_button->setPopupMode(QToolButton::InstantPopup);
+    bar->addWidget(export_button);
+    bar->addSeparator();
+    for (const char* name : {"fit_width", "fit_all", "shallower", "deeper"}) bar->addAction(findChild<QAction*>(name));
+    bar->addSeparator();
+    auto* label = theme::quiet_label(tr("Colour by"));
+    label->setContentsMargins(4, 0, 6, 0);
+    bar->addWidget(label);
+    coloring_ = new QComboBox;
+    coloring_->addItem(tr("decision"));
+    coloring_->addItem(tr("phase"));
+    coloring_->setToolTip(tr("Decision: kept, recomputed or offloaded, once there is a schedule.\nPhase: forward, loss, backward, optimizer."));
+    connect(coloring_, qOverload<int>(&QComboBox::currentIndexChanged), this,
+            [this](int index) { graph_page_->view().set_coloring(index == 0 ? Coloring::decision : Coloring::phase); });
+    bar->addWidget(coloring_);
+}
+
+void MainWindow::update_actions() {
+    const bool graph = document_.graph() != nullptr;
+    for (QAction* action : needs_graph_) action->setEnabled(graph);
+    for (QAction* action : needs_schedule_) action->setEnabled(graph && document_.schedule());
+    for (QAction* action : needs_sweep_) action->setEnabled(graph && !document_.sweep.empty());
+}
+
+void MainWindow::ask_and_open() {
+    const QString folder = recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
+    const QStringList paths = QFileDialog::getOpenFileNames(
+        this, tr("Open"), folder,
+        tr("All that can be opened (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript models (*.pt);;"
+           "Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)"));
+    if (!paths.isEmpty()) open(paths);
+}
+
+void MainWindow::show_recent_menu() {
+    recent_menu_->clear();
+    for (const QString& path : recent_.paths()) recent_menu_->addAction(path, this, [this, path] { open({path}); });
+    if (recent_.paths().isEmpty()) {
+        recent_menu_->addAction(tr("No file has been opened yet"))->setEnabled(false);
+        return;
+    }
+    recent_menu_->addSeparator();
+    recent_menu_->addAction(tr("Clear the list"), &recent_, &RecentFiles::clear);
+}
+
+}  // namespace rematlas::explorer

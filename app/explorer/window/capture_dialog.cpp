@@ -1,0 +1,106 @@
+#include "app/explorer/window/capture_dialog.h"
+
+#include <QDialogButtonBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/models/input_specs.h"
+#include "app/explorer/models/wording.h"
+#include "app/explorer/views/theme.h"
+
+namespace rematlas::explorer {
+
+CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent)
+    : QDialog(parent), model_(model), recent_(recent), inputs_(new QPlainTextEdit), loss_(new QComboBox),
+      device_(new QComboBox), output_(new QLineEdit), error_(new QLabel) {
+    setWindowTitle(tr("Capture a model"));
+    const QFileInfo file(model);
+    inputs_->setObjectName("inputs");
+    inputs_->setPlaceholderText("f32[8,3,224,224]\ni64[8,256]<4096");
+    inputs_->setPlainText(known_inputs());
+    inputs_->setFixedHeight(84);
+    inputs_->setTabChangesFocus(true);
+    loss_->addItem(tr("outside the model: gradients of the outputs come in"), "output");
+    loss_->addItem(tr("sum of the outputs"), "sum");
+    loss_->addItem(tr("mean of the outputs"), "mean");
+    loss_->addItem(tr("cross entropy"), "cross_entropy");
+    device_->addItem(tr("CPU"), "cpu");
+    device_->addItem(tr("CUDA"), "cuda");
+    device_->addItem(tr("none: shapes only, times estimated"), "meta");
+    output_->setText(file.absolutePath() + '/' + file.completeBaseName() + ".graph.json");
+    auto* browse = new QToolButton;
+    browse->setText(tr("Choose"));
+    auto* output_row = new QHBoxLayout;
+    output_row->addWidget(output_);
+    output_row->addWidget(browse);
+    QPalette red = error_->palette();
+    red.setColor(QPalette::WindowText, theme::danger);
+    error_->setPalette(red);
+    error_->setWordWrap(true);
+    error_->hide();
+
+    auto* form = new QFormLayout;
+    form->setVerticalSpacing(10);
+    form->setHorizontalSpacing(14);
+    form->addRow(tr("Inputs"), inputs_);
+    form->addRow({}, theme::quiet_label(tr("One a line: dtype[shape]; <4096 bounds integers")));
+    form->addRow(tr("Loss"), loss_);
+    form->addRow(tr("Device"), device_);
+    form->addRow(tr("Graph file"), output_row);
+    auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+    auto* start = buttons->addButton(tr("Capture"), QDialogButtonBox::AcceptRole);
+    start->setProperty("primary", true);
+    start->setDefault(true);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(20, 18, 20, 18);
+    layout->setSpacing(12);
+    layout->addWidget(theme::heading(file.fileName()));
+    layout->addWidget(theme::quiet_label(tr("One training step of the model is run once with random inputs of these shapes, "
+                                            "in a process of its own."), true));
+    layout->addLayout(form);
+    layout->addWidget(error_);
+    layout->addWidget(buttons);
+    setMinimumWidth(560);
+
+    connect(buttons, &QDialogButtonBox::accepted, this, &CaptureDialog::accept);
+    connect(buttons, &QDialogButtonBox::rejected, this, &CaptureDialog::reject);
+    connect(browse, &QToolButton::clicked, this, [this] {
+        const QString path = QFileDialog::getSaveFileName(this, tr("Graph file"), output_->text(), tr("Training graphs (*.graph.json)"));
+        if (!path.isEmpty()) output_->setText(path);
+    });
+}
+
+QString CaptureDialog::known_inputs() const {
+    // What the user typed last counts more than what came with the model.
+    const QString remembered = recent_.inputs_of(model_);
+    if (!remembered.isEmpty()) return remembered;
+    const auto beside = specs_beside(model_.toStdString());
+    return beside ? beside->join('\n') : QString();
+}
+
+void CaptureDialog::accept() {
+    const Result<QStringList> specs = checked_input_specs(inputs_->toPlainText());
+    QString problem;
+    if (!specs) {
+        problem = text(specs.error().message);
+    } else if (output_->text().trimmed().isEmpty()) {
+        problem = tr("Say where the graph file goes.");
+    }
+    error_->setText(problem);
+    error_->setVisible(!problem.isEmpty());
+    if (!problem.isEmpty()) return;
+    recent_.remember_inputs(model_, specs->join('\n'));
+    emit capture_requested({.model = model_,
+                            .inputs = *specs,
+                            .output = output_->text().trimmed(),
+                            .device = device_->currentData().toString(),
+                            .loss = loss_->currentData().toString()});
+    QDialog::accept();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,117 @@
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QImage>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QStatusBar>
+#include <QSvgGenerator>
+
+#include "app/explorer/models/wording.h"
+#include "app/explorer/window/main_window.h"
+#include "core/schedule/schedule_file.h"
+#include "viz/paint/draw.h"
+
+namespace rematlas::explorer {
+namespace {
+
+const char* const picture_filter = "SVG (*.svg);;PNG (*.png);;PDF (*.pdf)";
+
+}  // namespace
+
+QString MainWindow::base_name() const {
+    const std::filesystem::path& path = document_.graph()->path;
+    QString name = text(document_.graph()->graph.name);
+    if (!path.empty()) name = text(path.filename().string()).section('.', 0, 0);
+    const QString folder = path.has_parent_path() ? text(path.parent_path().string()) + '/' : QString();
+    return folder + (name.isEmpty() ? QStringLiteral("graph") : name);
+}
+
+QString MainWindow::ask_for_file(const QString& title, const QString& ending, const QString& filter) {
+    QString path = QFileDialog::getSaveFileName(this, title, base_name() + ending, filter);
+    // Some desktops do not add the ending of the chosen filter.
+    if (!path.isEmpty() && QFileInfo(path).suffix().isEmpty()) path += ending.mid(ending.lastIndexOf('.'));
+    return path;
+}
+
+void MainWindow::report_saved(const Result<void>& result, const QString& path) {
+    if (result) {
+        statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+    } else {
+        show_error(text(result.error().message));
+    }
+}
+
+void MainWindow::export_schedule() {
+    const QString path = ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
+    if (!path.isEmpty()) report_saved(write_schedule(document_.schedule()->schedule, path.toStdString()), path);
+}
+
+void MainWindow::export_plan() {
+    if (document_.graph()->text.empty()) {
+        show_error(tr("This graph came from a plan; export the schedule, or open the graph file itself to make another plan."));
+        return;
+    }
+    const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
+    if (!path.isEmpty()) report_saved(write_plan(document_.graph()->text, document_.schedule()->schedule, path.toStdString()), path);
+}
+
+void MainWindow::save_sweep() {
+    const QString path = ask_for_file(tr("Export the sweep"), ".sweep.json", tr("Sweeps (*.sweep.json)"));
+    if (!path.isEmpty()) report_saved(write_sweep(document_.sweep.sweep(), path.toStdString()), path);
+}
+
+void MainWindow::export_graph_picture() {
+    const QString path = ask_for_file(tr("Picture of the graph"), "_graph.svg", picture_filter);
+    if (path.isEmpty()) return;
+    const Schedule* schedule = document_.schedule() ? &document_.schedule()->schedule : nullptr;
+    report_saved(draw_graph_file(document_.graph()->graph, schedule, path.toStdString(), document_.ladder.depth()), path);
+}
+
+void MainWindow::export_schedule_picture() {
+    const QString path = ask_for_file(tr("Picture of the schedule"), "_schedule.svg", picture_filter);
+    if (!path.isEmpty()) {
+        report_saved(draw_schedule_file(document_.graph()->graph, document_.schedule()->schedule, path.toStdString()), path);
+    }
+}
+
+void MainWindow::export_sweep_picture() {
+    const QString path = ask_for_file(tr("Picture of the trade-off"), "_tradeoff.svg", picture_filter);
+    if (!path.isEmpty()) {
+        report_saved(draw_sweep_file(document_.sweep.sweep(), path.toStdString(), &document_.graph()->graph), path);
+    }
+}
+
+void MainWindow::export_current_view() {
+    const QString path = ask_for_file(tr("Picture of the current view"), "_view.png", picture_filter);
+    if (path.isEmpty()) return;
+    GraphView& view = graph_page_->view();
+    const QSize size = view.viewport()->size();
+    bool written = true;
+    const QString ending = QFileInfo(path).suffix().toLower();
+    if (ending == "svg") {
+        QSvgGenerator generator;
+        generator.setFileName(path);
+        generator.setSize(size);
+        generator.setViewBox(QRect(QPoint(0, 0), size));
+        QPainter painter(&generator);
+        written = painter.isActive();
+        if (written) view.render(&painter, QRectF(QPointF(0, 0), size), view.viewport()->rect());
+    } else if (ending == "pdf") {
+        QPdfWriter writer(path);
+        writer.setPageSize(QPageSize(QSizeF(size) * 0.75, QPageSize::Point));
+        writer.setPageMargins(QMarginsF());
+        QPainter painter(&writer);
+        written = painter.isActive();
+        if (written) view.render(&painter, QRectF(0, 0, writer.width(), writer.height()), view.viewport()->rect());
+    } else {
+        QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
+        image.fill(Qt::white);
+        QPainter painter(&image);
+        view.render(&painter, QRectF(QPointF(0, 0), QSizeF(size) * 2), view.viewport()->rect());
+        painter.end();
+        written = image.save(path);
+    }
+    report_saved(written ? Result<void>() : Result<void>(Error{.message = path.toStdString() + ": cannot be written"}), path);
+}
+
+}  // namespace rematlas::explorer

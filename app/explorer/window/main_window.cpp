@@ -1,0 +1,247 @@
+#include "app/explorer/window/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStatusBar>
+
+#include "app/explorer/models/wording.h"
+#include "app/explorer/views/theme.h"
+#include "app/explorer/window/capture_dialog.h"
+#include "app/explorer/window/docks.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr int layout_version = 1;  ///< raised when docks change, so that old saved layouts are ignored
+
+}  // namespace
+
+MainWindow::MainWindow(QSettings* settings, QWidget* parent)
+    : QMainWindow(parent), settings_(settings), recent_(settings), pages_(new QStackedWidget),
+      welcome_(new WelcomePage(recent_)), graph_page_(new GraphPage(document_)) {
+    setWindowTitle(tr("Rematlas Explorer"));
+    setWindowIcon(theme::icon("rematlas"));
+    setAcceptDrops(true);
+    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks);
+    setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+    pages_->addWidget(welcome_);
+    pages_->addWidget(graph_page_);
+    setCentralWidget(pages_);
+    make_docks();
+    make_actions();
+    make_status_bar();
+    connect_document();
+    resize(1600, 1000);
+    show_graph();
+}
+
+MainWindow::~MainWindow() {
+    document_.cancel_all();
+    // Views go before the document that they refer to: members are destroyed before the children of a QWidget.
+    for (auto& [name, dock] : docks_) delete dock;
+    delete pages_;
+}
+
+void MainWindow::make_docks() {
+    tree_ = new BlockTreeView(document_);
+    solve_panel_ = new SolvePanel(document_);
+    details_ = new DetailsPanel(document_);
+    lanes_ = new LanesView(document_);
+    tradeoff_ = new TradeoffView(document_);
+    const DockSpec specs[] = {
+        {"blocks", tr("Blocks"), tree_, Qt::LeftDockWidgetArea, tr("The hierarchy of the step")},
+        {"solve", tr("Plan"), solve_panel_, Qt::RightDockWidgetArea, tr("Budget, solver and answer")},
+        {"details", tr("Details"), details_, Qt::RightDockWidgetArea, tr("Facts about the selection")},
+        {"schedule", tr("Schedule"), lanes_, Qt::BottomDockWidgetArea, tr("What runs when, and the memory held")},
+        {"tradeoff", tr("Trade-off"), tradeoff_, Qt::BottomDockWidgetArea, tr("Time against memory over many budgets")},
+    };
+    for (const DockSpec& spec : specs) docks_[spec.name] = add_dock(*this, spec);
+    splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
+}
+
+void MainWindow::restore_default_layout() {
+    for (auto& [name, dock] : docks_) {
+        dock->setFloating(false);
+        dock->show();
+    }
+    if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version);
+    resizeDocks({docks_["blocks"], docks_["solve"]}, {400, 330}, Qt::Horizontal);
+    resizeDocks({docks_["solve"], docks_["details"]}, {430, 260}, Qt::Vertical);
+    resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {1030, 570}, Qt::Horizontal);
+    resizeDocks({docks_["schedule"]}, {300}, Qt::Vertical);
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (shown_) return;
+    shown_ = true;
+    default_layout_ = saveState(layout_version);
+    restore_default_layout();
+    if (!settings_) return;
+    restoreGeometry(settings_->value("geometry").toByteArray());
+    restoreState(settings_->value("layout").toByteArray(), layout_version);
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    if (settings_ && shown_) {
+        settings_->setValue("geometry", saveGeometry());
+        settings_->setValue("layout", saveState(layout_version));
+    }
+    document_.cancel_all();
+    event->accept();
+}
+
+void MainWindow::make_status_bar() {
+    facts_ = theme::quiet_label({});
+    work_ = theme::quiet_label({});
+    work_bar_ = new QProgressBar;
+    work_bar_->setTextVisible(false);
+    work_bar_->setFixedWidth(160);
+    work_cancel_ = new QToolButton;
+    work_cancel_->setIcon(theme::icon("cancel"));
+    work_cancel_->setToolTip(tr("Cancel"));
+    connect(work_cancel_, &QToolButton::clicked, &document_, [this] {
+        document_.cancel_all();
+        show_quiet_state();
+    });
+    statusBar()->setSizeGripEnabled(false);
+    statusBar()->setContentsMargins(theme::margin, 2, theme::margin, 2);
+    statusBar()->addWidget(facts_);
+    statusBar()->addPermanentWidget(work_);
+    statusBar()->addPermanentWidget(work_bar_);
+    statusBar()->addPermanentWidget(work_cancel_);
+    show_quiet_state();
+}
+
+void MainWindow::connect_document() {
+    connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::ask_and_open);
+    connect(welcome_, &WelcomePage::file_requested, this, [this](const QString& path) { open({path}); });
+    connect(tree_, &BlockTreeView::reveal_requested, this, [this](const Selected& selected) {
+        document_.ladder.reveal(selected);
+        graph_page_->view().center_selection();
+    });
+    connect(&document_, &Document::graph_changed, this, &MainWindow::show_graph);
+    connect(&document_, &Document::schedule_changed, this, &MainWindow::update_actions);
+    connect(&document_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
+    connect(&document_, &Document::failed, this, &MainWindow::show_error);
+    connect(&document_.sweep, &SweepController::failed, this, &MainWindow::show_error);
+    connect(&document_, &Document::opened, this, [this](const QString& path) { recent_.add(path); });
+    connect(&document_, &Document::opening_started, this,
+            [this](const QString& path) { show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1); });
+    connect(&document_, &Document::all_opened, this, &MainWindow::show_quiet_state);
+    connect(&document_.capture, &CaptureController::started, this, [this] { show_working(tr("Capturing the model"), -1); });
+    connect(&document_.capture, &CaptureController::progressed, this,
+            [this](const QString& stage, double fraction) { show_working(tr("Capture: %1").arg(stage), fraction); });
+    connect(&document_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
+}
+
+void MainWindow::show_working(const QString& what, double fraction) {
+    work_->setText(what);
+    if (fraction < 0) {
+        work_bar_->setRange(0, 0);
+    } else {
+        work_bar_->setRange(0, 1000);
+        work_bar_->setValue(static_cast<int>(fraction * 1000));
+    }
+    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
+        widget->show();
+    }
+}
+
+void MainWindow::show_quiet_state() {
+    if (document_.opening() || document_.capture.running()) return;
+    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
+        widget->hide();
+    }
+}
+
+void MainWindow::show_error(const QString& message) {
+    last_error_ = message;
+    statusBar()->showMessage(message, 15000);
+    if (quiet_) return;
+    auto* box = new QMessageBox(QMessageBox::Warning, tr("Rematlas Explorer"), message, QMessageBox::Ok, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();  // not modal in a loop of its own: the window can be closed meanwhile
+}
+
+void MainWindow::show_graph() {
+    const GraphPtr& graph = document_.graph();
+    pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_page_) : welcome_);
+    if (graph) {
+        const QString name = text(graph->graph.name);
+        setWindowTitle(tr("%1 - Rematlas Explorer").arg(name));
+        facts_->setText(tr("%1:  %2 ops, %3 tensors, %4 blocks;  peak without recomputation %5, step %6")
+                            .arg(name)
+                            .arg(graph->graph.ops.size())
+                            .arg(graph->graph.tensors.size())
+                            .arg(graph->graph.blocks.size())
+                            .arg(bytes_text(graph->full_peak), time_text(Nanoseconds(graph->flat.base_time))));
+    } else {
+        setWindowTitle(tr("Rematlas Explorer"));
+        facts_->setText(tr("Nothing is open"));
+    }
+    update_actions();
+}
+
+void MainWindow::open(const QStringList& paths) {
+    QStringList others;
+    for (const QString& path : paths) {
+        if (file_kind(path.toStdString()) == FileKind::model) {
+            capture_model(path);
+        } else {
+            others << path;
+        }
+    }
+    if (!others.isEmpty()) document_.open(others);
+}
+
+void MainWindow::capture_model(const QString& path) {
+    if (!QFileInfo(path).isReadable()) {
+        show_error(tr("%1: cannot be read").arg(path));
+        return;
+    }
+    if (CaptureController::find_program().isEmpty()) {
+        show_error(tr("%1: this build cannot capture models, because the program rematlas-runtime is not beside the explorer. "
+                      "Graphs (.graph.json) can be opened.").arg(path));
+        return;
+    }
+    auto* dialog = new CaptureDialog(path, recent_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &CaptureDialog::capture_requested, this, [this, path](const CaptureRequest& request) {
+        recent_.add(path);
+        document_.capture.start(request);
+    });
+    dialog->open();
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    QStringList paths;
+    for (const QUrl& url : event->mimeData()->urls()) {
+        if (url.isLocalFile()) paths << url.toLocalFile();
+    }
+    open(paths);
+    event->acceptProposedAction();
+}
+
+QDockWidget* MainWindow::dock(const QString& name) const {
+    const auto at = docks_.find(name);
+    return at == docks_.end() ? nullptr : at->second;
+}
+
+QStringList MainWindow::dock_names() const {
+    QStringList names;
+    for (const auto& [name, dock] : docks_) names << name;
+    return names;
+}
+
+}  // namespace rematlas::explorer

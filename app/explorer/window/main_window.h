@@ -1,0 +1,114 @@
+// The window: the graph in the middle, docks around it, all on one document.
+#pragma once
+
+#include <QActionGroup>
+#include <QComboBox>
+#include <QLabel>
+#include <QMainWindow>
+#include <QProgressBar>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QToolButton>
+#include <map>
+#include <memory>
+
+#include "app/explorer/models/document.h"
+#include "app/explorer/models/recent_files.h"
+#include "app/explorer/views/block_tree_view.h"
+#include "app/explorer/views/details_panel.h"
+#include "app/explorer/views/graph_page.h"
+#include "app/explorer/views/lanes_view.h"
+#include "app/explorer/views/solve_panel.h"
+#include "app/explorer/views/tradeoff_view.h"
+#include "app/explorer/views/welcome_page.h"
+
+namespace rematlas::explorer {
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+  public:
+    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. Null: nothing is kept.
+    explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    /// Models are captured after asking for their inputs; other files are read in the background.
+    void open(const QStringList& paths);
+    Document& document() { return document_; }
+    GraphView& graph_view() { return graph_page_->view(); }
+    SolvePanel& solve_panel() { return *solve_panel_; }
+    BlockTreeView& block_tree() { return *tree_; }
+    LanesView& lanes() { return *lanes_; }
+    /// Null when there is no dock of that name.
+    QDockWidget* dock(const QString& name) const;
+    QStringList dock_names() const;
+    void restore_default_layout();
+    /// The last message shown to the user, for tests and `--screenshot`.
+    const QString& last_error() const { return last_error_; }
+    /// Errors are kept and shown in the status bar only, never in a dialog.
+    void set_quiet(bool quiet) { quiet_ = quiet; }
+
+  protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    void showEvent(QShowEvent* event) override;
+
+  private:
+    void make_docks();
+    void make_actions();
+    void make_file_menu();
+    void make_export_menu(QMenu& menu);
+    void make_view_menu();
+    void make_solve_menu();
+    void make_help_menu();
+    void make_toolbar();
+    void make_status_bar();
+    void connect_document();
+
+    void ask_and_open();
+    void capture_model(const QString& path);
+    void show_recent_menu();
+    void show_graph();
+    void show_error(const QString& message);
+    void show_working(const QString& what, double fraction);
+    void show_quiet_state();
+    void update_actions();
+
+    void export_schedule();
+    void export_plan();
+    void export_graph_picture();
+    void export_schedule_picture();
+    void export_sweep_picture();
+    void export_current_view();
+    void save_sweep();
+    QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
+    void report_saved(const Result<void>& result, const QString& path);
+    QString base_name() const;
+
+    QSettings* settings_;
+    Document document_;
+    RecentFiles recent_;
+    QStackedWidget* pages_;
+    WelcomePage* welcome_;
+    GraphPage* graph_page_;
+    BlockTreeView* tree_ = nullptr;
+    SolvePanel* solve_panel_ = nullptr;
+    DetailsPanel* details_ = nullptr;
+    LanesView* lanes_ = nullptr;
+    TradeoffView* tradeoff_ = nullptr;
+    std::map<QString, QDockWidget*> docks_;
+    QByteArray default_layout_;
+
+    QMenu* recent_menu_ = nullptr;
+    QMenu* export_menu_ = nullptr;
+    QComboBox* coloring_ = nullptr;
+    QLabel* facts_ = nullptr;
+    QLabel* work_ = nullptr;
+    QProgressBar* work_bar_ = nullptr;
+    QToolButton* work_cancel_ = nullptr;
+    QList<QAction*> needs_graph_, needs_schedule_, needs_sweep_;
+    QString last_error_;
+    bool quiet_ = false, shown_ = false;
+};
+
+}  // namespace rematlas::explorer

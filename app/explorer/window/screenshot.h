@@ -1,0 +1,20 @@
+// The window as a picture, without a person at the screen: for documents, tests and `--screenshot`.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+namespace rematlas::explorer {
+
+struct ScreenshotRequest {
+    QStringList files;
+    QString picture;  ///< .png
+    QString dock;     ///< empty: the whole window; `graph`: the middle; else the name of a dock
+    QString size;     ///< "1600x1000"; empty: that
+};
+
+/// Loads the files, waits until everything is laid out, draws and writes. Uses no saved settings and solves nothing.
+/// Returns the exit status: 0, or 2 with one line on standard error.
+int take_screenshot(const ScreenshotRequest& request);
+
+}  // namespace rematlas::explorer
