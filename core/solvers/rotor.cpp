@@ -15,42 +15,48 @@ namespace {
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-/// least(s, t)[m]: least time to go forward from a_(s-1) and to run the groups t .. s, with m slots beside a_(s-1) and what is held for others.
+/// least(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s, with m slots beside a_(s-1) and what is held for others.
+/// Two tables: in the second, a_t is there from the start (within the m slots) and stays until group t has run or is dropped at once.
 class RotorTable {
   public:
     RotorTable(const std::vector<RotorStage>& stages, std::int64_t slot, int slots)
         : stages_(stages), n_(static_cast<int>(stages.size())), slot_(slot), width_(static_cast<std::size_t>(slots) + 1),
-          table_(static_cast<std::size_t>(n_) * (n_ + 1) / 2 * width_, kNever) {
+          absent_(static_cast<std::size_t>(n_) * (n_ + 1) / 2 * width_, kNever), present_(absent_) {
         double total = 1;
         for (const RotorStage& s : stages) total += static_cast<double>(s.save_time + s.advance_time + s.backward_time);
-        scale_ = total < 16777216.0 ? 1.0 : 16777216.0 / total;  // whole numbers stay exact in floats where they are small enough
+        scale_ = std::min(1.0, 1048576.0 / total);  // small whole numbers stay exact in floats
     }
 
-    /// False when the deadline passed before the table was full.
+    /// False when the deadline passed before the tables were full.
     bool fill(const Deadline& deadline) {
         for (int length = 1; length <= n_; ++length) {
             for (int s = 0; s + length <= n_; ++s) {
                 if (deadline.passed()) return false;
-                fill_entry(s, s + length - 1);
+                const int t = s + length - 1;
+                fill_entry(s, t, false);
+                fill_entry(s, t, true);
+                const float* dropped = at(s, t, false);
+                float* entry = at(s, t, true);
+                for (std::size_t m = 0; m < width_; ++m) entry[m] = std::min(entry[m], dropped[m]);
             }
         }
         return true;
     }
 
-    float least(int s, int t, std::int64_t m) const { return m < 0 ? kNever : at(s, t)[static_cast<std::size_t>(m)]; }
+    float least(int s, int t, std::int64_t m, bool present) const { return m < 0 ? kNever : at(s, t, present)[m]; }
     int top() const { return static_cast<int>(width_) - 1; }
     int last() const { return n_ - 1; }
 
     /// -1: stage s keeps what its group reads; otherwise the stage after the checkpoint.
-    int choice(int s, int t, std::int64_t m) const {
+    int choice(int s, int t, std::int64_t m, bool present) const {
         int best = -1;
-        float least_time = kept(s, t, m);
+        float least_time = kept(s, t, m, present);
         std::int64_t advance_peak = 0;
         float advance_time = 0;
         for (int next = s + 1; next <= t; ++next) {
             extend(s, next, advance_peak, advance_time);
-            if (m < in_slots(stages_[t].gradients + advance_peak)) continue;
-            const float time = advance_time + least(next, t, m - checkpoint(next)) + least(s, next - 1, m);
+            if (m < in_slots(held(t, present) + advance_peak)) continue;
+            const float time = advance_time + least(next, t, m - checkpoint(next), present) + least(s, next - 1, m, true);
             if (time < least_time) {
                 least_time = time;
                 best = next;
@@ -59,6 +65,9 @@ class RotorTable {
         return best;
     }
 
+    /// Whether a_t is of no use where it is there: the entry without it is as good.
+    bool dropped(int s, int t, std::int64_t m) const { return at(s, t, false)[m] <= at(s, t, true)[m]; }
+
     std::int64_t saved(int s) const { return in_slots(stages_[s].saved); }
     std::int64_t checkpoint(int next) const { return in_slots(stages_[next - 1].boundary); }
 
@@ -66,20 +75,24 @@ class RotorTable {
     std::int64_t in_slots(std::int64_t bytes) const { return (bytes + slot_ - 1) / slot_; }
     float scaled(std::int64_t time) const { return static_cast<float>(static_cast<double>(time) * scale_); }
 
-    const float* at(int s, int t) const {
-        return table_.data() + (static_cast<std::size_t>(t) * (t + 1) / 2 + static_cast<std::size_t>(s)) * width_;
-    }
+    std::size_t offset(int s, int t) const { return (static_cast<std::size_t>(t) * (t + 1) / 2 + static_cast<std::size_t>(s)) * width_; }
+    const float* at(int s, int t, bool present) const { return (present ? present_ : absent_).data() + offset(s, t); }
+    float* at(int s, int t, bool present) { return (present ? present_ : absent_).data() + offset(s, t); }
+
+    /// What is there of the groups above t when the stages up to t run forward, and a_t.
+    std::int64_t held(int t, bool present) const { return stages_[t].gradients + (present ? stages_[t].boundary : 0); }
 
     /// Slots that keeping what group s reads takes at its worst moments.
-    std::int64_t needed_to_keep(int s, int t) const {
-        return in_slots(std::max(stages_[t].gradients + stages_[s].save_peak, stages_[s].backward_peak));
+    std::int64_t needed_to_keep(int s, int t, bool present) const {
+        const std::int64_t forward_peak = present && s == t ? stages_[s].save_beside_peak : stages_[s].save_peak;
+        return in_slots(std::max(held(t, present) + forward_peak, stages_[s].backward_peak));
     }
 
-    float kept(int s, int t, std::int64_t m) const {
-        if (m < needed_to_keep(s, t)) return kNever;
+    float kept(int s, int t, std::int64_t m, bool present) const {
+        if (m < needed_to_keep(s, t, present)) return kNever;
         const RotorStage& stage = stages_[s];
-        if (s == t) return scaled(stage.save_last_time + stage.backward_time);
-        return scaled(stage.save_time + stage.backward_time) + least(s + 1, t, m - saved(s));
+        if (s == t) return scaled((present ? stage.save_beside_time : stage.save_last_time) + stage.backward_time);
+        return scaled(stage.save_time + stage.backward_time) + least(s + 1, t, m - saved(s), present);
     }
 
     /// Goes on from stage next-2 to next-1 with nothing kept but the input of stage s.
@@ -89,19 +102,20 @@ class RotorTable {
         time += scaled(stage.advance_time);
     }
 
-    void fill_entry(int s, int t) {
-        float* entry = const_cast<float*>(at(s, t));
+    void fill_entry(int s, int t, bool present) {
+        float* entry = at(s, t, present);
         const std::int64_t width = static_cast<std::int64_t>(width_);
-        for (std::int64_t m = needed_to_keep(s, t); m < width; ++m) entry[m] = kept(s, t, m);
+        for (std::int64_t m = needed_to_keep(s, t, present); m < width; ++m) entry[m] = kept(s, t, m, present);
         std::int64_t advance_peak = 0;
         float advance_time = 0;
         for (int next = s + 1; next <= t; ++next) {
             extend(s, next, advance_peak, advance_time);
             const std::int64_t shift = checkpoint(next);
-            const std::int64_t from = std::max(in_slots(stages_[t].gradients + advance_peak), shift);
-            const float* above = at(next, t) - shift;
-            const float* below = at(s, next - 1);
-            for (std::int64_t m = from; m < width; ++m) entry[m] = std::min(entry[m], advance_time + above[m] + below[m]);
+            const float* above = at(next, t, present);
+            const float* below = at(s, next - 1, true);
+            for (std::int64_t m = std::max(in_slots(held(t, present) + advance_peak), shift); m < width; ++m) {
+                entry[m] = std::min(entry[m], advance_time + above[m - shift] + below[m]);
+            }
         }
     }
 
@@ -109,17 +123,17 @@ class RotorTable {
     int n_;
     std::int64_t slot_;
     std::size_t width_;
-    std::vector<float> table_;  ///< by last stage, then first stage, then slots
+    std::vector<float> absent_, present_;  ///< by last stage, then first stage, then slots
     double scale_ = 1;
 };
 
-/// Follows the table's choices and writes the runs.
+/// Follows the tables' choices and writes the runs.
 class RotorWriter {
   public:
     RotorWriter(const RotorChain& chain, const RotorTable& table) : chain_(chain), table_(table), visited_(chain.stages.size(), false) {}
 
     RunSequence write(int slots) {
-        group_range(0, table_.last(), slots);
+        group_range(0, table_.last(), slots, false);
         return std::move(runs_);
     }
 
@@ -140,23 +154,24 @@ class RotorWriter {
     }
 
     /// Recursion is as deep as the chain is long.
-    void group_range(int s, int t, std::int64_t m) {
+    void group_range(int s, int t, std::int64_t m, bool present) {
+        present = present && !table_.dropped(s, t, m);
         const RotorStage& stage = chain_.stages[s];
         if (s == t) {
-            forward(s, stage.save_last);
+            forward(s, present ? stage.save_beside : stage.save_last);
             backward(s);
             return;
         }
-        const int next = table_.choice(s, t, m);
+        const int next = table_.choice(s, t, m, present);
         if (next < 0) {
             forward(s, stage.save);
-            group_range(s + 1, t, m - table_.saved(s));
+            group_range(s + 1, t, m - table_.saved(s), present);
             backward(s);
             return;
         }
         for (int i = s; i < next; ++i) forward(i, chain_.stages[i].advance);
-        group_range(next, t, m - table_.checkpoint(next));
-        group_range(s, next - 1, m);
+        group_range(next, t, m - table_.checkpoint(next), present);
+        group_range(s, next - 1, m, true);
     }
 
     const RotorChain& chain_;
@@ -176,7 +191,8 @@ Slots slots_for(const RotorChain& chain, std::int64_t budget, std::int64_t full,
     const std::int64_t top = std::max<std::int64_t>(std::min(available + available / 8 + chain.always, full), available);
     std::int64_t divisor = 0;
     for (const RotorStage& s : chain.stages) {
-        for (std::int64_t bytes : {s.boundary, s.saved, s.gradients, s.advance_peak, s.advance_peak_with_input, s.save_peak, s.backward_peak}) {
+        for (std::int64_t bytes : {s.boundary, s.saved, s.gradients, s.advance_peak, s.advance_peak_with_input, s.save_peak,
+                                   s.save_beside_peak, s.backward_peak}) {
             divisor = std::gcd(divisor, bytes);
         }
     }
@@ -208,7 +224,7 @@ class Rotor : public Solver {
     static Answer best_that_fits(const FlatGraph& flat, Bytes budget, const RotorChain& chain, const RotorTable& table,
                                  const Deadline& deadline, const Progress& progress) {
         std::optional<Bytes> smallest;
-        for (int m = table.top(); m >= 0 && table.least(0, table.last(), m) < kNever && !deadline.passed(); --m) {
+        for (int m = table.top(); m >= 0 && table.least(0, table.last(), m, false) < kNever && !deadline.passed(); --m) {
             const RunSequence runs = RotorWriter(chain, table).write(m);
             const SequenceCost cost = cost_of(flat, runs);
             if (!smallest || cost.peak < smallest->value) smallest = Bytes(cost.peak);

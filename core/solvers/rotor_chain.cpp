@@ -194,6 +194,9 @@ class ChainReader {
         stage.save = makers(members);
         want_saved(members);
         stage.save_last = makers(members);
+        want_saved(members);
+        if (boundary >= 0) wanted_[boundary] = 0;
+        stage.save_beside = makers(members);
         stage.first = first_visit(members);
         stage.boundary = boundary >= 0 ? bytes(boundary) : 0;
         stage.saved = stage.boundary;
@@ -203,11 +206,13 @@ class ChainReader {
         for (int op : stage.advance) stage.advance_time += flat_.time[op];
         for (int op : stage.save) stage.save_time += flat_.time[op];
         for (int op : stage.save_last) stage.save_last_time += flat_.time[op];
+        for (int op : stage.save_beside) stage.save_beside_time += flat_.time[op];
         const int input = i == 0 ? -1 : boundary_[i - 1];
         const OpList advance = merge(stage.advance, stage.first), save = merge(stage.save, stage.first);
         stage.advance_peak = forward_peak(advance, input, false, boundary, false);
         stage.advance_peak_with_input = forward_peak(advance, input, true, boundary, false);
         stage.save_peak = forward_peak(save, input, false, boundary, true);
+        stage.save_beside_peak = forward_peak(stage.save_beside, input, false, boundary, true);
     }
 
     static OpList merge(const OpList& a, const OpList& b) {
