@@ -131,11 +131,11 @@ void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const AtlasOptions options;
     atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
     const auto go_on = [](const atlas::Candidate&) { return true; };
-    annealer.run_cycle(20'000, deadline, go_on);
+    annealer.run_cycle(20'000, 1, deadline, go_on);
     const double begin = cpu_seconds();
     std::uint64_t moves = 0;
     while (cpu_seconds() - begin < 1) {
-        annealer.run_cycle(20'000, deadline, go_on);
+        annealer.run_cycle(20'000, 1, deadline, go_on);
         moves += 20'000;
     }
     print(graph.name, "fraction " + std::to_string(fraction).substr(0, 3), static_cast<double>(moves) / (cpu_seconds() - begin), "moves/s");

@@ -13,8 +13,6 @@ constexpr double kLeastWithin = 0.15, kMostWithin = 0.40;  // share of states wi
 constexpr double kPenaltyStep = 1.1;
 constexpr double kLeastPenalty = 1e-7, kMostPenalty = 1e5;
 constexpr int kClockPeriod = 32;  // moves; one takes from 1 us to about 100 us
-constexpr std::size_t kLargeGraph = 2000;
-constexpr double kLargeGraphCooling = 0.03;
 
 }  // namespace
 
@@ -31,13 +29,11 @@ Annealer::Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start,
       time_scale_(1.0 / static_cast<double>(std::max<std::int64_t>(graph.base_time, 1))),
       excess_scale_(1.0 / static_cast<double>(std::max<std::int64_t>(budget, 1))) {}
 
-bool Annealer::run_cycle(std::uint64_t moves, const Deadline& deadline, const Report& report) {
+bool Annealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
     profile_.reset(profile_.budget(), best_.runs);
-    // A large graph starts from a good greedy schedule, which a hot start would only spoil.
-    const double heat = graph_.op_count > static_cast<int>(kLargeGraph) ? kLargeGraphCooling : 1;
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;
-    const double cold = options_.end_temperature * std::sqrt(heat) * unit;
+    const double cold = std::min(hot, options_.end_temperature * unit);
     const double cooling = std::log(cold / hot) / static_cast<double>(std::max<std::uint64_t>(moves, 1));
     for (std::uint64_t i = 0; i < moves; ++i, ++moves_) {
         if (i % kClockPeriod == 0) {

@@ -26,9 +26,9 @@ class Annealer {
     /// `start` need not fit the budget.
     Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options, std::uint64_t seed);
 
-    /// One cycle of that many moves from the best sequence. False when the deadline or the report stopped it.
+    /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature. False when the deadline or the report stopped it.
     /// The result depends on the seed and on the moves made only.
-    bool run_cycle(std::uint64_t moves, const Deadline& deadline, const Report& report);
+    bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const Candidate& best() const { return best_; }  ///< within the budget if any was
     std::int64_t smallest_peak() const { return smallest_peak_; }

@@ -19,6 +19,10 @@ using atlas::Candidate;
 
 constexpr double kStartShare = 0.3;       // of the time, for more starts when one fits already
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
+// A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the graph, so they take turns.
+constexpr double kHeats[] = {1, 1, 0.3, 0.1};
+constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
+constexpr double kLeastHeat = 0.03;
 constexpr int kBoundShare = 20;           // part of the time that the bound may take
 constexpr auto kLongestBound = std::chrono::milliseconds(500);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
@@ -48,6 +52,10 @@ class Search {
     void find_bound();
     void anneal();
     std::uint64_t next_cycle(std::uint64_t planned, std::uint64_t done, double started) const;
+    double heat_of(std::size_t cycle, std::uint64_t moves) const {
+        const double cooled = static_cast<double>(moves) / (kMovesToCool * graph_.op_count);
+        return kHeats[cycle % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
+    }
     bool is_optimal() const { return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance); }
     double overhead() const;
     void offer(const Candidate& candidate);
@@ -98,9 +106,10 @@ void Search::anneal() {
     };
     const double started = deadline_.fraction();
     double planned = options_.first_cycle;
+    std::size_t cycle = 0;
     for (;;) {
         const std::uint64_t moves = next_cycle(static_cast<std::uint64_t>(planned), annealer.moves(), started);
-        if (moves == 0 || !annealer.run_cycle(moves, deadline_, on_report)) break;
+        if (moves == 0 || !annealer.run_cycle(moves, heat_of(cycle++, moves), deadline_, on_report)) break;
         planned = std::min(planned * options_.cycle_growth, 1e15);
     }
     offer(annealer.best());

@@ -28,7 +28,7 @@ void try_budget(const FlatGraph& graph, std::int64_t budget, const Deadline& dea
     Annealer annealer(graph, budget, std::move(start), options, seed);
     std::uint64_t moves = kFirstCycle;
     const auto go_on = [&](const Candidate& found) { return found.peak > budget && deadline.fraction() < until; };
-    while (annealer.run_cycle(moves, deadline, go_on)) moves *= 2;
+    while (annealer.run_cycle(moves, 1, deadline, go_on)) moves *= 2;
     if (annealer.best().peak < best.peak) best = annealer.best();
 }
 
