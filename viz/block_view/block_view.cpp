@@ -30,8 +30,18 @@ std::string path_of(const Op& op) {
     return op.module.empty() ? op.name : op.module + " " + op.name;
 }
 
-std::string label_of(const Block& block) {
+std::string name_of(const Block& block) {
     return !block.name.empty() ? block.name : block.path.empty() ? "model" : block.path;
+}
+
+/// Modules in a list are called 0, 1, 2: the list's name comes first then.
+std::string label_of(const Blocks& blocks, BlockId b) {
+    std::string name = name_of(blocks[b]);
+    bool numbered =
+        std::all_of(name.begin(), name.end(), [](unsigned char c) { return c >= '0' && c <= '9'; });
+    BlockId list = blocks[b].parent;
+    bool named_list = list.valid() && blocks[list].parent.valid() && !blocks[list].name.empty();
+    return numbered && named_list ? blocks[list].name + "." + name : name;
 }
 
 /// How many ops each block covers, those of its children included.
@@ -128,13 +138,13 @@ class ViewBuilder {
             bool only_child = around.ops.empty() && covered_[blocks_[b].parent] == covered_[b];
             BlockViewCluster& frame = view_.clusters[parent];
             if (only_child && around.parent.valid()) {
-                frame.label += "." + label_of(blocks_[b]);
+                frame.label += "." + name_of(blocks_[b]);
                 frame.path = blocks_[b].path;
                 return parent;
             }
         }
         view_.clusters.push_back(
-            {b, parent, repeats_of(b), label_of(blocks_[b]), blocks_[b].path, Phase::forward});
+            {b, parent, repeats_of(b), label_of(blocks_, b), blocks_[b].path, Phase::forward});
         return static_cast<int>(view_.clusters.size()) - 1;
     }
 
@@ -162,7 +172,7 @@ class ViewBuilder {
         BlockViewItem item;
         item.block = b;
         item.cluster = cluster;
-        item.label = label_of(blocks_[b]);
+        item.label = label_of(blocks_, b);
         item.path = blocks_[b].path;
         item.repeats = repeats_of(b);
         if (ops.size() == 1) {

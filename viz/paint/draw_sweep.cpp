@@ -89,10 +89,11 @@ class SweepPainter {
         canvas_->rectangle(kPlot, kPanel);
         grid();
         forbidden();
-        canvas_->clip({kPlot.x, kPlot.y - 8, kPlot.width + 8, kPlot.height + 16});
+        canvas_->clip({kPlot.x, kPlot.y, kPlot.width, kPlot.height + 2});
         bound();
-        for (std::size_t i = curves_.size(); i-- > 0;) curve(i);  // the first solver ends on top
+        for (std::size_t i = curves_.size(); i-- > 0;) line(i);  // the first solver ends on top
         canvas_->unclip();
+        for (std::size_t i = curves_.size(); i-- > 0;) markers(i);
         keep_all();
         axes();
         legend();
@@ -111,14 +112,13 @@ class SweepPainter {
             }
             if (!curve.points.empty()) ends.push_back(curve.points.front().overhead - 1);
         }
-        for (double end : ends) worst = std::max(worst, 1 + end);
-        smallest_found_ = low;
         if (keep_all_) high = std::max(high, keep_all_->value);
         if (least_) low = std::min(low, least_->value);
         if (high == 0) low = 0, high = 1;
-        // One solver far above the others must not flatten them: it then leaves the plot at the top.
+        // A solver far above the others must not flatten them: it leaves the plot at the top.
         std::sort(ends.begin(), ends.end());
-        if (!ends.empty()) worst = 1 + std::min(worst - 1, std::max(3 * ends[ends.size() / 2], 0.02));
+        for (double end : ends)
+            if (end <= std::max(3 * ends[ends.size() / 2], 0.02)) worst = std::max(worst, 1 + end);
         for (const BoundStep& bound : bounds_) worst = std::max(worst, bound.overhead);
         double margin = 0.06 * static_cast<double>(std::max<std::int64_t>(high - low, high / 50 + 1));
         x_ = bytes_axis(std::max(0.0, static_cast<double>(low) - 1.5 * margin),
@@ -210,10 +210,9 @@ class SweepPainter {
     Color color(std::size_t i) const { return kCurves[i % kCurves.size()]; }
 
     /// A schedule stays valid for every larger budget: the curve is a staircase.
-    void curve(std::size_t i) {
+    void line(std::size_t i) {
         const Curve& curve = curves_[i];
         if (curve.points.empty()) return;
-        canvas_->begin(curve.solver);
         Path path;
         path.move_to({x(curve.points[0].peak), y_.at(curve.points[0].overhead)});
         for (std::size_t k = 1; k < curve.points.size(); ++k) {
@@ -222,18 +221,27 @@ class SweepPainter {
         }
         double end = keep_all_ ? std::max(x(*keep_all_), x(curve.points.back().peak)) : kPlot.x + kPlot.width;
         path.line_to({end, y_.at(curve.points.back().overhead)});
+        canvas_->begin(curve.solver);
         canvas_->path(path, {}, Pen{color(i), 1.8});
-        for (const Found& found : curve.points) {
-            double height = y_.at(found.overhead);
-            canvas_->begin(curve.solver + ": " + format_bytes(found.peak) + ", " +
+        canvas_->end();
+    }
+
+    void markers(std::size_t i) {
+        double labelled = -1e9;
+        for (const Found& found : curves_[i].points) {
+            Point p{x(found.peak), y_.at(found.overhead)};
+            canvas_->begin(curves_[i].solver + ": " + format_bytes(found.peak) + ", " +
                            format_overhead(found.overhead));
-            if (height < kPlot.y - 5)
-                arrow_up({x(found.peak), kPlot.y + 4}, color(i));
-            else
-                marker({x(found.peak), height}, i);
+            if (p.y >= kPlot.y - 5) {
+                marker(p, i);
+            } else {
+                arrow_up({p.x, kPlot.y + 4}, color(i));
+                TextStyle style{.size = 8.5, .color = color(i).shade(0.2), .align = Align::center};
+                if (p.x - labelled > 46)
+                    canvas_->text({labelled = p.x, kPlot.y - 6}, format_overhead(found.overhead), style);
+            }
             canvas_->end();
         }
-        canvas_->end();
     }
 
     /// The point lies above the plot.
@@ -243,7 +251,7 @@ class SweepPainter {
                           .line_to({p.x + 4.5, p.y + 2})
                           .line_to({p.x - 4.5, p.y + 2})
                           .close(),
-                      color.tint(0.5), {});
+                      color, {});
     }
 
     void marker(Point p, std::size_t i) {
@@ -328,7 +336,6 @@ class SweepPainter {
     std::unique_ptr<Canvas> canvas_;
     std::vector<Curve> curves_;
     std::optional<Bytes> keep_all_, least_;
-    std::int64_t smallest_found_ = 0;
     Axis x_, y_;
 };
 

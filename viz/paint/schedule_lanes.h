@@ -23,6 +23,6 @@ struct LaneSpan {
 /// Spans in the order they start. Module paths are cut to the level at which the forward pass has at most
 /// `max_modules` stretches.
 std::vector<LaneSpan> lane_spans(const Graph& graph, const std::vector<Step>& steps,
-                                 const Simulation& simulation, int max_modules = 40);
+                                 const Simulation& simulation, int max_modules = 16);
 
 }  // namespace rematlas
