@@ -63,7 +63,9 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     std::vector<RepeatedBlock> found;
     for (const auto& [number, members] : classes) {
         const std::size_t ops = ops_below(blocks, members.front());
-        if (members.size() > 1 && ops > 1) found.push_back({blocks[members.front()].path, members.size(), ops});
+        BlockId root = members.front();
+        while (blocks[root].parent.valid()) root = blocks[root].parent;
+        if (members.size() > 1 && ops > 1) found.push_back({blocks[members.front()].path + " (" + blocks[root].name + ")", members.size(), ops});
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.times * a.ops > b.times * b.ops; });
     if (found.size() > 8) found.resize(8);

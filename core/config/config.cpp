@@ -57,7 +57,11 @@ Result<std::string> generate_config(std::string_view name) {
 Result<Config> read_config(const std::filesystem::path& path) {
     Result<std::string> text = read_file(path);
     if (!text) return text.error();
-    Result<json> parsed = parse_json(*text, path.string());
+    return parse_config(*text, path.string());
+}
+
+Result<Config> parse_config(std::string_view text, const std::string& name) {
+    Result<json> parsed = parse_json(text, name);
     if (!parsed) return parsed.error();
     try {
         const Fields file(*parsed, "");
@@ -72,7 +76,7 @@ Result<Config> read_config(const std::filesystem::path& path) {
         if (const auto solver = make_solver(type->solver, &options); !solver) file.fail(solver.error().message);
         return Config{std::string(type->name), std::string(type->solver), std::make_shared<const json>(options)};
     } catch (const FieldError& failure) {
-        return Error{path.string() + ": " + failure.message};
+        return Error{name + ": " + failure.message};
     }
 }
 

@@ -29,5 +29,6 @@ Result<std::string> generate_config(std::string_view type);
 
 /// Errors name the file and the key: unknown keys, wrong types, values out of range.
 Result<Config> read_config(const std::filesystem::path& path);
+Result<Config> parse_config(std::string_view text, const std::string& name);
 
 }  // namespace rematlas

@@ -113,6 +113,8 @@ Error not_for_training(const std::string& name) {
     return {name + ": the graph holds nothing to replay: it was not captured from a model"};
 }
 
+}  // namespace
+
 /// A plan is one line of JSON with the two lengths, then the graph file's bytes, then the schedule file's.
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     const std::size_t line = bytes.find('\n');
@@ -123,6 +125,7 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     try {
         const Fields fields(*head, "");
         expect_format(fields, "rematlas.plan", 1);
+        if (fields.integer("graph_bytes") < 0 || fields.integer("schedule_bytes") < 0) fields.fail("a length is negative");
         graph_bytes = static_cast<std::size_t>(fields.integer("graph_bytes"));
         schedule_bytes = static_cast<std::size_t>(fields.integer("schedule_bytes"));
     } catch (const FieldError& failure) {
@@ -139,8 +142,6 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     if (schedule->graph_sha256 != graph->sha256) return Error{name + ": the schedule in it belongs to another graph"};
     return Plan{graph.take(), schedule.take()};
 }
-
-}  // namespace
 
 Result<Plan> read_plan(const std::filesystem::path& path) {
     Result<std::string> bytes = read_file(path);

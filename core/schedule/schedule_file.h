@@ -27,6 +27,7 @@ struct Plan {
     Schedule schedule;
 };
 Result<Plan> read_plan(const std::filesystem::path& path);
+Result<Plan> parse_plan(std::string_view bytes, const std::string& name);
 
 /// Errors: the schedule belongs to another graph, or the graph holds nothing to replay (it was not captured by the runtime).
 Result<void> write_plan(std::string_view graph_text, const Schedule& schedule, const std::filesystem::path& path);

@@ -51,6 +51,7 @@ std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count);
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits);
 
 Result<Sweep> read_sweep(const std::filesystem::path& path);
+Result<Sweep> parse_sweep(std::string_view text, const std::string& name);
 std::string sweep_text(const Sweep& sweep);
 Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path);
 

@@ -42,7 +42,11 @@ json point_json(const SweepPoint& point) {
 Result<Sweep> read_sweep(const std::filesystem::path& path) {
     Result<std::string> text = read_file(path);
     if (!text) return text.error();
-    Result<json> parsed = parse_json(*text, path.string());
+    return parse_sweep(*text, path.string());
+}
+
+Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
+    Result<json> parsed = parse_json(text, name);
     if (!parsed) return parsed.error();
     Sweep sweep;
     try {
@@ -61,7 +65,7 @@ Result<Sweep> read_sweep(const std::filesystem::path& path) {
             }
         }
     } catch (const FieldError& failure) {
-        return Error{path.string() + ": " + failure.message};
+        return Error{name + ": " + failure.message};
     }
     return sweep;
 }

@@ -163,7 +163,7 @@ Graph random_odd_graph(std::uint64_t seed, int ops) {
     return std::move(b.graph);
 }
 
-Graph random_chain(std::uint64_t seed, int stages) {
+Graph random_chain(std::uint64_t seed, int stages, bool reads_both) {
     Builder b(seed);
     std::vector<TensorId> x{b.tensor(TensorKind::input)};
     b.graph.tensors[x[0]].bytes = Bytes(0);
@@ -174,7 +174,7 @@ Graph random_chain(std::uint64_t seed, int stages) {
     TensorId gradient = b.output(b.op(Phase::loss, {x.back()}, false), TensorKind::gradient);
     for (int i = stages; i-- > 0;) {
         std::vector<TensorId> reads{gradient};
-        const int kind = b.draw(0, 2);
+        const int kind = reads_both ? 2 : b.draw(0, 2);
         if (kind != 0) reads.push_back(x[static_cast<std::size_t>(i)]);
         if (kind != 1) reads.push_back(x[static_cast<std::size_t>(i) + 1]);
         gradient = b.output(b.op(Phase::backward, reads, false), TensorKind::gradient);

@@ -29,7 +29,7 @@ Graph random_training_graph(std::uint64_t seed, const RandomGraphOptions& option
 Graph random_odd_graph(std::uint64_t seed, int ops);
 
 /// A pure chain: `stages` forward ops, a loss, and for each forward op one backward op that reads the incoming gradient and either the
-/// forward op's output or its input, or both. The first backward op's output is the only result.
-Graph random_chain(std::uint64_t seed, int stages);
+/// forward op's output or its input, or both (always both with `reads_both`). The last backward op's output is the only result.
+Graph random_chain(std::uint64_t seed, int stages, bool reads_both = false);
 
 }  // namespace rematlas

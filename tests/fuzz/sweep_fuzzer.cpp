@@ -1,0 +1,15 @@
+// Any bytes are read as a sweep or refused with one line.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/sweep/sweep.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    const std::string text(reinterpret_cast<const char*>(bytes), size);
+    const auto read = rematlas::parse_sweep(text, "sweep");
+    if (!read && read.error().message.find('\n') != std::string::npos) std::abort();
+    return 0;
+}
