@@ -1,7 +1,10 @@
 // What holds for every answer of the published solvers: valid, within the budget, never below the optimum.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
@@ -133,6 +136,121 @@ TEST(PublishedSolvers, keep_every_budget_of_the_problem_files) {
     }
 }
 
+/// Every run sequence that checkpointing a chain can give when stage i is op i, the loss op n and the backward op of stage i op 2n - i:
+/// keep stage s for its backward op, or go ahead to a checkpoint and come back, with the checkpoint still there (`present`) or made again.
+class ChainSequences {
+  public:
+    explicit ChainSequences(int stages) : stages_(stages) {}
+
+    std::set<RunSequence> all() const { return range(0, stages_ - 1, false); }
+
+  private:
+    std::set<RunSequence> range(int s, int t, bool present) const {
+        std::set<RunSequence> found;
+        if (present) found = range(s, t, false);
+        const RunSequence back = s == stages_ - 1 ? RunSequence{stages_, stages_ + 1} : RunSequence{2 * stages_ - s};
+        if (s == t) {
+            found.insert(joined(present ? RunSequence{} : RunSequence{s}, back));
+            return found;
+        }
+        for (const RunSequence& above : range(s + 1, t, present)) found.insert(joined(joined({s}, above), back));
+        RunSequence ahead;
+        for (int next = s + 1; next <= t; ++next) {
+            ahead.push_back(next - 1);
+            for (const RunSequence& above : range(next, t, present)) {
+                for (const RunSequence& below : range(s, next - 1, true)) found.insert(joined(joined(ahead, above), below));
+            }
+        }
+        return found;
+    }
+
+    static RunSequence joined(RunSequence a, const RunSequence& b) {
+        a.insert(a.end(), b.begin(), b.end());
+        return a;
+    }
+
+    int stages_;
+};
+
+TEST(Rotor, is_the_best_of_all_checkpointing_sequences_of_small_chains) {
+    int cases = 0;
+    for (int stages = 2; stages <= 5; ++stages) {
+        const std::set<RunSequence> sequences = ChainSequences(stages).all();
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            const Graph graph = random_chain(seed, stages, true);
+            const FlatGraph flat = flatten(graph);
+            const std::int64_t most = cost_of(flat, keep_all_sequence(flat)).peak;
+            for (std::int64_t budget = least_peak(flat).bytes.value - 1; budget <= most; ++budget) {
+                std::optional<std::int64_t> best;
+                for (const RunSequence& sequence : sequences) {
+                    const SequenceCost cost = cost_of(flat, sequence);
+                    if (cost.peak <= budget && (!best || cost.time < *best)) best = cost.time;
+                }
+                const Answer answer = make_rotor()->solve({graph, flat}, Bytes(budget), {}, {});
+                const auto* solution = std::get_if<Solution>(&answer);
+                ASSERT_EQ(solution != nullptr, best.has_value()) << graph.name << " " << stages << " at " << budget;
+                if (best) {
+                    EXPECT_EQ(solution->time.value, *best) << graph.name << " " << stages << " at " << budget;
+                }
+                ++cases;
+            }
+        }
+    }
+    EXPECT_GT(cases, 300);
+}
+
+/// A chain of n unit ops and its backward part, which reads the incoming gradient and the forward op's input.
+Graph unit_chain(int n) {
+    Graph graph = random_chain(1, n);
+    for (Tensor& t : graph.tensors) t.bytes = Bytes(t.bytes.value == 0 ? 0 : 1);
+    for (OpId op : graph.ops.ids()) {
+        Op& o = graph.ops[op];
+        o.time = Nanoseconds(1);
+        if (o.phase != Phase::backward) continue;
+        const int stage = 2 * n - op.value;
+        o.inputs = {TensorId(stage), graph.ops[OpId(op.value - 1)].outputs.front()};
+    }
+    return graph;
+}
+
+/// The theorem of section 3 of the paper: with memory of the order of sqrt(n), online eviction runs O(n) ops.
+TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_its_root) {
+    for (int n : {16, 64, 144, 256, 484}) {
+        const Graph graph = unit_chain(n);
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget(2 * static_cast<std::int64_t>(std::ceil(std::sqrt(n))));
+        for (DtrHeuristic heuristic : {DtrHeuristic::dtr, DtrHeuristic::dtr_eq}) {
+            const Answer answer = make_dtr({.heuristic = heuristic})->solve({graph, flat}, budget, {}, {});
+            ASSERT_TRUE(std::holds_alternative<Solution>(answer)) << n;
+            EXPECT_LE(std::get<Solution>(answer).overhead, 1.6) << n;
+        }
+    }
+}
+
+/// Figures of the published simulator on the same graphs and budgets.
+TEST(Dtr, agrees_with_the_published_figures_on_a_chain) {
+    const auto problems = read_problem_files();
+    if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
+    const auto at = std::find_if(problems.begin(), problems.end(), [](const ProblemFile& p) { return p.graph.name == "linear8_flops"; });
+    ASSERT_NE(at, problems.end());
+    const FlatGraph flat = flatten(at->graph);
+    const double published[][3] = {{0.0, 1.7455833, 1.7455833}, {0.1, 1.5487943, 1.5024118}, {0.3, 1.1468648, 1.2018605},
+                                   {0.5, 1.1004824, 1.1013781}, {0.9, 1.0024, 1.0024}};
+    for (const auto& [fraction, dtr, size] : published) {
+        for (const ProblemFile::Reference& reference : at->references) {
+            if (std::abs(reference.fraction - fraction) > 1e-9) continue;
+            const auto overhead = [&](DtrHeuristic heuristic) {
+                const Answer answer = make_dtr({.heuristic = heuristic})->solve({at->graph, flat}, reference.budget, {}, {});
+                const auto* solution = std::get_if<Solution>(&answer);
+                return solution ? solution->overhead : 0;
+            };
+            EXPECT_NEAR(overhead(DtrHeuristic::dtr), dtr, 1e-4) << fraction;
+            EXPECT_NEAR(overhead(DtrHeuristic::dtr_eq), dtr, 1e-4) << fraction;
+            EXPECT_NEAR(overhead(DtrHeuristic::size), size, 1e-4) << fraction;
+        }
+    }
+}
+
 TEST(PublishedSolvers, stop_when_asked) {
     const Graph graph = random_training_graph(3, {.forward_ops = 300});
     const FlatGraph flat = flatten(graph);
@@ -154,6 +272,10 @@ TEST(PublishedSolverOptions, name_the_key_that_is_wrong) {
     EXPECT_EQ(message(dtr_options(&word)), "dtr: option 'heuristic' must be one of dtr-eq, dtr, local, lru, size, msps, random");
     EXPECT_NE(message(dtr_options(&low)).find("'thrash'"), std::string::npos);
     EXPECT_NE(message(dtr_options(&list)).find("object"), std::string::npos);
+    const nlohmann::json slots = {{"slots", 5}};
+    EXPECT_EQ(message(rotor_options(&slots)), "rotor: option 'slots' must be from 10 to 100000");
+    const nlohmann::json thresholds = {{"thresholds", 0.5}};
+    EXPECT_EQ(message(chen_greedy_options(&thresholds)), "chen-greedy: option 'thresholds' must be an integer");
     const nlohmann::json good = {{"heuristic", "msps"}, {"deallocation", "banish"}, {"thrash", 3}, {"seed", 9}};
     ASSERT_TRUE(dtr_options(&good));
     EXPECT_EQ(dtr_options(&good)->heuristic, DtrHeuristic::msps);
