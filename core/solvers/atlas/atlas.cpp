@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/bounds/one_moment.h"
-#include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/atlas/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/deadline.h"
 #include "core/solvers/required_once.h"
@@ -14,17 +14,14 @@ namespace rematlas {
 
 namespace {
 
-using atlas::Annealer;
 using atlas::Candidate;
+using atlas::PortfolioResult;
 
 constexpr double kStartShare = 0.3;       // of the time, for more starts when one fits already
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
-// A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the graph, so they take turns.
-constexpr double kHeats[] = {1, 1, 0.3, 0.1};
-constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
-constexpr double kLeastHeat = 0.03;
 constexpr int kBoundShare = 20;           // part of the time that the bound may take
 constexpr auto kLongestBound = std::chrono::milliseconds(500);
+constexpr double kReportStep = 0.01;      // of the time, between reports without news
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 
 /// One call of the solver.
@@ -34,7 +31,6 @@ class Search {
         : graph_(graph),
           budget_(budget.value),
           options_(options),
-          seed_(limits.seed + options.seed),
           limits_(limits),
           deadline_(limits),
           progress_(progress),
@@ -51,11 +47,6 @@ class Search {
   private:
     void find_bound();
     void anneal();
-    std::uint64_t next_cycle(std::uint64_t planned, std::uint64_t done, double started) const;
-    double heat_of(std::size_t cycle, std::uint64_t moves) const {
-        const double cooled = static_cast<double>(moves) / (kMovesToCool * graph_.op_count);
-        return kHeats[cycle % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
-    }
     bool is_optimal() const { return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance); }
     double overhead() const;
     void offer(const Candidate& candidate);
@@ -65,13 +56,13 @@ class Search {
     const FlatGraph& graph_;
     const std::int64_t budget_;
     const AtlasOptions& options_;
-    const std::uint64_t seed_;
     const Limits& limits_;
     const Deadline deadline_;
     const Progress& progress_;
     Candidate best_;
     std::int64_t smallest_peak_ = best_.peak;
     std::optional<double> bound_;
+    double reported_ = 0;  ///< share of the time gone by at the last report
 };
 
 double Search::overhead() const {
@@ -79,7 +70,8 @@ double Search::overhead() const {
 }
 
 void Search::report() {
-    if (progress_) progress_({overhead(), Bytes(best_.peak), bound_, deadline_.fraction()});
+    reported_ = deadline_.fraction();
+    if (progress_) progress_({overhead(), Bytes(best_.peak), bound_, reported_});
 }
 
 void Search::offer(const Candidate& candidate) {
@@ -99,31 +91,23 @@ void Search::find_bound() {
 
 void Search::anneal() {
     if (deadline_.passed() || is_optimal()) return;
-    Annealer annealer(graph_, budget_, best_, options_, seed_);
     const auto on_report = [this](const Candidate& found) {
         offer(found);
-        return !is_optimal();
+        if (best_.peak <= budget_ && deadline_.fraction() >= reported_ + kReportStep) report();
     };
-    const double started = deadline_.fraction();
-    double planned = options_.first_cycle;
-    std::size_t cycle = 0;
-    for (;;) {
-        const std::uint64_t moves = next_cycle(static_cast<std::uint64_t>(planned), annealer.moves(), started);
-        if (moves == 0 || !annealer.run_cycle(moves, heat_of(cycle++, moves), deadline_, on_report)) break;
-        planned = std::min(planned * options_.cycle_growth, 1e15);
-    }
-    offer(annealer.best());
-    smallest_peak_ = std::min(smallest_peak_, annealer.smallest_peak());
-}
-
-// A cycle is worth little before it has cooled, so the last one is cut to the moves that are left, or that the time is likely to allow.
-std::uint64_t Search::next_cycle(std::uint64_t planned, std::uint64_t done, double started) const {
-    if (options_.max_moves > 0) return std::min(planned, options_.max_moves - std::min(done, options_.max_moves));
-    const double spent = deadline_.fraction() - started;
-    if (done == 0 || spent <= 0) return planned;
-    const double left = static_cast<double>(done) / spent * (1 - deadline_.fraction());
-    // What would be left after this cycle is too short for another one.
-    return left < 2 * static_cast<double>(planned) ? static_cast<std::uint64_t>(left) + 1 : planned;
+    const double least = bound_ ? *bound_ * (1 + kBoundTolerance) * static_cast<double>(graph_.base_time) : 0;
+    const PortfolioResult result = anneal_portfolio(graph_, best_,
+                                                    {.budget = budget_,
+                                                     .seed = limits_.seed + options_.seed,
+                                                     .threads = limits_.threads,
+                                                     .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
+                                                     .report = on_report},
+                                                    options_, deadline_);
+    // Of equals the reports had the one that came first; this one does not depend on the threads' timing.
+    const bool improved = result.best.better_than(best_, budget_);
+    best_ = result.best;
+    if (improved && best_.peak <= budget_) report();
+    smallest_peak_ = std::min(smallest_peak_, result.smallest_peak);
 }
 
 Solution Search::answer() const {

@@ -146,6 +146,22 @@ TEST(Atlas, GivesEqualAnswersForEqualSeedsAndMoves) {
     EXPECT_EQ(std::get<Solution>(first).steps, std::get<Solution>(second).steps);
 }
 
+TEST(Atlas, GivesEqualAnswersForEqualThreads) {
+    const Graph graph = random_training_graph(21, {.forward_ops = 30});
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget((2 * least_peak(flat).bytes.value + peak_without_reruns(flat)) / 3);
+    const AtlasOptions options{.max_moves = 8000, .first_cycle = 2000};
+    const Limits limits{.time = hours(1), .threads = 3};
+    const Answer first = solve(graph, budget, options, {}, limits);
+    const Answer second = solve(graph, budget, options, {}, limits);
+    ASSERT_TRUE(std::holds_alternative<Solution>(first));
+    expect_valid(graph, budget, std::get<Solution>(first));
+    EXPECT_EQ(std::get<Solution>(first).steps, std::get<Solution>(second).steps);
+    // More annealers cannot do worse than the first of them alone.
+    const Answer alone = solve(graph, budget, options);
+    EXPECT_LE(std::get<Solution>(first).time, std::get<Solution>(alone).time);
+}
+
 TEST(Atlas, ReportsSchedulesThatOnlyGetBetter) {
     const Graph graph = random_training_graph(10, {.forward_ops = 40});
     const FlatGraph flat = flatten(graph);

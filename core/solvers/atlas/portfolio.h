@@ -1,0 +1,35 @@
+// Annealers with different seeds side by side, one a thread, each going through cycles of growing length.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "core/graph/flat_graph.h"
+#include "core/solvers/atlas/candidate.h"
+#include "core/solvers/atlas/options.h"
+#include "core/solvers/deadline.h"
+
+namespace rematlas::atlas {
+
+struct PortfolioResult {
+    Candidate best;
+    std::int64_t smallest_peak = 0;  ///< least that any annealer saw
+    std::uint64_t moves = 0;         ///< of all annealers together
+};
+
+struct PortfolioTask {
+    std::int64_t budget = 0;
+    std::uint64_t seed = 1;
+    int threads = 1;
+    /// A time that nothing within the budget can be below: the search ends when it is reached.
+    std::int64_t least_time = 0;
+    /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be empty.
+    std::function<void(const Candidate& best)> report = {};
+};
+
+/// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of each annealer.
+/// When the moves end it, the result depends on the start, the options, the seed and the number of threads only.
+PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
+                                 const AtlasOptions& options, const Deadline& deadline);
+
+}  // namespace rematlas::atlas
