@@ -1,6 +1,7 @@
 #include "core/sweep/sweep.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/solve.h"
@@ -49,6 +50,14 @@ void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
     if (point.bound->gap <= 0) point.status = "optimal";
 }
 
+/// atlas uses all the time that it is given: last, it also gets what the others leave.
+std::vector<std::size_t> quick_solvers_first(const std::vector<std::unique_ptr<Solver>>& solvers) {
+    std::vector<std::size_t> order(solvers.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return solvers[i]->name() != "atlas"; });
+    return order;
+}
+
 }  // namespace
 
 std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count) {
@@ -84,8 +93,11 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const s
     std::sort(budgets.begin(), budgets.end());
     TimeShares shares(options.limits.time - (Clock::now() - start), solvers.size() * budgets.size());
     Sweep sweep{graph.name, graph.sha256, {}};
-    for (const auto& solver : solvers) {
-        SweepCurve curve{std::string(solver->name()), {}};
+    sweep.curves.resize(solvers.size());
+    for (std::size_t index : quick_solvers_first(solvers)) {
+        const std::unique_ptr<Solver>& solver = solvers[index];
+        SweepCurve& curve = sweep.curves[index];
+        curve.solver = solver->name();
         for (Bytes budget : budgets) {
             Limits limits = options.limits;
             limits.time = shares.next();
@@ -96,7 +108,6 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const s
             if (on_point) on_point(curve.solver, point);
             curve.points.push_back(std::move(point));
         }
-        sweep.curves.push_back(std::move(curve));
     }
     return sweep;
 }
