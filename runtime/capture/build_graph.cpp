@@ -11,13 +11,6 @@ bool is_resident(const RecordedValue& value) { return value.producer < 0; }
 
 bool is_persistent(TensorKind kind) { return kind == TensorKind::parameter || kind == TensorKind::buffer; }
 
-template <class Visit>
-void for_each_operand(const TapeOp& op, Visit&& visit) {
-    for (const Argument& argument : op.arguments)
-        for (int operand : argument.operands)
-            if (operand != no_operand) visit(operand);
-}
-
 /// Works on a copy of the recording, in the order of the public function's description.
 class Builder {
   public:
@@ -41,6 +34,14 @@ class Builder {
   private:
     int value_of(int operand) const { return recording_.operands[operand].tensor.value; }
 
+    /// The values whose contents the op reads or writes.
+    template <class Visit>
+    void for_each_value(const TapeOp& op, Visit&& visit) const {
+        for (const Argument& argument : op.arguments)
+            for (int operand : argument.operands)
+                if (operand != no_operand && value_of(operand) >= 0) visit(value_of(operand));
+    }
+
     void unite_constants() {
         std::map<std::string, int> first;
         std::vector<int> united(recording_.values.size());
@@ -52,7 +53,8 @@ class Builder {
             const RecordedValue& value = recording_.values[v];
             if (value.kind == TensorKind::constant && !written.contains(united[v])) united[v] = first.try_emplace(value.contents, united[v]).first->second;
         }
-        for (Operand& operand : recording_.operands) operand.tensor = TensorId(united[operand.tensor.value]);
+        for (Operand& operand : recording_.operands)
+            if (operand.tensor.valid()) operand.tensor = TensorId(united[operand.tensor.value]);
     }
 
     int root_of(int value) const {
@@ -65,7 +67,7 @@ class Builder {
         std::map<int, std::set<int>> touching, writing;
         for (std::size_t i = 0; i < recording_.ops.size(); ++i) {
             const TapeOp& op = recording_.ops[i].tape;
-            for_each_operand(op, [&](int operand) { touching[root_of(value_of(operand))].insert(static_cast<int>(i)); });
+            for_each_value(op, [&](int value) { touching[root_of(value)].insert(static_cast<int>(i)); });
             for (const Overwrite& overwrite : op.overwrites) {
                 const int root = root_of(overwrite.before.value);
                 writing[root].insert(static_cast<int>(i));
@@ -112,7 +114,7 @@ class Builder {
                 return mutates(overwrite) && is_persistent(recording_.values[overwrite.before.value].kind);
             });
             needed_[i] = read_[i] || op.random || persists || op.tape.name == output_gradients_op;
-            if (needed_[i]) for_each_operand(op.tape, [&](int operand) { live[value_of(operand)] = true; });
+            if (needed_[i]) for_each_value(op.tape, [&](int value) { live[value] = true; });
         }
         live_ = std::move(live);
     }
@@ -151,8 +153,8 @@ class Builder {
 
     void add_operand(const Operand& operand) {
         Operand renumbered = operand;
-        renumbered.tensor = tensor_of_[operand.tensor.index()];
-        if (!renumbered.tensor.valid()) {
+        if (operand.tensor.valid()) renumbered.tensor = tensor_of_[operand.tensor.index()];
+        if (operand.tensor.valid() && !renumbered.tensor.valid()) {
             operand_of_.push_back(no_operand);
             return;
         }
@@ -176,7 +178,8 @@ class Builder {
             for (int& operand : argument.operands) {
                 if (operand == no_operand) continue;
                 operand = operand_of_[operand];
-                op.inputs.push_back(step_.tape.operands[operand].tensor);
+                const TensorId read = step_.tape.operands[operand].tensor;
+                if (read.valid()) op.inputs.push_back(read);
             }
         }
         std::sort(op.inputs.begin(), op.inputs.end());

@@ -53,8 +53,8 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
 }
 
 Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, const CaptureOptions& options,
-                         Reference& reference) {
-    Recorder recorder(model, inputs, specs,
+                         DeviceRuntime& device, Reference& reference) {
+    Recorder recorder(model, inputs, specs, device,
                       {.audit = options.audit, .on_op = [&](int count) {
                            if (options.progress && count % 64 == 0) options.progress("record", 1.0 - 64.0 / (64.0 + count));
                        }});
@@ -110,7 +110,7 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     report("record", 0.0);
     Reference reference;
     device.seed_generator(options.seed);
-    Result<Recording> recording = record(*model, inputs, *specs, options, reference);
+    Result<Recording> recording = record(*model, inputs, *specs, options, device, reference);
     if (!recording) return recording.error();
     reference.generator = device.generator_state();
     reference.tensors = tensors_of(*model);

@@ -42,6 +42,19 @@ HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::
     return HiddenWrite::none;
 }
 
+bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base) {
+    static constexpr std::array<std::string_view, 12> shaped_like_first{
+        "aten::empty_like", "aten::zeros_like",   "aten::ones_like", "aten::full_like", "aten::rand_like", "aten::randn_like",
+        "aten::new_empty",  "aten::randint_like", "aten::new_zeros", "aten::new_ones",  "aten::new_full",  "aten::new_empty_strided"};
+    static constexpr std::array<std::string_view, 5> pooling{
+        "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward", "aten::avg_pool2d_backward",
+        "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
+    if (index == 0) return contains(shaped_like_first, op);
+    if (index == 1) return contains(pooling, op);
+    const bool statistics = index == 3 || index == 4;
+    return statistics && op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() && stack[base + 7].toBool();
+}
+
 bool overwrites_everything(const std::string& name, const std::string& overload) {
     static constexpr std::array<std::string_view, 11> names{
         "aten::copy_",   "aten::fill_",        "aten::zero_",      "aten::normal_",     "aten::uniform_", "aten::bernoulli_",

@@ -29,8 +29,9 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
 
 }  // namespace
 
-Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, RecorderOptions options)
-    : options_(std::move(options)) {
+Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, DeviceRuntime& device,
+                   RecorderOptions options)
+    : device_(device), options_(std::move(options)) {
     for (const NamedTensor& named : model.tensors) {
         resident(named.tensor, named.is_parameter ? TensorKind::parameter : TensorKind::buffer, named.name);
         recording_.bindings.push_back({named.name, named.is_parameter, recording_.operands[operand_of(named.tensor)]});
@@ -77,8 +78,10 @@ void Recorder::snapshot(int value, const at::Tensor& tensor) {
 }
 
 int Recorder::operand_of(const at::Tensor& tensor) {
-    if (!tensor.defined()) return no_operand;
-    const int value = value_of(tensor);
+    return tensor.defined() ? operand_of(tensor, value_of(tensor)) : no_operand;
+}
+
+int Recorder::operand_of(const at::Tensor& tensor, int value) {
     if (tensor.is_conj() || tensor.is_neg()) refuse("conj", "lazy conjugates and negatives are not supported");
     Operand operand{.tensor = TensorId(value),
                     .dtype = tensor.scalar_type(),
@@ -113,6 +116,7 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
     std::vector<Use> uses;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (stack[base + i].isGenerator()) refuse(record.tape.name, "draws from a generator of its own");
+        if (ignores_contents(record.tape.name, i, stack, base)) continue;
         const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
         const bool written = hidden != HiddenWrite::none || (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
@@ -156,7 +160,8 @@ void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const Recorded
     }
 }
 
-Argument Recorder::argument_of(const c10::IValue& value) {
+Argument Recorder::argument_of(const c10::IValue& value, bool shape_only) {
+    if (shape_only && value.isTensor() && value.toTensor().defined()) return {Argument::Kind::tensor, {}, {operand_of(value.toTensor(), -1)}};
     if (value.isTensor()) return {Argument::Kind::tensor, {}, {operand_of(value.toTensor())}};
     if (!value.isList()) return {Argument::Kind::value, value, {}};
 
@@ -236,11 +241,14 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     const std::vector<Use> uses = uses_of(op, *stack, record);
     settle_uninitialized(record, uses);
     refuse_unreplayable(op, record, uses);
-    for (std::size_t i = stack->size() - schema.arguments().size(); i < stack->size(); ++i) {
-        record.tape.arguments.push_back(argument_of((*stack)[i]));
+    const std::size_t base = stack->size() - schema.arguments().size();
+    for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+        record.tape.arguments.push_back(argument_of((*stack)[base + i], ignores_contents(record.tape.name, i, *stack, base)));
     }
 
+    const auto generator = record.random ? device_.generator_state() : nullptr;
     run_kernel(op, keys, stack);
+    if (generator) record.tape.draws = generator->distance_to(*device_.generator_state());
 
     audit(record, uses);
     const bool made = note_results(*stack, schema.returns().size(), uses, record);

@@ -1,6 +1,6 @@
 // Records one training step as a flat list of ops on values, from below autograd.
 //
-//     Recorder recorder(model, inputs, specs, {.audit = true});
+//     Recorder recorder(model, inputs, specs, device);
 //     {
 //         DispatchModeGuard guard(recorder);
 //         result = training_step(model, inputs, loss, seed, recorder.observer());
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime/capture/recording.h"
+#include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
 #include "runtime/model/training_step.h"
 
@@ -35,7 +36,8 @@ struct RecorderOptions {
 
 class Recorder final : public DispatchMode {
   public:
-    Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, RecorderOptions options);
+    Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, DeviceRuntime& device,
+             RecorderOptions options = {});
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
 
@@ -74,18 +76,20 @@ class Recorder final : public DispatchMode {
     int new_value(const at::Tensor& tensor, RecordedValue value);
     int resident(const at::Tensor& tensor, TensorKind kind, const std::string& name);
     int operand_of(const at::Tensor& tensor);
+    int operand_of(const at::Tensor& tensor, int value);
     void snapshot(int value, const at::Tensor& tensor);
 
     std::vector<Use> uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack, RecordedOp& record);
     void settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses);
     void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record, const std::vector<Use>& uses);
-    Argument argument_of(const c10::IValue& value);
+    Argument argument_of(const c10::IValue& value, bool shape_only);
     void audit(const RecordedOp& record, const std::vector<Use>& uses);
     bool note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses, RecordedOp& record);
     void attribute(RecordedOp& record, bool vanished);
     void note_gradients_given(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients);
     [[noreturn]] void refuse(const std::string& op, const std::string& why);
 
+    DeviceRuntime& device_;
     RecorderOptions options_;
     Recording recording_;
     std::unordered_map<const c10::StorageImpl*, Place> places_;

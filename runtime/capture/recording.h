@@ -12,7 +12,8 @@
 
 namespace rematlas {
 
-/// One storage at one version. Ids of values and ops are their indices here; `Operand::tensor` names values.
+/// One storage at one version. Ids of values and ops are their indices here; `Operand::tensor` names values, or none where
+/// only a shape is meant.
 struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;

@@ -23,6 +23,29 @@ struct CpuGeneratorState final : GeneratorState {
         return mine.left_ == theirs.left_ && mine.next_ == theirs.next_ && mine.state_ == theirs.state_ && next_float == state.next_float &&
                next_double == state.next_double;
     }
+    /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are compared.
+    std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
+        const auto& target = dynamic_cast<const CpuGeneratorState&>(later);
+        if (next_float != target.next_float || next_double != target.next_double) return std::nullopt;
+        const auto goal = target.engine.data();
+        at::mt19937 moving = engine;
+        std::int64_t draws = 0, stride = 1;
+        while (draws < std::int64_t{1} << 30) {
+            const auto now = moving.data();
+            if (now.left_ == goal.left_ && now.next_ == goal.next_) {
+                if (now.state_ == goal.state_) return draws;
+                stride = at::MERSENNE_STATE_N;
+            } else if (draws > 2 * at::MERSENNE_STATE_N) {
+                return std::nullopt;
+            }
+            for (std::int64_t i = 0; i < stride; ++i) moving();
+            draws += stride;
+        }
+        return std::nullopt;
+    }
+    void advance(std::int64_t draws) override {
+        for (; draws > 0; --draws) engine();
+    }
 };
 
 class CpuRuntime final : public DeviceRuntime {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
@@ -16,6 +17,10 @@ class GeneratorState {
   public:
     virtual ~GeneratorState() = default;
     virtual bool equals(const GeneratorState& other) const = 0;
+
+    /// How often `advance(1)` must happen to get to `later`; nothing when that does not lead there within 2^30.
+    virtual std::optional<std::int64_t> distance_to(const GeneratorState& later) const = 0;
+    virtual void advance(std::int64_t draws) = 0;
 };
 
 class DeviceRuntime {

@@ -37,14 +37,20 @@ struct PreparedOp {
     std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
     torch::jit::Stack stack;
     std::vector<std::size_t> lists;  ///< positions that are copied for each run, for kernels may change them
-    std::vector<OpId> made_by;
-    bool draws = false;
+    int turn = -1;  ///< of a random op: its place among all of them, in the captured order
 };
+
+/// A list of its own; the tensors in it are shared.
+c10::IValue copy_of_list(const c10::IValue& list) {
+    if (list.isTensorList()) return list.toTensorList().copy();
+    if (list.isOptionalTensorList()) return list.toOptionalTensorList().copy();
+    return list.deepcopy();
+}
 
 /// The executor's own view of an op while a step runs.
 struct OpProgress {
     int runs = 0;
-    std::unique_ptr<GeneratorState> generator;  ///< before its first run, when it runs again
+    std::unique_ptr<GeneratorState> generator;  ///< as it was before the op's turn, when that is needed later
 };
 
 using Clock = std::chrono::steady_clock;
@@ -57,12 +63,14 @@ struct Executor::State {
     DeviceRuntime& device;
     OperandTable operands;
     IdVector<OpId, PreparedOp> ops;
+    std::vector<OpId> random_ops;
     IdVector<TensorId, std::uint8_t> resident;
     std::int64_t resident_bytes = 0;
 
     // Of the step that runs.
     IdVector<OpId, OpProgress> progress;
     IdVector<OpId, int> runs_planned;
+    int next_turn = 0;  ///< the generator stands before this random op's turn
     std::vector<c10::Storage> swapped_out;
     const ReplayOptions* options = nullptr;
     torch::jit::Stack stack;
@@ -83,6 +91,8 @@ struct Executor::State {
     Result<void> feed(const std::vector<at::Tensor>& inputs);
     Result<void> plan(std::span<const Step> steps);
     void run_op(OpId op, bool in_place);
+    std::unique_ptr<GeneratorState> turn_generator(OpId op);
+    void skip_turn();
     void give_output_gradients(OpId op);
     void take_returns(OpId op);
     void run_step(const Step& step);
@@ -134,7 +144,10 @@ Result<void> Executor::State::place_constants() {
 PreparedOp Executor::State::prepare(OpId id) {
     const TapeOp& op = tape.ops[id];
     PreparedOp prepared;
-    prepared.draws = graph.ops[id].random;
+    if (graph.ops[id].random) {
+        prepared.turn = static_cast<int>(random_ops.size());
+        random_ops.push_back(id);
+    }
     if (op.name == output_gradients_op) return prepared;
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
     TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name, " takes another number of arguments in this libtorch");
@@ -193,7 +206,8 @@ Result<void> Executor::State::plan(std::span<const Step> steps) {
     runs_planned = IdVector<OpId, int>(graph.ops.size(), 0);
     progress = IdVector<OpId, OpProgress>();
     progress.resize(graph.ops.size());
-    OpId last;
+    next_turn = 0;
+    int turn = 0;
     for (const Step& step : steps) {
         if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
             return Error{"step '" + std::string(to_string(step.kind)) + "' of " + graph.tensors[step.tensor()].name +
@@ -201,11 +215,13 @@ Result<void> Executor::State::plan(std::span<const Step> steps) {
         }
         if (!step.runs()) continue;
         const bool first = runs_planned[step.op()]++ == 0;
-        if (!first || !ops[step.op()].draws) continue;
-        if (step.op() < last) {
-            return Error{"the schedule draws random numbers in another order than the model: " + label(graph, step.op()) + " runs after " + label(graph, last)};
+        if (!first || ops[step.op()].turn < turn) continue;
+        for (; turn < ops[step.op()].turn; ++turn) {
+            if (tape.ops[random_ops[turn]].draws) continue;
+            return Error{"the schedule runs " + label(graph, step.op()) + " before " + label(graph, random_ops[turn]) +
+                         ", whose use of the random number generator cannot be foreseen"};
         }
-        last = step.op();
+        ++turn;
     }
     return {};
 }
@@ -249,10 +265,33 @@ void Executor::State::take_returns(OpId id) {
     stack.clear();
 }
 
+/// Moves the generator over the turn of a random op that has not run yet.
+void Executor::State::skip_turn() {
+    const OpId skipped = random_ops[next_turn++];
+    progress[skipped].generator = device.generator_state();
+    const std::unique_ptr<GeneratorState> moved = device.generator_state();
+    moved->advance(tape.ops[skipped].draws.value());
+    device.set_generator_state(*moved);
+}
+
+/// Puts the generator where the captured step had it before this op. Returns the state to restore after the op, or null when
+/// it is the op's turn and the generator moves on with it.
+std::unique_ptr<GeneratorState> Executor::State::turn_generator(OpId id) {
+    const int turn = ops[id].turn;
+    while (next_turn < turn) skip_turn();
+    if (next_turn == turn) {
+        ++next_turn;
+        if (runs_planned[id] > 1) progress[id].generator = device.generator_state();
+        return nullptr;
+    }
+    auto now = device.generator_state();
+    device.set_generator_state(*progress[id].generator);
+    return now;
+}
+
 void Executor::State::run_op(OpId id, bool in_place) {
     PreparedOp& op = ops[id];
-    OpProgress& done = progress[id];
-    const bool again = done.runs++ > 0;
+    const bool again = progress[id].runs++ > 0;
     if (!op.handle) return give_output_gradients(id);
 
     // Where the kernel writes: the storage of `before` itself, or a copy of it.
@@ -273,15 +312,9 @@ void Executor::State::run_op(OpId id, bool in_place) {
         swapped_out.push_back(std::move(copy));
     }
 
-    std::unique_ptr<GeneratorState> now;
-    if (op.draws && again) {
-        now = device.generator_state();
-        device.set_generator_state(*done.generator);
-    } else if (op.draws && runs_planned[id] > 1) {
-        done.generator = device.generator_state();
-    }
+    const std::unique_ptr<GeneratorState> now = op.turn >= 0 ? turn_generator(id) : nullptr;
     stack = op.stack;
-    for (std::size_t position : op.lists) stack[position] = stack[position].deepcopy();
+    for (std::size_t position : op.lists) stack[position] = copy_of_list(stack[position]);
     at::GradMode::set_enabled(tape.ops[id].grad_mode);
     op.handle->callBoxed(stack);
     at::GradMode::set_enabled(false);
@@ -313,6 +346,7 @@ void Executor::State::run_step(const Step& step) {
 }
 
 void Executor::State::finish(Replayed& result) {
+    while (next_turn < static_cast<int>(random_ops.size())) skip_turn();
     for (int operand : tape.outputs) result.outputs.push_back(operand == no_operand ? at::Tensor() : operands.view(tape.operands[operand]));
     for (const GradientOf& gradient : tape.gradients) {
         result.gradients.push_back(gradient.operand == no_operand ? at::Tensor() : operands.view(tape.operands[gradient.operand]));

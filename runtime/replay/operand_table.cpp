@@ -1,6 +1,8 @@
 #include "runtime/replay/operand_table.h"
 
-#include <c10/core/CPUAllocator.h>
+#include <sys/mman.h>
+
+#include <algorithm>
 
 namespace rematlas {
 namespace {
@@ -13,6 +15,27 @@ at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device
     return tensor;
 }
 
+struct Mapping {
+    void* address;
+    std::size_t bytes;
+};
+
+/// For operands of which only the shape matters: kernels insist on a storage. These pages read as zeros and take no memory.
+c10::Storage address_space(const Operand& operand, c10::Device device) {
+    std::int64_t elements = operand.offset + 1;
+    for (std::size_t i = 0; i < operand.sizes.size(); ++i) elements += std::max<std::int64_t>(operand.sizes[i] - 1, 0) * operand.strides[i];
+    const std::size_t bytes = static_cast<std::size_t>(elements) * c10::elementSize(operand.dtype);
+    void* address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    TORCH_CHECK(address != MAP_FAILED, "cannot reserve ", bytes, " bytes of address space");
+    auto* mapping = new Mapping{address, bytes};
+    const auto unmap = [](void* context) {
+        auto* mapping = static_cast<Mapping*>(context);
+        munmap(mapping->address, mapping->bytes);
+        delete mapping;
+    };
+    return c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(address, mapping, unmap, device), nullptr, false);
+}
+
 }  // namespace
 
 OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t tensors, c10::Device device)
@@ -21,8 +44,8 @@ OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t ten
       present_(tensors, 0),
       nothing_(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), nullptr, false) {
     for (const Operand& operand : operands) {
-        looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
-        operands_.push_back(make_tensor(operand, nothing_, device));
+        if (operand.tensor.valid()) looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
+        operands_.push_back(make_tensor(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
     }
     for (TensorId tensor : storages_.ids()) storages_[tensor] = nothing_;
 }

@@ -120,6 +120,7 @@ json op_to_json(const TapeOp& op) {
     json& returns = item["returns"] = json::array();
     for (TensorId tensor : op.returns) returns.push_back(tensor.value);
     if (op.grad_mode) item["grad_mode"] = true;
+    if (op.draws) item["draws"] = *op.draws;
     if (!op.overwrites.empty()) {
         json& overwrites = item["overwrites"] = json::array();
         for (const Overwrite& overwrite : op.overwrites) overwrites.push_back({overwrite.before.value, overwrite.after.value});
@@ -131,6 +132,8 @@ TapeOp op_from_json(const json& item) {
     TapeOp op{.name = item.at("op").get<std::string>(), .overload = item.value("overload", ""), .grad_mode = item.value("grad_mode", false)};
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
+    if (item.contains("draws")) op.draws = item["draws"].get<std::int64_t>();
+    if (op.draws && *op.draws < 0) throw std::invalid_argument("a negative number of draws");
     if (item.contains("overwrites")) {
         for (const json& pair : item["overwrites"]) {
             op.overwrites.push_back({TensorId(pair.at(0).get<std::int32_t>()), TensorId(pair.at(1).get<std::int32_t>())});
@@ -193,7 +196,7 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     };
     if (tape.ops.size() != ops) throw std::invalid_argument("a different number of ops than the graph");
     if (tape.threads < 1 || tape.threads > 1024) throw std::invalid_argument("threads out of range");
-    for (const Operand& item : tape.operands) tensor(item.tensor, false);
+    for (const Operand& item : tape.operands) tensor(item.tensor, true);
     for (const Binding& item : tape.bindings) tensor(item.operand.tensor, false);
     for (const auto& item : tape.inputs) operand(item.second), operand(item.second == no_operand ? -2 : item.second);
     for (const auto& item : tape.constants) tensor(item.first, false);

@@ -20,7 +20,7 @@ namespace rematlas {
 
 /// A tensor seen through a geometry.
 struct Operand {
-    TensorId tensor;
+    TensorId tensor;  ///< invalid where the op looks at the shape and type only
     c10::ScalarType dtype = c10::ScalarType::Float;
     std::vector<std::int64_t> sizes, strides;
     std::int64_t offset = 0;      ///< elements
@@ -51,6 +51,7 @@ struct TapeOp {
     std::vector<Argument> arguments;
     std::vector<TensorId> returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
     std::vector<Overwrite> overwrites;
+    std::optional<std::int64_t> draws;  ///< of a random op: how far it moves the generator, where that is a plain count
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
 };
 
