@@ -15,8 +15,8 @@ namespace {
 
 using namespace palette;
 
-constexpr Size kPage{900, 560};
-constexpr Rect kPlot{84, 86, 780, 404};
+constexpr Size kPage{1040, 560};
+constexpr Rect kPlot{84, 86, 756, 404};
 
 const TextStyle kTick{.size = 10, .color = kQuiet};
 const TextStyle kAxisTitle{.size = 11, .color = kInk};
@@ -135,7 +135,7 @@ class SweepPainter {
         std::string about = std::to_string(curves_.size()) + (curves_.size() == 1 ? " solver" : " solvers");
         if (keep_all_) about += "   ·   without recomputation " + format_bytes(*keep_all_);
         if (least_) about += "   ·   no schedule fits below " + format_bytes(*least_);
-        canvas_->text({kPlot.x, 56}, fitted(about, kNote, kPlot.width), kNote);
+        canvas_->text({kPlot.x, 56}, fitted(about, kNote, kPage.width - kPlot.x - 14), kNote);
     }
 
     void grid() {
@@ -300,23 +300,19 @@ class SweepPainter {
     std::vector<Entry> entries() const {
         std::vector<Entry> entries;
         for (std::size_t i = 0; i < curves_.size(); ++i) {
-            std::string note = curves_[i].points.empty() ? "  (found nothing)" : "";
+            std::string note = curves_[i].points.empty() ? " (nothing)" : "";
             entries.push_back({curves_[i].solver + note, static_cast<int>(i)});
         }
         if (!bounds_.empty()) entries.push_back({"proven lower bound", -1});
         return entries;
     }
 
-    /// Curves fall to the right, so the upper right corner is free.
     void legend() {
         TextStyle style{.size = 11, .color = kInk};
         std::vector<Entry> all = entries();
-        double width = 0;
-        for (const Entry& entry : all) width = std::max(width, text_width(entry.text, style));
-        double right =
-            (keep_all_ ? std::min(x(*keep_all_), kPlot.x + kPlot.width) : kPlot.x + kPlot.width) - 12;
-        Rect box{right - width - 62, kPlot.y + 10, width + 62, 12 + 19.0 * static_cast<double>(all.size())};
-        canvas_->rectangle(box, Color::hex(0xffffff, 0.93), Pen{kGrid.shade(0.06), 1}, 5);
+        Rect box{kPlot.x + kPlot.width + 14, kPlot.y, kPage.width - kPlot.x - kPlot.width - 28,
+                 12 + 19.0 * static_cast<double>(all.size())};
+        canvas_->rectangle(box, {}, Pen{kGrid.shade(0.06), 1}, 5);
         double y = box.y + 15.5;
         for (const Entry& entry : all) {
             Point a{box.x + 12, y}, b{box.x + 40, y};
@@ -326,7 +322,7 @@ class SweepPainter {
                 canvas_->line(a, b, {color(static_cast<std::size_t>(entry.curve)), 1.8});
                 marker({box.x + 26, y}, static_cast<std::size_t>(entry.curve));
             }
-            canvas_->text({box.x + 50, y + 4}, entry.text, style);
+            canvas_->text({box.x + 48, y + 4}, fitted(entry.text, style, box.width - 54), style);
             y += 19;
         }
     }

@@ -53,8 +53,8 @@ class SvgCanvas final : public Canvas {
   public:
     SvgCanvas(Size size, std::string_view title) {
         std::string w = number(size.width), h = number(size.height);
-        out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + w + "pt\" height=\"" + h +
-               "pt\" viewBox=\"0 0 " + w + " " + h +
+        out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" width=\"" + w +
+               "pt\" height=\"" + h + "pt\" viewBox=\"0 0 " + w + " " + h +
                "\" font-family=\"'DejaVu Sans', Verdana, sans-serif\">\n<title>" + escaped(title) +
                "</title>\n";
         rectangle({0, 0, size.width, size.height}, Color::hex(0xffffff), {}, 0);

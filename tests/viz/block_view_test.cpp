@@ -1,0 +1,248 @@
+#include "viz/block_view/block_view.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/graph/flat_graph.h"
+#include "core/hierarchy/decompose.h"
+#include "core/schedule/run_sequence.h"
+#include "tests/viz/layered_graph.h"
+
+namespace rematlas {
+namespace {
+
+class BlockViewOfLayers : public testing::TestWithParam<int> {
+  protected:
+    Graph graph = LayeredGraph::make(6);
+    Blocks blocks = decompose(graph);
+    BlockView at_depth(int depth) const {
+        return make_block_view(graph, blocks, expanded_to_depth(blocks, depth));
+    }
+};
+
+/// All ops of a block, those inside its children included.
+std::set<OpId> ops_of(const Blocks& blocks, BlockId b) {
+    std::set<OpId> ops(blocks[b].ops.begin(), blocks[b].ops.end());
+    for (BlockId child : blocks[b].children) ops.merge(ops_of(blocks, child));
+    return ops;
+}
+
+/// The item of each op, by what the items say they stand for.
+std::map<OpId, int> items_by_op(const Blocks& blocks, const BlockView& view) {
+    std::map<OpId, int> found;
+    for (std::size_t i = 0; i < view.items.size(); ++i) {
+        std::set<OpId> ops;
+        if (view.items[i].block.valid())
+            ops = ops_of(blocks, view.items[i].block);
+        else
+            ops = {view.items[i].op};
+        EXPECT_EQ(static_cast<int>(ops.size()), view.items[i].op_count);
+        for (OpId op : ops)
+            EXPECT_TRUE(found.emplace(op, static_cast<int>(i)).second)
+                << "op " << op.value << " is in two items";
+    }
+    return found;
+}
+
+TEST_P(BlockViewOfLayers, EveryOpIsInExactlyOneItem) {
+    EXPECT_EQ(items_by_op(blocks, at_depth(GetParam())).size(), graph.ops.size());
+}
+
+TEST_P(BlockViewOfLayers, SumsOverItemsAreThoseOfTheGraph) {
+    BlockView view = at_depth(GetParam());
+    Nanoseconds time, expected_time;
+    Bytes made, expected_made;
+    for (const BlockViewItem& item : view.items) {
+        time += item.time;
+        made += item.made.total();
+    }
+    for (const Op& op : graph.ops) {
+        expected_time += op.time;
+        for (TensorId t : op.outputs) expected_made += graph.tensors[t].bytes;
+    }
+    EXPECT_EQ(time, expected_time);
+    EXPECT_EQ(made, expected_made);
+}
+
+TEST_P(BlockViewOfLayers, AnEdgeCountsEachTensorBetweenItsItemsOnce) {
+    BlockView view = at_depth(GetParam());
+    std::map<OpId, int> item_of = items_by_op(blocks, view);
+    std::map<std::pair<int, int>, std::set<TensorId>> expected;
+    IdVector<TensorId, OpId> made_by = producers(graph);
+    for (OpId op : graph.ops.ids())
+        for (TensorId t : graph.ops[op].inputs)
+            if (made_by[t].valid() && item_of[made_by[t]] != item_of[op])
+                expected[{item_of[made_by[t]], item_of[op]}].insert(t);
+    ASSERT_EQ(view.edges.size(), expected.size());
+    for (const BlockViewEdge& edge : view.edges) {
+        const auto& tensors = expected[{edge.from, edge.to}];
+        Bytes bytes;
+        for (TensorId t : tensors) bytes += graph.tensors[t].bytes;
+        EXPECT_EQ(edge.tensors, static_cast<int>(tensors.size()));
+        EXPECT_EQ(edge.bytes.total(), bytes);
+    }
+}
+
+TEST_P(BlockViewOfLayers, EdgesHaveTheRoleOfTheirPhases) {
+    BlockView view = at_depth(GetParam());
+    for (const BlockViewEdge& edge : view.edges) {
+        bool from_backward = view.items[edge.from].phase == Phase::backward,
+             to_backward = view.items[edge.to].phase == Phase::backward;
+        EdgeRole expected = from_backward ? EdgeRole::up : to_backward ? EdgeRole::rung : EdgeRole::down;
+        EXPECT_EQ(edge.role, expected);
+    }
+}
+
+TEST_P(BlockViewOfLayers, TwinsPointAtEachOther) {
+    BlockView view = at_depth(GetParam());
+    int twins = 0;
+    for (std::size_t i = 0; i < view.items.size(); ++i) {
+        int twin = view.items[i].twin;
+        if (twin < 0) continue;
+        ++twins;
+        EXPECT_EQ(view.items[twin].twin, static_cast<int>(i));
+        EXPECT_NE(view.items[twin].phase == Phase::backward, view.items[i].phase == Phase::backward);
+    }
+    EXPECT_EQ(twins, static_cast<int>(view.items.size()) - 1) << "all but the loss";
+}
+
+TEST_P(BlockViewOfLayers, ItemsComeInOrderAndClustersAfterTheirParents) {
+    BlockView view = at_depth(GetParam());
+    std::map<OpId, int> item_of = items_by_op(blocks, view);
+    int highest = -1;
+    for (auto [op, item] : item_of) {
+        EXPECT_LE(item, highest + 1);
+        highest = std::max(highest, item);
+    }
+    for (std::size_t i = 0; i < view.clusters.size(); ++i)
+        EXPECT_LT(view.clusters[i].parent, static_cast<int>(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Depths, BlockViewOfLayers, testing::Range(0, 6));
+
+using BlockViewTest = BlockViewOfLayers;
+
+BlockId block_with_path(const Blocks& blocks, const std::string& path) {
+    for (BlockId b : blocks.ids())
+        if (blocks[b].path == path) return b;
+    return BlockId();
+}
+
+TEST_F(BlockViewTest, ExpandingABlockExpandsItsTwin) {
+    ExpandedBlocks expanded = expanded_to_depth(blocks, 2);
+    BlockView before = make_block_view(graph, blocks, expanded);
+    const auto item = std::find_if(before.items.begin(), before.items.end(), [](const BlockViewItem& i) {
+        return i.block.valid() && i.op_count > 1 && i.twin >= 0;
+    });
+    ASSERT_NE(item, before.items.end());
+    BlockId block = item->block, twin = before.items[item->twin].block;
+    expanded.insert(block);  // the twin follows without being named
+    BlockView after = make_block_view(graph, blocks, expanded);
+    auto is_frame = [&](BlockId b) {
+        return std::any_of(after.clusters.begin(), after.clusters.end(),
+                           [&](const BlockViewCluster& c) { return c.block == b; });
+    };
+    EXPECT_TRUE(is_frame(block));
+    EXPECT_TRUE(is_frame(twin));
+
+    collapse(blocks, expanded, twin);
+    EXPECT_EQ(make_block_view(graph, blocks, expanded).items.size(), before.items.size());
+}
+
+TEST_F(BlockViewTest, CollapsingForgetsWhatWasExpandedInside) {
+    ExpandedBlocks expanded = expanded_to_depth(blocks, full_depth(blocks));
+    for (BlockId b : blocks.ids())
+        if (!blocks[b].parent.valid()) collapse(blocks, expanded, b);
+    EXPECT_TRUE(expanded.empty());
+}
+
+TEST_F(BlockViewTest, FullDepthShowsEveryOpAlone) {
+    BlockView view = at_depth(full_depth(blocks));
+    EXPECT_EQ(view.items.size(), graph.ops.size());
+    for (const BlockViewItem& item : view.items) EXPECT_TRUE(item.op.valid());
+}
+
+TEST_F(BlockViewTest, DepthIsChosenByTheNumberOfItems) {
+    for (int most : {10, 30, 150}) {
+        int depth = depth_for(blocks, most);
+        EXPECT_TRUE(depth == 1 || at_depth(depth).items.size() <= static_cast<std::size_t>(most));
+        EXPECT_TRUE(depth == full_depth(blocks) ||
+                    at_depth(depth + 1).items.size() > static_cast<std::size_t>(most));
+    }
+}
+
+TEST_F(BlockViewTest, EqualLayersAreCounted) {
+    BlockId layer = block_with_path(blocks, "h.2");
+    ASSERT_TRUE(layer.valid());
+    ExpandedBlocks expanded;
+    for (BlockId b = blocks[layer].parent; b.valid(); b = blocks[b].parent) expand(blocks, expanded, b);
+    BlockView view = make_block_view(graph, blocks, expanded);
+    const auto item = std::find_if(view.items.begin(), view.items.end(),
+                                   [&](const BlockViewItem& i) { return i.block == layer; });
+    ASSERT_NE(item, view.items.end());
+    EXPECT_EQ(item->repeats, 6);
+    EXPECT_EQ(item->label, "h.2") << "a number alone names nothing";
+}
+
+TEST_F(BlockViewTest, SharesFollowTheSchedule) {
+    FlatGraph flat = flatten(graph);
+    std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
+    OpId again(1);
+    TensorId copied = graph.ops[OpId(3)].outputs.front();
+    steps.push_back(Step::run(again));
+    steps.push_back(Step::offload(copied));
+    Decisions decisions = decisions_of(graph, steps);
+    EXPECT_EQ(decisions.runs[again], 2);
+    EXPECT_EQ(decisions.tensors[graph.ops[again].outputs.front()], Decision::recompute);
+    EXPECT_EQ(decisions.tensors[copied], Decision::offload);
+
+    BlockView view = make_block_view(graph, blocks, expanded_to_depth(blocks, 0), &decisions);
+    DecisionShares forward = view.items.front().made;
+    EXPECT_EQ(forward.recomputed, Bytes(1 << 20));
+    EXPECT_EQ(forward.offloaded, Bytes(1 << 20));
+    EXPECT_EQ(forward.kept, Bytes(23 << 20));
+    EXPECT_EQ(forward.largest(), Decision::keep);
+    EXPECT_EQ(view.items.front().runs, 26);
+}
+
+TEST_F(BlockViewTest, StepsThatNameNothingAreLeftOut) {
+    std::vector<Step> steps{Step::run(OpId(100'000)), Step::offload(TensorId(100'000)), Step::run(OpId(-1))};
+    Decisions decisions = decisions_of(graph, steps);
+    EXPECT_TRUE(
+        std::all_of(decisions.runs.begin(), decisions.runs.end(), [](int runs) { return runs == 0; }));
+}
+
+TEST_F(BlockViewTest, OpsThatNoBlockHoldsAreShown) {
+    BlockView view = make_block_view(graph, Blocks(), {});
+    EXPECT_EQ(view.items.size(), graph.ops.size());
+    EXPECT_TRUE(view.clusters.empty());
+}
+
+TEST_F(BlockViewTest, AnEmptyGraphHasAnEmptyView) {
+    BlockView view = make_block_view(Graph(), Blocks(), {});
+    EXPECT_TRUE(view.items.empty());
+    EXPECT_TRUE(view.edges.empty());
+}
+
+TEST_F(BlockViewTest, TheRequestHoldsPairsLevelAndLeavesOtherRungsFree) {
+    BlockView view = at_depth(full_depth(blocks));
+    std::vector<Size> items(view.items.size(), Size{80, 30}), titles(view.clusters.size(), Size{40, 12});
+    LayoutRequest request = layout_request(view, items, titles);
+    ASSERT_EQ(request.edges.size(), view.edges.size());
+    std::set<std::pair<int, int>> level;
+    for (const LayoutPair& pair : request.pairs) level.emplace(pair.left, pair.right);
+    for (const LayoutEdge& edge : request.edges)
+        if (edge.role == EdgeRole::rung) level.emplace(edge.from, edge.to);
+    for (const LayoutPair& pair : view.pairs) EXPECT_TRUE(level.contains({pair.left, pair.right}));
+    for (const LayoutEdge& edge : request.edges) {
+        if (edge.role != EdgeRole::free) continue;
+        EXPECT_EQ(view.items[edge.to].phase, Phase::backward);
+        EXPECT_FALSE(level.contains({edge.from, edge.to}));
+    }
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,282 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/base/files.h"
+#include "core/graph/flat_graph.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
+#include "core/sweep/sweep.h"
+#include "tests/viz/layered_graph.h"
+#include "viz/layout/layout_worker.h"
+#include "viz/paint/draw.h"
+
+namespace rematlas {
+namespace {
+
+/// Empty when `text` is well-formed XML as far as tags, attributes and references go, else what is wrong.
+std::string xml_fault(const std::string& text) {
+    std::vector<std::string> open;
+    std::size_t at = 0;
+    while ((at = text.find('<', at)) != std::string::npos) {
+        std::size_t end = at + 1;
+        for (bool quoted = false; end < text.size() && (quoted || text[end] != '>'); ++end) {
+            if (text[end] == '"') quoted = !quoted;
+            if (text[end] == '<') return "a < inside a tag at " + std::to_string(end);
+        }
+        if (end >= text.size()) return "a tag without end at " + std::to_string(at);
+        std::string tag = text.substr(at + 1, end - at - 1);
+        std::string name = tag.substr(0, tag.find_first_of(" /", 1));
+        if (tag.front() == '/') {
+            if (open.empty() || "/" + open.back() != tag) return "</" + tag + "> closes nothing";
+            open.pop_back();
+        } else if (tag.back() != '/') {
+            open.push_back(name);
+        }
+        at = end;
+    }
+    for (at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
+        std::string reference = text.substr(at, text.find(';', at) - at);
+        if (reference != "&amp" && reference != "&lt" && reference != "&gt" && reference != "&quot")
+            return "reference " + reference;
+    }
+    return open.empty() ? "" : "<" + open.back() + "> is not closed";
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size()))
+        ++n;
+    return n;
+}
+
+class Pictures : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (!can_draw_pictures()) GTEST_SKIP() << "this build has no cairo";
+        folder = std::filesystem::path(testing::TempDir()) / ("pictures_" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder); }
+
+    void skip_without_worker() {
+        if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
+    }
+
+    std::string content(const std::string& name) const {
+        auto text = read_file(folder / name);
+        return text ? *text : "";
+    }
+
+    /// Recomputes the first layer's ops during the backward pass: valid, if not clever.
+    Schedule schedule() const {
+        FlatGraph flat = flatten(graph);
+        RunSequence runs = keep_all_sequence(flat);
+        RunSequence again = runs;
+        again.insert(again.end() - 2, {0, 1});
+        Schedule s;
+        s.graph = graph.name;
+        s.solver = "hand-made";
+        s.steps = lower(flat, again);
+        auto simulation = simulate(graph, s.steps);
+        s.peak = simulation->peak;
+        s.budget = s.peak + Bytes(1 << 20);
+        s.time = simulation->time;
+        s.overhead = static_cast<double>(s.time.value) / static_cast<double>(flat.base_time);
+        return s;
+    }
+
+    Sweep sweep() const {
+        Sweep made{graph.name, "", {}};
+        for (const char* solver : {"atlas", "chen-sqrt"}) {
+            SweepCurve curve{solver, {}};
+            for (int i = 0; i < 4; ++i)
+                curve.points.push_back({Bytes((20 + 10 * i) << 20),
+                                        "feasible",
+                                        Bytes((19 + 10 * i) << 20),
+                                        1.3 - 0.1 * i,
+                                        Bound{1.2 - 0.06 * i, 0, "any order, any reruns"},
+                                        {}});
+            curve.points.insert(curve.points.begin(), {Bytes(5 << 20), "infeasible", Bytes(0), 0, {}, {}});
+            made.curves.push_back(curve);
+        }
+        return made;
+    }
+
+    Graph graph = LayeredGraph::make(12);
+    std::filesystem::path folder;
+};
+
+TEST_F(Pictures, EachFormatHasItsSignature) {
+    Sweep s = sweep();
+    for (const char* name : {"s.svg", "s.png", "s.PDF"}) {
+        auto drawn = draw_sweep_file(s, folder / name, &graph);
+        ASSERT_TRUE(drawn) << drawn.error().message;
+    }
+    EXPECT_EQ(content("s.svg").rfind("<svg ", 0), 0u);
+    EXPECT_EQ(content("s.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
+    EXPECT_EQ(content("s.PDF").substr(0, 5), "%PDF-");
+    EXPECT_NE(content("s.PDF").find("%%EOF"), std::string::npos);
+}
+
+TEST_F(Pictures, TheTradeOffNamesEverySolverTheBoundAndTheLimits) {
+    ASSERT_TRUE(draw_sweep_file(sweep(), folder / "s.svg", &graph));
+    std::string svg = content("s.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    for (const char* text : {">atlas<", ">chen-sqrt<", ">proven lower bound<", "peak memory [MiB]",
+                             "no recomputation: ", "infeasible", "+10 %"})
+        EXPECT_NE(svg.find(text), std::string::npos) << text;
+    // A group a found schedule, none for the infeasible budget.
+    EXPECT_EQ(count(svg, "<title>atlas: "), 4u);
+}
+
+TEST_F(Pictures, TheTradeOffNeedsNoGraph) {
+    ASSERT_TRUE(draw_sweep_file(sweep(), folder / "s.svg"));
+    std::string svg = content("s.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    EXPECT_EQ(svg.find("no recomputation: "), std::string::npos);
+}
+
+TEST_F(Pictures, ASweepThatFoundNothingIsStillAPicture) {
+    Sweep nothing{"layered", "", {{"atlas", {{Bytes(5), "infeasible", Bytes(0), 0, {}, {}}}}, {"dtr", {}}}};
+    for (const Graph* g : {static_cast<const Graph*>(nullptr), static_cast<const Graph*>(&graph)}) {
+        ASSERT_TRUE(draw_sweep_file(nothing, folder / "n.svg", g));
+        EXPECT_EQ(xml_fault(content("n.svg")), "");
+    }
+}
+
+TEST_F(Pictures, TheScheduleShowsItsLanesTheBudgetAndThePeak) {
+    Schedule s = schedule();
+    auto drawn = draw_schedule_file(graph, s, folder / "s.svg");
+    ASSERT_TRUE(drawn) << drawn.error().message;
+    std::string svg = content("s.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    for (const char* text : {">forward<", ">backward<", ">recompute<", ">budget ", ">peak ", "hand-made",
+                             "time [ms]", "device memory [MiB]", "resident"})
+        EXPECT_NE(svg.find(text), std::string::npos) << text;
+    EXPECT_EQ(svg.find("copy to host"), std::string::npos) << "nothing is copied";
+}
+
+TEST_F(Pictures, OffloadingHasLanesOfItsOwn) {
+    graph.device = Device{"test", Bytes(1LL << 34), 1e9, 1e9};
+    Schedule s = schedule();
+    TensorId made = graph.ops[OpId(2)].outputs.front();
+    auto after = std::find(s.steps.begin(), s.steps.end(), Step::run(OpId(4)));
+    ASSERT_NE(after, s.steps.end());
+    s.steps.insert(after, Step::offload(made));
+    auto drawn = draw_schedule_file(graph, s, folder / "s.svg");
+    ASSERT_TRUE(drawn) << drawn.error().message;
+    EXPECT_NE(content("s.svg").find(">copy to host<"), std::string::npos);
+}
+
+TEST_F(Pictures, AScheduleThatDoesNotRunIsRefused) {
+    Schedule s = schedule();
+    s.steps.insert(s.steps.begin(), Step::run(OpId(10)));
+    auto drawn = draw_schedule_file(graph, s, folder / "s.svg");
+    ASSERT_FALSE(drawn);
+    EXPECT_NE(drawn.error().message.find("step 0"), std::string::npos) << drawn.error().message;
+    EXPECT_FALSE(std::filesystem::exists(folder / "s.svg"));
+}
+
+TEST_F(Pictures, AScheduleOfAnotherGraphIsRefused) {
+    Schedule s = schedule();
+    graph.sha256 = std::string(64, 'a');
+    s.graph_sha256 = std::string(64, 'b');
+    auto drawn = draw_schedule_file(graph, s, folder / "s.svg");
+    ASSERT_FALSE(drawn);
+    EXPECT_NE(drawn.error().message.find("another graph"), std::string::npos);
+}
+
+TEST_F(Pictures, TheBlockGraphNamesItsBlocksAndTheirRepeats) {
+    skip_without_worker();
+    auto drawn = draw_graph_file(graph, nullptr, folder / "g.svg", 2);
+    ASSERT_TRUE(drawn) << drawn.error().message;
+    std::string svg = content("g.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    for (int i = 0; i < 12; ++i)
+        EXPECT_GE(count(svg, ">h." + std::to_string(i) + "<"), 2u) << "forward and backward";
+    for (const char* text : {">forward<", ">backward<", ">loss<", "×12", "4 ops"})
+        EXPECT_NE(svg.find(text), std::string::npos) << text;
+    EXPECT_EQ(svg.find("recomputed"), std::string::npos) << "there is no schedule";
+}
+
+TEST_F(Pictures, WithAScheduleTheBlockGraphShowsWhatIsRecomputed) {
+    skip_without_worker();
+    Schedule s = schedule();
+    ASSERT_TRUE(draw_graph_file(graph, &s, folder / "g.svg"));
+    std::string svg = content("g.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    EXPECT_NE(svg.find("100 % recomputed"), std::string::npos);
+    EXPECT_NE(svg.find("stroke-dasharray"), std::string::npos);
+    EXPECT_NE(svg.find("hand-made"), std::string::npos);
+}
+
+TEST_F(Pictures, ADeeperGraphHasMoreItems) {
+    skip_without_worker();
+    std::size_t last = 0;
+    for (int depth : {0, 1, 2, 99}) {
+        ASSERT_TRUE(draw_graph_file(graph, nullptr, folder / "g.svg", depth));
+        std::size_t items = count(content("g.svg"), "\nmakes ");
+        EXPECT_GE(items, last);
+        last = items;
+    }
+    EXPECT_EQ(last, graph.ops.size());
+}
+
+TEST_F(Pictures, HostileNamesStayText) {
+    skip_without_worker();
+    graph.name = "<script>&\"\x01" + std::string(300, 'x');
+    for (Op& op : graph.ops) op.name += "]]><b a=\"";
+    for (const char* name : {"g.svg", "g.png", "g.pdf"}) {
+        auto drawn = draw_graph_file(graph, nullptr, folder / name, 99);
+        ASSERT_TRUE(drawn) << drawn.error().message;
+    }
+    EXPECT_EQ(xml_fault(content("g.svg")), "");
+    EXPECT_EQ(content("g.svg").find("<script>"), std::string::npos);
+}
+
+TEST_F(Pictures, AMissingLayoutProgramIsNamed) {
+    setenv("REMATLAS_LAYOUT_WORKER", "/no/such/rematlas-layout", 1);
+    auto drawn = draw_graph_file(graph, nullptr, folder / "g.svg");
+    unsetenv("REMATLAS_LAYOUT_WORKER");
+    ASSERT_FALSE(drawn);
+    EXPECT_NE(drawn.error().message.find("rematlas-layout"), std::string::npos) << drawn.error().message;
+    EXPECT_FALSE(std::filesystem::exists(folder / "g.svg"));
+}
+
+TEST_F(Pictures, AnUnknownExtensionIsNamed) {
+    for (const char* name : {"s.jpg", "s", "s.svg.txt"}) {
+        auto drawn = draw_sweep_file(sweep(), folder / name);
+        ASSERT_FALSE(drawn);
+        EXPECT_NE(drawn.error().message.find(".svg, .png or .pdf"), std::string::npos);
+    }
+}
+
+TEST_F(Pictures, NothingIsLeftWhereTheFileCannotBeWritten) {
+    auto drawn = draw_sweep_file(sweep(), folder / "none" / "s.svg");
+    ASSERT_FALSE(drawn);
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST_F(Pictures, EqualInputsGiveEqualFiles) {
+    for (const char* extension : {".svg", ".png", ".pdf"}) {
+        ASSERT_TRUE(draw_schedule_file(graph, schedule(), folder / (std::string("a") + extension)));
+        ASSERT_TRUE(draw_schedule_file(graph, schedule(), folder / (std::string("b") + extension)));
+        EXPECT_EQ(content(std::string("a") + extension), content(std::string("b") + extension)) << extension;
+    }
+}
+
+TEST(PicturesWithoutCairo, SayThatTheBuildHasNone) {
+    if (can_draw_pictures()) GTEST_SKIP() << "this build has cairo";
+    auto drawn = draw_sweep_file(Sweep(), "s.svg");
+    ASSERT_FALSE(drawn);
+    EXPECT_NE(drawn.error().message.find("cairo"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rematlas
