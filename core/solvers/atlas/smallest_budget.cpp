@@ -1,6 +1,7 @@
 #include "core/solvers/atlas/smallest_budget.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
@@ -13,41 +14,83 @@ namespace {
 using atlas::Annealer;
 using atlas::Candidate;
 
-constexpr double kCloseEnough = 0.002;  // of the budget: where the search between two budgets ends
-constexpr std::uint64_t kFirstCycle = 20'000;
-constexpr int kMostRounds = 64;
+constexpr double kGreedyShare = 0.4;      // of the time
+constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
+constexpr double kFirstStep = 0.03;       // how far below the least peak the annealing aims at first
+constexpr double kLeastStep = 1e-4;
+constexpr double kMovesAnOp = 60;
+constexpr double kLeastMoves = 5'000;
 
-/// Anneals at a budget until something fits, for `share` of the whole time; keeps the least peak seen.
-void try_budget(const FlatGraph& graph, std::int64_t budget, const Deadline& deadline, double share, std::uint64_t seed,
-                Candidate& best) {
-    const double until = std::min(1.0, deadline.fraction() + share);
+class Descent {
+  public:
+    Descent(const FlatGraph& graph, const Limits& limits)
+        : graph_(graph),
+          deadline_(limits),
+          seed_(limits.seed),
+          least_(least_peak(graph).bytes.value),
+          best_(Candidate::of(graph, required_once(graph))) {}
+
+    SmallestBudget run() {
+        bisect();
+        step_down();
+        return {Bytes(best_.peak), std::move(best_.runs), best_.peak <= least_};
+    }
+
+  private:
+    void bisect();
+    void step_down();
+    bool anneal_at(std::int64_t budget, std::uint64_t moves, double heat);
+
+    const FlatGraph& graph_;
+    const Deadline deadline_;
+    std::uint64_t seed_;
+    const std::int64_t least_;
+    Candidate best_;
+};
+
+// Greedy schedules alone: at the proven bound first, because many graphs have one there.
+void Descent::bisect() {
+    std::int64_t failed = 0;
+    std::int64_t budget = least_;
+    while (best_.peak > budget && deadline_.fraction() < kGreedyShare) {
+        Candidate found = best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
+        if (found.peak < best_.peak) best_ = std::move(found);
+        if (best_.peak > budget) failed = budget;
+        if (static_cast<double>(best_.peak - failed) < kGreedyPrecision * static_cast<double>(best_.peak)) break;
+        budget = failed + (best_.peak - failed) / 2;
+    }
+}
+
+// From the sequence with the least peak, annealing at a budget somewhat below it; the next step is longer after a success, shorter
+// after a failure. Aiming far below would spread the excess over so many runs that none of them gets within the budget.
+void Descent::step_down() {
+    double step = kFirstStep;
+    double patience = 1;
+    while (best_.peak > least_ && !deadline_.passed()) {
+        const auto below = static_cast<std::int64_t>(step * static_cast<double>(best_.peak));
+        const std::int64_t budget = std::max(least_, best_.peak - std::max<std::int64_t>(below, 1));
+        const double moves = std::max(kLeastMoves, kMovesAnOp * graph_.op_count) * patience;
+        if (anneal_at(budget, static_cast<std::uint64_t>(moves), 0.5)) {
+            step = std::min(0.5, step * 1.5);
+            continue;
+        }
+        step /= 2;
+        if (step >= kLeastStep) continue;
+        step = kFirstStep;
+        patience *= 2;
+    }
+}
+
+bool Descent::anneal_at(std::int64_t budget, std::uint64_t moves, double heat) {
     const AtlasOptions options;
-    Candidate start = best_start(graph, budget, best, deadline, until, [](const Candidate&) {});
-    if (start.peak < best.peak) best = start;
-    if (best.peak <= budget) return;
-    Annealer annealer(graph, budget, std::move(start), options, seed);
-    std::uint64_t moves = kFirstCycle;
-    const auto go_on = [&](const Candidate& found) { return found.peak > budget && deadline.fraction() < until; };
-    while (annealer.run_cycle(moves, 1, deadline, go_on)) moves *= 2;
-    if (annealer.best().peak < best.peak) best = annealer.best();
+    Annealer annealer(graph_, budget, best_, options, seed_++);
+    annealer.run_cycle(moves, heat, deadline_, [&](const Candidate& found) { return found.peak > budget; });
+    if (annealer.best().peak < best_.peak) best_ = annealer.best();
+    return best_.peak <= budget;
 }
 
 }  // namespace
 
-SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits) {
-    const Deadline deadline(limits);
-    const std::int64_t least = least_peak(graph).bytes.value;
-    Candidate best = Candidate::of(graph, required_once(graph));
-    // Most graphs have a schedule at or near the bound, so this is tried longest.
-    if (best.peak > least) try_budget(graph, least, deadline, 0.4, limits.seed, best);
-    std::int64_t failed = least;
-    for (int round = 1; round < kMostRounds && best.peak > least && !deadline.passed(); ++round) {
-        if (static_cast<double>(best.peak - failed) <= kCloseEnough * static_cast<double>(best.peak)) break;
-        const std::int64_t middle = failed + (best.peak - failed) / 2;
-        try_budget(graph, middle, deadline, 0.15, limits.seed + static_cast<std::uint64_t>(round), best);
-        if (best.peak > middle) failed = middle;
-    }
-    return {Bytes(best.peak), std::move(best.runs), best.peak <= least};
-}
+SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits) { return Descent(graph, limits).run(); }
 
 }  // namespace rematlas
