@@ -42,19 +42,23 @@ class MomentProgramme {
     /// Bytes that the moment itself takes.
     std::int64_t held() const { return held_; }
 
-    /// Least extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least `held`.
-    double extra_time(std::int64_t budget, const std::function<bool()>& stop) {
+    /// Extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least `held`. With a positive `price`
+    /// only that price is tried, at a fraction of the cost of looking for the best one, which is left in `price` otherwise.
+    double extra_time(std::int64_t budget, double& price, const std::function<bool()>& stop) {
         collect();
+        const Choice keep = keep_the_needed();
+        if (keep.kept <= budget - held_) return 0;
+        MinCut network = build_network();
+        for (int op : ops_) all_time_ += time_again(op);
+        scale_ = std::ldexp(1.0, 60) / (all_time_ * static_cast<double>(tensors_.size() + 2));
+        if (price > 0) return value_of(cut_at(network, price, stop), price, budget - held_);
+        const std::optional<Choice> least = keep_the_least(network, stop);
+        if (!least) return 0;
         std::vector<std::int64_t> sizes;
         for (const Tensor& t : tensors_) sizes.push_back(flat_.bytes[t.id]);
         const std::int64_t room = largest_subset_sum(std::move(sizes), budget - held_);
-        const Choice keep = keep_the_needed();
-        if (keep.kept <= room) return 0;
-        MinCut network = build_network();
-        const std::optional<Choice> least = keep_the_least(network, stop);
-        if (!least) return 0;
         if (least->kept > room) return kInfinite;
-        return best_price(network, keep, *least, room, stop);
+        return keep.kept <= room ? 0 : best_price(network, keep, *least, room, price, stop);
     }
 
   private:
@@ -144,18 +148,17 @@ class MomentProgramme {
     }
 
     /// Follows the breakpoints of the concave function of the price: the next price is where the lines of the two nearest choices meet.
-    double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, const std::function<bool()>& stop) {
-        double all = 1;
-        for (int op : ops_) all += time_again(op);
-        scale_ = std::ldexp(1.0, 60) / (all * static_cast<double>(tensors_.size() + 2));
+    double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at, const std::function<bool()>& stop) {
         double best = 0;
         for (int i = 0; i < 40 && !stop(); ++i) {
             const double price = (above.time - below.time) / static_cast<double>(below.kept - above.kept);
             if (!(price > 0)) break;
-            const MinCut::Cut cut = cut_at(network, price, all, stop);
-            const double value = static_cast<double>(cut.value) / scale_ * (1 - 8 * kEpsilon) -
-                                 price * static_cast<double>(room) * (1 + 8 * kEpsilon);
-            best = std::max(best, value);
+            const MinCut::Cut cut = cut_at(network, price, stop);
+            const double value = value_of(cut, price, room);
+            if (value > best) {
+                best = value;
+                best_at = price;
+            }
             if (!cut.finished) break;
             const Choice choice = read(cut);
             const double line = below.time + price * static_cast<double>(below.kept);
@@ -163,6 +166,10 @@ class MomentProgramme {
             (choice.kept > room ? below : above) = choice;
         }
         return best;
+    }
+
+    double value_of(const MinCut::Cut& cut, double price, std::int64_t room) const {
+        return static_cast<double>(cut.value) / scale_ * (1 - 8 * kEpsilon) - price * static_cast<double>(room) * (1 + 8 * kEpsilon);
     }
 
     /// Nodes: source, sink, then tensors that only reruns need, then ops. Tensors needed anyway are part of the source.
@@ -186,8 +193,8 @@ class MomentProgramme {
     }
 
     /// Capacities are rounded down, so that the whole cut is not above the true one. No price above all the time there is makes a difference.
-    MinCut::Cut cut_at(MinCut& network, double price, double all, const std::function<bool()>& stop) {
-        for (const Tensor& t : tensors_) network.set_capacity(t.edge, whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all)));
+    MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) const {
+        for (const Tensor& t : tensors_) network.set_capacity(t.edge, whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all_time_)));
         for (std::size_t i = 0; i < ops_.size(); ++i) network.set_capacity(op_edges_ + static_cast<int>(i), whole(time_again(ops_[i])));
         return network.solve(stop);
     }
@@ -216,7 +223,8 @@ class MomentProgramme {
     std::vector<int> ops_;
     std::int64_t held_ = 0;
     int op_edges_ = 0;
-    double scale_ = 1;
+    double all_time_ = 1;  ///< of all that can run again
+    double scale_ = 1;     ///< capacity of a nanosecond
 };
 
 /// Bytes held during each op when every required op runs once, in the graph's order.
@@ -241,7 +249,7 @@ std::vector<std::int64_t> memory_without_reruns(const FlatGraph& flat) {
     return during;
 }
 
-/// Tries moments where the step without reruns is over the budget: first the fullest, then a spread of them, then neighbours of the best.
+/// Tries moments where the step without reruns is over the budget, the fullest first.
 class Moments {
   public:
     Moments(const FlatGraph& flat, std::int64_t budget) {
@@ -257,23 +265,30 @@ class Moments {
         value_.assign(ops_.size(), -1);
     }
 
-    /// The next moment to try as an index, -1 when all were tried.
-    int next(int tried, int most) const {
-        if (ops_.empty()) return -1;
-        if (tried == 0) return fullest_;
-        const int spread = std::max(1, most / 2);
-        const int count = static_cast<int>(ops_.size());
-        if (tried <= spread) {
-            const int at = static_cast<int>(static_cast<std::int64_t>(count) * (2 * tried - 1) / (2 * spread));
-            if (value_[at] < 0) return at;
-        }
-        return beside_the_best();
+    /// The next moment to try as an index, -1 when all were tried: in turn one of an ever finer spread and one beside the best so far.
+    int next() {
+        if (tried_ == static_cast<int>(ops_.size())) return -1;
+        if (tried_ == 0) return fullest_;
+        if (tried_ % 2 == 0) return beside_the_best();
+        int at = fullest_;
+        while (value_[at] >= 0) at = static_cast<int>(static_cast<double>(ops_.size()) * reversed(++spread_));
+        return at;
     }
 
     int op(int index) const { return ops_[index]; }
-    void record(int index, double value) { value_[index] = value; }
+    void record(int index, double value) {
+        value_[index] = value;
+        ++tried_;
+    }
 
   private:
+    /// 1/2, 1/4, 3/4, 1/8 ...: the van der Corput sequence.
+    static double reversed(unsigned n) {
+        double value = 0;
+        for (double bit = 0.5; n > 0; n /= 2, bit /= 2) value += n % 2 * bit;
+        return value;
+    }
+
     /// The middle of the wider gap beside the best moment tried; else of any gap.
     int beside_the_best() const {
         const int count = static_cast<int>(ops_.size());
@@ -290,7 +305,8 @@ class Moments {
 
     std::vector<int> ops_;  ///< in the graph's order
     std::vector<double> value_;
-    int fullest_ = 0;
+    int fullest_ = 0, tried_ = 0;
+    unsigned spread_ = 0;
     std::int64_t most_ = 0;
 };
 
@@ -303,16 +319,24 @@ OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const B
     for (int op = 0; op < graph.op_count; ++op) required += graph.required[op] ? static_cast<double>(graph.time[op]) : 0;
     OverheadBound bound;
     Moments moments(graph, budget.value);
-    double extra = 0;
+    double extra = 0, price = 0;
     while (bound.moments < limits.moments && !stop()) {
-        const int index = moments.next(bound.moments, limits.moments);
+        const int index = moments.next();
         if (index < 0) break;
-        MomentProgramme programme(graph, moments.op(index));
         ++bound.moments;
+        MomentProgramme programme(graph, moments.op(index));
         if (programme.held() > budget.value) return {.overhead = kInfinite, .moments = bound.moments};
-        const double value = programme.extra_time(budget.value, stop);
-        moments.record(index, value);
+        // The best price so far tells at little cost whether a moment has promise.
+        double value = price > 0 ? programme.extra_time(budget.value, price, stop) : 0;
+        if (price <= 0 || value > 0.97 * extra) {
+            double own_price = 0;
+            MomentProgramme again(graph, moments.op(index));
+            value = std::max(value, again.extra_time(budget.value, own_price, stop));
+            if (value > extra) price = own_price;
+        }
+        moments.record(index, std::max(value, 0.0));
         extra = std::max(extra, value);
+        if (extra == kInfinite) break;
     }
     if (graph.base_time <= 0) return {.overhead = 1, .moments = bound.moments};
     bound.overhead = (required + extra) / static_cast<double>(graph.base_time);

@@ -186,9 +186,10 @@ class DtrSimulation {
         for (int t : flat_.outputs[op]) {
             if (!tensors_[t].on_device) fresh += flat_.bytes[t];  // a copy from an earlier run makes way for the new one
         }
-        if (const Ending ending = make_room(fresh + flat_.workspace[op]); ending != Ending::done) return ending;
+        const std::int64_t saved = saved_in_place(op);
+        if (const Ending ending = make_room(fresh + flat_.workspace[op] - saved); ending != Ending::done) return ending;
         held_ += fresh;
-        peak_ = std::max(peak_, held_ + flat_.workspace[op]);
+        peak_ = std::max(peak_, held_ + flat_.workspace[op] - saved);
         time_ += flat_.time[op];
         runs_.push_back(op);
         ran_[op] = true;
@@ -196,6 +197,21 @@ class DtrSimulation {
         for (int t : flat_.outputs[op]) appear(t);
         if (static_cast<double>(time_) > options_.thrash * static_cast<double>(flat_.base_time)) return Ending::thrash;
         return (runs_.size() % 64 == 0 && deadline_.passed()) ? Ending::stopped : Ending::done;
+    }
+
+    /// Bytes that the run does not take because it can write over its inputs: they are deallocated right after it, before anything else happens.
+    std::int64_t saved_in_place(int op) const {
+        if (options_.deallocation != DtrDeallocation::eager) return 0;
+        for (int t : flat_.outputs[op]) {
+            if (tensors_[t].on_device) return 0;
+        }
+        std::int64_t saved = 0;
+        for (const FlatGraph::Pair& pair : flat_.inplace_pairs(op)) {
+            const TensorState& in = tensors_[pair.in];
+            if (in.locks > 1 || in.pinned || in.uses > (ran_[op] ? 0 : 1)) return 0;
+            saved += pair.saved;
+        }
+        return saved;
     }
 
     void appear(int t) {

@@ -6,7 +6,7 @@
 // so the peak may come out below the budget.
 //
 // Problem class: any graph. An online heuristic, never optimal by proof. Ops that may run only once keep their outputs until nothing can
-// need them. Running in place is not used in the simulation. Cost: (evictions) x (tensors on the device) score evaluations, about a second
+// need them. With eager deallocation a run is in place where its input is deallocated right after it. Cost: (evictions) x (tensors on the device) score evaluations, about a second
 // for 10,000 ops; the exact neighbourhoods of `dtr` and `msps` cost more than the classes of `dtr_eq`.
 #pragma once
 
