@@ -381,6 +381,30 @@ void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
     }
 }
 
+namespace {
+
+/// An item that no edge and no pair holds would drift to the top and stretch every frame around it: it stands
+/// beside the item after it in its frame, or else before it.
+void hold_loose_items(const BlockView& view, LayoutRequest& request) {
+    std::vector<char> held(view.items.size(), 0);
+    for (const LayoutEdge& edge : request.edges) held[edge.from] = held[edge.to] = 1;
+    for (const LayoutPair& pair : request.pairs) held[pair.left] = held[pair.right] = 1;
+    auto neighbour = [&](int item, int step) {
+        const int count = static_cast<int>(view.items.size());
+        for (int i = item + step; i >= 0 && i < count; i += step)
+            if (held[i] && view.items[i].cluster == view.items[item].cluster) return i;
+        return -1;
+    };
+    for (int i = 0; i < static_cast<int>(view.items.size()); ++i) {
+        if (held[i]) continue;
+        int other = neighbour(i, 1);
+        if (other < 0) other = neighbour(i, -1);
+        if (other >= 0) request.pairs.push_back({i, other});
+    }
+}
+
+}  // namespace
+
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,
                              std::span<const Size> title_sizes) {
     LayoutRequest request;
@@ -408,6 +432,7 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
         request.edges.push_back(asked);
     }
     for (auto [left, right] : unmet) request.pairs.push_back({left, right});
+    hold_loose_items(view, request);
     return request;
 }
 

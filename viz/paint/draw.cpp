@@ -59,7 +59,13 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
         make_block_view(graph, blocks, expanded_to_depth(blocks, shown), schedule ? &decisions : nullptr);
     auto layout =
         layout_in_worker(layout_request(view, item_sizes(view, schedule != nullptr), title_sizes(view)));
-    if (!layout) return Error{path.string() + ": " + layout.error().message, layout.error().kind};
+    if (!layout) {
+        // A layout that ran out of time or memory was asked for too much at once.
+        bool too_much = layout.error().kind == ErrorKind::negative && shown > 1;
+        std::string advice =
+            too_much ? "; a depth of less than " + std::to_string(shown) + " has fewer items" : "";
+        return Error{path.string() + ": " + layout.error().message + advice, layout.error().kind};
+    }
     return write(draw_blocks({graph, schedule, view, *layout, shown, levels}, *format), path);
 }
 

@@ -68,7 +68,7 @@ std::vector<Lane> lanes_for(const std::vector<LaneSpan>& spans) {
 /// The memory as a staircase in time; where many steps fall on a quarter of a point, only their extremes.
 std::vector<Point> staircase(const Simulation& simulation, const Axis& time, const Axis& memory) {
     std::vector<Point> points;
-    double column = -1, lowest = 0, highest = 0, last = 0;
+    double column = -1, lowest = 0, highest = 0, last = -1;
     auto flush = [&] {
         if (column < 0) return;
         for (double value : {highest, lowest, last})
@@ -90,9 +90,10 @@ std::vector<Point> staircase(const Simulation& simulation, const Axis& time, con
         last = value;
     };
     for (const StepTrace& step : simulation.steps) {
+        // What lasts no time, such as the moment between a free and the next op, shows only where it rises.
+        if (step.end == step.start && static_cast<double>(step.during.value) <= last) continue;
         visit(step.start, step.during);
-        if (step.end > step.start) visit(step.end, step.during);
-        visit(step.end, step.after);
+        visit(step.end, step.during);
     }
     flush();
     return points;

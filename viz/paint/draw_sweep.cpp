@@ -110,7 +110,8 @@ class SweepPainter {
                 low = std::min(low, found.peak.value);
                 high = std::max(high, found.peak.value);
             }
-            if (!curve.points.empty()) ends.push_back(curve.points.front().overhead - 1);
+            bool saves = !curve.points.empty() && curve.points.front().overhead > 1 + 1e-6;
+            if (saves) ends.push_back(curve.points.front().overhead - 1);
         }
         if (keep_all_) high = std::max(high, keep_all_->value);
         if (least_) low = std::min(low, least_->value);
@@ -227,7 +228,6 @@ class SweepPainter {
     }
 
     void markers(std::size_t i) {
-        double labelled = -1e9;
         for (const Found& found : curves_[i].points) {
             Point p{x(found.peak), y_.at(found.overhead)};
             canvas_->begin(curves_[i].solver + ": " + format_bytes(found.peak) + ", " +
@@ -237,11 +237,19 @@ class SweepPainter {
             } else {
                 arrow_up({p.x, kPlot.y + 4}, color(i));
                 TextStyle style{.size = 8.5, .color = color(i).shade(0.2), .align = Align::center};
-                if (p.x - labelled > 46)
-                    canvas_->text({labelled = p.x, kPlot.y - 6}, format_overhead(found.overhead), style);
+                if (is_free_above(p.x))
+                    canvas_->text({p.x, kPlot.y - 6}, format_overhead(found.overhead), style);
             }
             canvas_->end();
         }
+    }
+
+    /// Whether a label fits above the plot at x; takes the place.
+    bool is_free_above(double x) {
+        for (double taken : labelled_)
+            if (std::abs(taken - x) < 50) return false;
+        labelled_.push_back(x);
+        return true;
     }
 
     /// The point lies above the plot.
@@ -331,6 +339,7 @@ class SweepPainter {
     std::vector<BoundStep> bounds_;
     std::unique_ptr<Canvas> canvas_;
     std::vector<Curve> curves_;
+    std::vector<double> labelled_;
     std::optional<Bytes> keep_all_, least_;
     Axis x_, y_;
 };
