@@ -23,7 +23,7 @@ namespace rematlas {
 
 struct BoundLimits {
     std::chrono::nanoseconds time = std::chrono::milliseconds(500);  ///< wall clock for the whole call
-    std::stop_token stop;                                            ///< checked at least every 50 ms
+    std::stop_token stop = {};                                       ///< checked at least every 50 ms
     int moments = 5000;        ///< ops tried as the moment, at least 1, in an order that soon finds good ones
 };
 

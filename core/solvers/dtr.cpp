@@ -41,11 +41,6 @@ class DtrSimulation {
             release_inputs(op);
             if (++done % 64 == 0) report(done);
         }
-        for (int t : flat_.results) lock(t);
-        for (int t : flat_.results) {
-            if (tensors_[t].on_device) continue;
-            if (const Ending ending = materialize(flat_.producer[t]); ending != Ending::done) return ending;
-        }
         return Ending::done;
     }
 
@@ -54,7 +49,7 @@ class DtrSimulation {
   private:
     struct TensorState {
         bool on_device = false;
-        bool pinned = false;      ///< may not be evicted: it could not be made again
+        bool pinned = false;      ///< may not be evicted: a result, or it could not be made again
         int locks = 0;
         int uses = 0;             ///< first runs of the program still to read it; one more for a result
         int open_users = 0;       ///< ops that read it and might still run (again)
@@ -218,7 +213,7 @@ class DtrSimulation {
         TensorState& tensor = tensors_[t];
         if (neighbourhood_.is_evicted(t)) neighbourhood_.returned(t);
         tensor.on_device = true;
-        tensor.pinned = tensor.pinned || !flat_.recomputable[flat_.producer[t]];
+        tensor.pinned = tensor.pinned || flat_.is_result[t] || !flat_.recomputable[flat_.producer[t]];
         tensor.last_use = time_;
         unlock(t);
     }

@@ -1,6 +1,7 @@
 #include "core/solvers/rotor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -213,13 +214,19 @@ class Rotor : public Solver {
         const std::int64_t full = cost_of(problem.flat, required_once(problem.flat)).peak;
         const RotorChain chain = rotor_chain(problem, options_.max_stages);
         if (chain.stages.size() < 2) return infeasible_from(problem.flat, budget, Bytes(full));
-        const Slots slots = slots_for(chain, budget.value, full, options_.slots);
+        const Slots slots = slots_for(chain, budget.value, full, slots_in_memory(chain.stages.size()));
         RotorTable table(chain.stages, slots.size, slots.count);
         if (!table.fill(deadline)) return infeasible_from(problem.flat, budget, std::nullopt);
         return best_that_fits(problem.flat, budget, chain, table, deadline, progress);
     }
 
   private:
+    /// Both tables, at up to twice the slots, stay within 4 GiB.
+    int slots_in_memory(std::size_t stages) const {
+        const std::size_t most = (std::size_t{4} << 30) / (stages * (stages + 1) * sizeof(float) * 2);
+        return static_cast<int>(std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(options_.slots)));
+    }
+
     /// The time rises as slots fall, so the first sequence whose exact peak fits is the best of the table.
     static Answer best_that_fits(const FlatGraph& flat, Bytes budget, const RotorChain& chain, const RotorTable& table,
                                  const Deadline& deadline, const Progress& progress) {

@@ -9,7 +9,8 @@
 // Optimal among memory-persistent schedules of that chain, up to the rounding of memory to slots (upwards, so that the budget is kept) and
 // to what the chain does not see (running in place, tensors freed inside a stage's neighbour). Memory is tried from slightly above the budget
 // downwards and the exact peak decides. Any graph; one without at least two stages falls back on the schedule without reruns.
-// Cost: stages^3 / 3 * slots operations and stages^2 * slots * 4 bytes; at most `max_stages` stages, neighbours are merged beyond.
+// Cost: stages^3 / 3 * slots operations and stages^2 * slots * 4 bytes; at most `max_stages` stages, neighbours are merged
+// beyond, and slots are reduced so that the tables stay within 4 GiB.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,8 @@
 #include "core/solvers/rotor_chain.h"
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 
 namespace rematlas {
 namespace {
@@ -71,6 +73,17 @@ class ChainReader {
 
     /// Removes the cut between the two neighbours that make the fewest bytes until few enough stages are left.
     std::vector<int> merged(std::vector<int> cuts, std::vector<std::int64_t> made) const {
+        while (static_cast<int>(cuts.size()) > std::max(4000, 2 * max_stages_)) {  // too long for the search below
+            for (std::size_t i = 0; 2 * i + 1 < cuts.size(); ++i) {
+                cuts[i] = cuts[2 * i + 1];
+                made[i] = made[2 * i] + made[2 * i + 1];
+            }
+            const std::size_t kept = cuts.size() / 2;
+            const std::int64_t rest = std::accumulate(made.begin() + static_cast<std::ptrdiff_t>(2 * kept), made.end(), std::int64_t{0});
+            cuts.resize(kept);
+            made.resize(kept);
+            made.push_back(rest);
+        }
         while (static_cast<int>(cuts.size()) + 1 > max_stages_) {
             std::size_t least = 0;
             for (std::size_t i = 1; i < cuts.size(); ++i) {
