@@ -109,6 +109,23 @@ TEST_F(LayoutWorker, SplinesLeadFromTheirItemToTheOther) {
     EXPECT_TRUE(layout->edges.back().empty());
 }
 
+TEST_F(LayoutWorker, RungsBetweenClustersLeadStraightAcross) {
+    LayoutRequest request = ladder(3);
+    request.items.push_back({{80, 30}, 0});
+    request.clusters = {{-1, {60, 12}}, {-1, {60, 12}}};
+    for (int i : {0, 1, 2}) request.items[i].cluster = 0;
+    for (int i : {3, 4, 5}) request.items[i].cluster = 1;
+    request.pairs = {{6, 1}};
+    auto layout = layout_in_worker(request);
+    ASSERT_TRUE(layout) << layout.error().message;
+    for (std::size_t i = 0; i < request.edges.size(); ++i) {
+        if (request.edges[i].role != EdgeRole::rung) continue;
+        const auto& spline = layout->edges[i];
+        for (std::size_t k = 1; k < spline.size(); ++k)
+            EXPECT_GE(spline[k].x, spline[k - 1].x) << "edge " << i;
+    }
+}
+
 TEST_F(LayoutWorker, ClustersHoldTheirItemsAndTitles) {
     LayoutRequest request = ladder(4);
     request.clusters = {{-1, {150, 14}}, {0, {60, 14}}};

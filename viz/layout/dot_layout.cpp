@@ -168,8 +168,11 @@ class DotGraph {
         const splines& all = *ED_spl(edges_[i]);
         for (int k = 0; k < all.size; ++k) {
             const bezier& piece = all.list[k];
-            // Pieces after the first begin where the one before ended.
-            for (int j = k == 0 ? 0 : 1; j < piece.size; ++j) points.push_back(point(piece.list[j]));
+            // Pieces go on where the one before ended. Some edges between neighbours of one rank are routed
+            // twice: the last one counts.
+            bool goes_on = !points.empty() && piece.size > 0 && points.back() == point(piece.list[0]);
+            if (!goes_on) points.clear();
+            for (int j = goes_on ? 1 : 0; j < piece.size; ++j) points.push_back(point(piece.list[j]));
         }
         if (points.size() % 3 != 1) return {};
         Agnode_t* from = nodes_[request_.edges[i].from];

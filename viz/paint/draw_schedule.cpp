@@ -213,6 +213,18 @@ class SchedulePainter {
 
     double x(Nanoseconds t) const { return x_.at(static_cast<double>(t.value)); }
 
+    /// A module path without as many of its first parts as it takes to fit; empty when not even the last one
+    /// does.
+    static std::string shortened(std::string path, const TextStyle& style, double width) {
+        if (width < style.size) return "";
+        while (text_width(path, style) > width) {
+            std::size_t dot = path.find('.');
+            if (dot == std::string::npos) return "";
+            path.erase(0, dot + 1);
+        }
+        return path;
+    }
+
     void span(const LaneSpan& span, double y, bool dark) {
         Color color = color_of(span.kind);
         Rect r{x(span.start), y, std::max(x(span.end) - x(span.start), 0.3), kLaneHeight};
@@ -221,10 +233,8 @@ class SchedulePainter {
                        format_duration(span.end - span.start));
         canvas_->rectangle(r, color.tint(dark ? 0.12 : 0.34));
         TextStyle style{.size = 9, .color = kInk, .align = Align::center};
-        std::string name = fitted(span.module, style, r.width - 6);
-        // A name of which little is left says nothing.
-        if (name == span.module || name.size() > 8)
-            canvas_->text({r.x + r.width / 2, y + kLaneHeight / 2 + 3.2}, name, style);
+        std::string name = shortened(span.module, style, r.width - 6);
+        if (!name.empty()) canvas_->text({r.x + r.width / 2, y + kLaneHeight / 2 + 3.2}, name, style);
         canvas_->end();
     }
 
