@@ -143,7 +143,7 @@ QVariant BlockTreeModel::display(const Node& node, int column) const {
         const Op& op = graph.ops[node.op];
         switch (column) {
             case name: return short_op_name(op);
-            case kind: return QStringLiteral("op, ") + text(to_string(op.phase));
+            case kind: return tr("op");
             case ops: return {};
             case made: return bytes_text(bytes_made(graph, node.op));
             case time: return time_text(op.time);

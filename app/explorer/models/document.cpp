@@ -8,13 +8,13 @@ namespace rematlas::explorer {
 
 Document::Document(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
-        if (found->schedule.peak < budget.smallest()) budget.set_smallest(found->schedule.peak);
+        note_feasible(found->schedule.peak);
         set_schedule(std::move(found));
     });
     connect(&solver, &SolveController::infeasible, this, [this](const NoScheduleReport&, qint64 smallest) {
-        if (smallest > 0 && Bytes(smallest) < budget.smallest()) budget.set_smallest(Bytes(smallest));
+        if (smallest > 0) note_feasible(Bytes(smallest));
     });
-    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { budget.set_smallest(Bytes(bytes)); });
+    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
     connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
     connect(&capture, &CaptureController::failed, this, &Document::failed);
 }
@@ -52,16 +52,14 @@ void Document::take(Opened opened) {
     const bool same = graph_ && opened.graph && graph_->graph.sha256 == opened.graph->graph.sha256;
     if (opened.graph && !(same && graph_ == opened.graph)) set_graph(opened.graph);
     if (opened.schedule) {
-        if (opened.schedule->schedule.peak < budget.smallest() && opened.schedule->ok()) {
-            budget.set_smallest(opened.schedule->schedule.peak);
-        }
+        if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
         set_schedule(std::move(opened.schedule));
     }
     if (opened.sweep) {
         for (const SweepCurve& curve : opened.sweep->curves) {
             for (const SweepPoint& point : curve.points) {
-                if (point.peak.value > 0 && point.peak < budget.smallest()) budget.set_smallest(point.peak);
+                if (point.peak.value > 0) note_feasible(point.peak);
             }
         }
         sweep.set_sweep(std::move(*opened.sweep));
@@ -73,6 +71,7 @@ void Document::set_graph(GraphPtr graph) {
     probe.cancel();
     schedule_.reset();
     graph_ = std::move(graph);
+    smallest_known_ = {};
     selection.clear();
     sweep.clear();
     ladder.set_graph(graph_);
@@ -83,6 +82,12 @@ void Document::set_graph(GraphPtr graph) {
     }
     emit graph_changed();
     emit schedule_changed();
+}
+
+void Document::note_feasible(Bytes peak) {
+    if (smallest_known_.value > 0 && smallest_known_ <= peak) return;
+    smallest_known_ = peak;
+    budget.set_smallest(peak);
 }
 
 void Document::close() {

@@ -59,10 +59,12 @@ class Document : public QObject {
     void open_next();
     void take(Opened opened);
     void set_graph(GraphPtr graph);
+    void note_feasible(Bytes peak);
 
     GraphPtr graph_;
     SchedulePtr schedule_;
     QStringList queue_;
+    Bytes smallest_known_;  ///< 0 while only the proven bound is known
     BackgroundJob opening_;
 };
 

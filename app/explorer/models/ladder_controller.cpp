@@ -20,7 +20,7 @@ LayoutRequest request_for(const BlockView& view) {
     const QFontMetricsF metrics(item_font()), small(frame_font());
     std::vector<Size> items, titles;
     for (const BlockViewItem& item : view.items) {
-        const double label = metrics.horizontalAdvance(text(item.label));
+        const double label = metrics.horizontalAdvance(item_title(item));
         // Room for "x12" or "3 runs" is kept at once, so that a new schedule needs no new layout.
         const double caption = small.horizontalAdvance(item_caption(item)) + 44;
         items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
@@ -62,6 +62,11 @@ QFont frame_font() {
     QFont font = item_font();
     font.setPixelSize(11);
     return font;
+}
+
+QString item_title(const BlockViewItem& item) {
+    const QString label = text(item.label);
+    return item.op.valid() && !item.block.valid() ? label : numbered_name(label, text(item.path));
 }
 
 QString item_caption(const BlockViewItem& item) {

@@ -80,6 +80,8 @@ class LadderController : public QObject {
 /// Fonts that items and frames are measured and painted with; sizes in the ladder's points.
 QFont item_font();
 QFont frame_font();
+/// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
+QString item_title(const BlockViewItem& item);
 /// The second line of an item: "12 ops, 34 MiB".
 QString item_caption(const BlockViewItem& item);
 

@@ -36,9 +36,16 @@ QString short_op_name(const Op& op) {
                                             : std::string_view(op.name).substr(colons + 2));
 }
 
+QString numbered_name(const QString& name, const QString& path) {
+    bool number = false;
+    name.toInt(&number);
+    const QString before = path.section('.', -2, -2);
+    return number && !before.isEmpty() ? before + '.' + path.section('.', -1) : name;
+}
+
 QString block_name(const LoadedGraph& graph, BlockId block) {
     const Block& b = graph.graph.blocks[block];
-    if (!b.name.empty()) return text(b.name);
+    if (!b.name.empty()) return numbered_name(text(b.name), text(b.path));
     if (!b.path.empty()) return text(b.path);
     return text(to_string(graph.facts[block].phase));
 }

@@ -89,7 +89,7 @@ void BlockTreeView::show_graph() {
     model_->set_graph(document_.graph());
     following_ = false;
     tree_->expandToDepth(0);
-    const int widths[] = {190, 78, 50, 78, 74, 70, 88};
+    const int widths[] = {158, 82, 46, 76, 72, 72, 92};
     for (int column = 0; column < BlockTreeModel::column_count; ++column) tree_->setColumnWidth(column, widths[column]);
 }
 

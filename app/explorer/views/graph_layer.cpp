@@ -261,11 +261,12 @@ void GraphLayer::paint_labels(QPainter& painter, const BlockViewItem& item, cons
     const QRectF inner = rect.adjusted(13, 4, -7, -4);
     QString badge;
     if (item.block.valid() && item.repeats > 1) badge = QStringLiteral("\u00d7%1").arg(item.repeats);
-    if (item.op.valid() && item.runs > 1) badge = QStringLiteral("%1 runs").arg(item.runs);
+    const bool rerun = item.op.valid() && item.runs > 1;
+    if (rerun) badge = QStringLiteral("%1 runs").arg(item.runs);
     painter.setFont(frame_font());
     const double badge_width = badge.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(badge) + 6;
     if (!badge.isEmpty()) {
-        painter.setPen(item.op.valid() ? theme::of(Decision::recompute).darker(115) : theme::muted);
+        painter.setPen(rerun ? theme::of(Decision::recompute).darker(115) : theme::muted);
         const QRectF line = detail > 0.6 ? QRectF(inner.left(), inner.center().y(), inner.width(), inner.height() / 2) : inner;
         painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, badge);
     }
@@ -279,7 +280,7 @@ void GraphLayer::paint_labels(QPainter& painter, const BlockViewItem& item, cons
     painter.setPen(theme::ink);
     const QRectF upper(inner.left(), inner.top(), inner.width(), detail > 0.6 ? inner.height() / 2 : inner.height());
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(text(item.label), Qt::ElideRight, static_cast<int>(upper.width()) + 1));
+                     painter.fontMetrics().elidedText(item_title(item), Qt::ElideRight, static_cast<int>(upper.width()) + 1));
 }
 
 }  // namespace rematlas::explorer

@@ -10,7 +10,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int most_width = 150, most_height = 320, inset = 5;
+constexpr int most_width = 120, most_height = 340, inset = 5;
 
 }  // namespace
 

@@ -77,6 +77,7 @@ void GraphView::show_ladder() {
         // Room on all sides, so that any item can be brought to the middle.
         scene()->setSceneRect(bounds.adjusted(-400, -200, 400, 400));
         show_selection();
+        minimap_->refresh();
         if (ladder && first_) {
             first_ = false;
             fit_width();
@@ -121,9 +122,13 @@ void GraphView::zoom(double factor) {
 void GraphView::fit_width() {
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
-    const double scale = std::clamp(viewport()->width() / bounds.width(), 0.2, 1.25);
+    // The minimap's corner stays free.
+    const double room = std::max(200.0, viewport()->width() - minimap_->width() - 24.0);
+    const double scale = std::clamp(room / bounds.width(), 0.35, 1.1);
+    const bool beside = bounds.width() * scale > viewport()->width() - 2.0 * minimap_->width() - 48.0;
     setTransform(QTransform::fromScale(scale, scale));
-    centerOn(bounds.center().x(), bounds.top() + viewport()->height() / scale / 2 - 4);
+    const double shift = beside ? (viewport()->width() - room) / 2 / scale : 0;
+    centerOn(bounds.center().x() + shift, bounds.top() + viewport()->height() / scale / 2 - 4);
     emit zoomed();
 }
 

@@ -53,6 +53,7 @@ LanesView::LanesView(Document& document, QWidget* parent)
     setAttribute(Qt::WA_OpaquePaintEvent);
     axis_button_->setCheckable(true);
     axis_button_->setText(tr("Equal widths"));
+    axis_button_->setFont(frame_font());
     axis_button_->setToolTip(tr("Draw every run as wide as any other, instead of by its time"));
     axis_button_->hide();
     connect(axis_button_, &QToolButton::toggled, this, [this](bool equal) { set_axis(equal ? LaneAxis::steps : LaneAxis::time); });
@@ -199,13 +200,11 @@ void LanesView::paint_memory(QPainter& painter) const {
     const QRectF rect = memory_rect();
     painter.setPen(theme::muted);
     painter.drawText(QRectF(12, rect.top(), names_width - 20, lane_height), Qt::AlignTop | Qt::AlignLeft, tr("memory"));
-    const double step = round_step(static_cast<double>(top_), std::max(2, static_cast<int>(rect.height() / 40)));
     painter.fillRect(rect, QColor(0xfb, 0xfc, 0xfd));
     // Round numbers of the binary unit in use.
     double unit = 1;
     while (static_cast<double>(top_) / unit >= 2048) unit *= 1024;
     const double round = round_step(static_cast<double>(top_) / unit, std::max(2, static_cast<int>(rect.height() / 36))) * unit;
-    (void)step;
     for (double at = round; at < static_cast<double>(top_); at += round) {
         const double y = y_of(static_cast<std::int64_t>(at));
         if (y < rect.top() + 8) break;
@@ -296,8 +295,10 @@ void LanesView::paint_axis(QPainter& painter) const {
         painter.setPen(theme::muted);
         const QString label = data_.axis == LaneAxis::time ? time_text(Nanoseconds(std::llround(at)))
                                                            : tr("run %1").arg(std::llround(at));
-        const double left = std::clamp(x - 45, 0.0, width() - 92.0);
-        painter.drawText(QRectF(left, area.bottom() + 4, 90, axis_height - 5), Qt::AlignCenter, label);
+        const double left = std::min(x - 45, width() - 92.0);
+        const bool first = left < area.left() - 10;  // the corner below the lane names holds the button
+        painter.drawText(QRectF(first ? x : left, area.bottom() + 4, 90, axis_height - 5),
+                         first ? Qt::AlignLeft | Qt::AlignVCenter : Qt::AlignCenter, label);
     }
 }
 

@@ -22,6 +22,7 @@ QToolBar::separator { background: #dbe1e8; width: 1px; margin: 5px 6px; }
 QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 4px 7px; }
 QToolButton:hover { background: #eaf0f9; }
 QToolButton:pressed, QToolButton:checked { background: #d9e5f7; }
+QToolButton[boxed="true"] { background: #ffffff; border: 1px solid #c9d2dc; padding: 5px 10px; }
 QToolButton::menu-indicator { image: none; width: 0; }
 QMenuBar { background: #ffffff; }
 QMenuBar::item { padding: 5px 10px; border-radius: 4px; background: transparent; }

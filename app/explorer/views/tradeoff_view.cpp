@@ -35,12 +35,19 @@ bool useful(const SweepPoint& point) { return point.peak.value > 0; }
 TradeoffView::TradeoffView(Document& document, QWidget* parent) : QWidget(parent), document_(document), plot_(new QCustomPlot) {
     hint_ = theme::quiet_label({}, true);
     hint_->setAlignment(Qt::AlignCenter);
-    hint_->setParent(plot_);
+    hint_->setAutoFillBackground(true);
+    hint_->setContentsMargins(30, 0, 30, 0);
+    QPalette white = hint_->palette();
+    white.setColor(QPalette::Window, theme::base);
+    hint_->setPalette(white);
+    stack_ = new QStackedWidget;
+    stack_->addWidget(hint_);
+    stack_->addWidget(plot_);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(make_controls());
-    layout->addWidget(plot_, 1);
+    layout->addWidget(stack_, 1);
     make_plot();
     SweepController& sweep = document_.sweep;
     connect(&sweep, &SweepController::changed, this, &TradeoffView::refresh);
@@ -64,6 +71,7 @@ QWidget* TradeoffView::make_controls() {
     row->setSpacing(theme::gap);
     solvers_button_ = new QToolButton;
     solvers_button_->setText(tr("Solvers"));
+    solvers_button_->setProperty("boxed", true);
     solvers_button_->setToolTip(tr("Which solvers the sweep compares"));
     solvers_button_->setPopupMode(QToolButton::InstantPopup);
     solvers_ = new QMenu(solvers_button_);
@@ -199,7 +207,7 @@ void TradeoffView::refresh() {
     plot_->yAxis->setRange(-most * 0.04, most * 1.12);
     start_->setEnabled(graph != nullptr);
     const bool empty = shown_.empty();
-    hint_->setVisible(empty);
+    stack_->setCurrentIndex(empty ? 0 : 1);
     hint_->setText(!graph ? tr("Open a graph to compare budgets.")
                    : document_.sweep.running() ? tr("Sweeping; points appear as they are found.")
                                  : tr("Sweep to see what each budget costs in time.\nA click on a point shows its schedule."));
@@ -240,14 +248,6 @@ bool TradeoffView::load_point_at(const QPointF& position) {
     const Shown chosen = *near;  // showing it may rebuild the list
     document_.show_point(chosen.solver, chosen.point);
     return true;
-}
-
-bool TradeoffView::event(QEvent* event) {
-    const bool handled = QWidget::event(event);
-    if (event->type() == QEvent::Resize || event->type() == QEvent::LayoutRequest) {
-        hint_->setGeometry(plot_->rect().adjusted(60, 10, -20, -50));
-    }
-    return handled;
 }
 
 }  // namespace rematlas::explorer

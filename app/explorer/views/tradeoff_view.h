@@ -6,6 +6,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QStackedWidget>
 #include <QToolButton>
 #include <QWidget>
 #include <map>
@@ -30,9 +31,6 @@ class TradeoffView : public QWidget {
     /// What a click at a place of the plot does: the nearest point within reach is loaded. False when there is none.
     bool load_point_at(const QPointF& position);
 
-  protected:
-    bool event(QEvent* event) override;
-
   private:
     struct Shown {
         std::string solver;
@@ -51,6 +49,7 @@ class TradeoffView : public QWidget {
     QCPGraph* marker_ = nullptr;
     QCPItemStraightLine* budget_line_ = nullptr;
     QLabel* hint_;
+    QStackedWidget* stack_;  ///< the hint, or the plot
     QMenu* solvers_;
     QToolButton* solvers_button_;
     QSpinBox *points_, *seconds_;

@@ -37,7 +37,9 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     list_->setStyleSheet("QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: #f1f5fb; } "
                          "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
 
-    auto* column = new QVBoxLayout;
+    auto* middle = new QWidget;
+    middle->setFixedWidth(640);
+    auto* column = new QVBoxLayout(middle);
     column->setSpacing(10);
     column->addStretch(2);
     column->addWidget(logo);
@@ -51,7 +53,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     column->addStretch(3);
     auto* row = new QHBoxLayout(this);
     row->addStretch(1);
-    row->addLayout(column, 2);
+    row->addWidget(middle);
     row->addStretch(1);
 
     connect(open, &QPushButton::clicked, this, &WelcomePage::open_requested);

@@ -25,7 +25,7 @@ void MainWindow::make_actions() {
 
 void MainWindow::make_file_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&File"));
-    QAction* open = menu->addAction(theme::icon("open"), tr("&Open..."), this, &MainWindow::ask_and_open, QKeySequence::Open);
+    QAction* open = menu->addAction(theme::icon("open"), tr("&Open"), this, &MainWindow::ask_and_open, QKeySequence::Open);
     open->setObjectName("open");
     recent_menu_ = menu->addMenu(tr("Open &recent"));
     connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::show_recent_menu);
@@ -77,7 +77,8 @@ void MainWindow::make_view_menu() {
     });
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
-    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"}) menu->addAction(docks_[name]->toggleViewAction());
+    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"}) needs_graph_ << docks_[name]->toggleViewAction();
+    menu->addActions(needs_graph_.mid(needs_graph_.size() - 5));
     menu->addSeparator();
     menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)->setObjectName("restore_layout");
 }
@@ -114,9 +115,11 @@ void MainWindow::make_toolbar() {
     bar->setIconSize(QSize(20, 20));
     bar->setContextMenuPolicy(Qt::PreventContextMenu);
     bar->addAction(findChild<QAction*>("open"));
+    qobject_cast<QToolButton*>(bar->widgetForAction(findChild<QAction*>("open")))->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     auto* export_button = new QToolButton;
     export_button->setIcon(theme::icon("save"));
     export_button->setText(tr("Export"));
+    export_button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     export_button->setToolTip(tr("Export schedules, plans and pictures"));
     export_button->setMenu(export_menu_);
     export_button->setPopupMode(QToolButton::InstantPopup);

@@ -29,7 +29,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     setAcceptDrops(true);
     setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
-    setCorner(Qt::BottomRightCorner, Qt::BottomDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
     pages_->addWidget(graph_page_);
     setCentralWidget(pages_);
@@ -65,15 +65,28 @@ void MainWindow::make_docks() {
     splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
 }
 
+void MainWindow::hide_docks() {
+    if (!hidden_layout_.isEmpty()) return;
+    hidden_layout_ = saveState(layout_version);
+    for (auto& [name, dock] : docks_) dock->hide();
+}
+
+void MainWindow::bring_docks_back() {
+    if (hidden_layout_.isEmpty()) return;
+    restoreState(hidden_layout_, layout_version);
+    hidden_layout_.clear();
+}
+
 void MainWindow::restore_default_layout() {
+    hidden_layout_.clear();
     for (auto& [name, dock] : docks_) {
         dock->setFloating(false);
         dock->show();
     }
     if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version);
-    resizeDocks({docks_["blocks"], docks_["solve"]}, {400, 330}, Qt::Horizontal);
-    resizeDocks({docks_["solve"], docks_["details"]}, {430, 260}, Qt::Vertical);
-    resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {1030, 570}, Qt::Horizontal);
+    resizeDocks({docks_["blocks"], docks_["solve"]}, {450, 340}, Qt::Horizontal);
+    resizeDocks({docks_["solve"], docks_["details"]}, {500, 400}, Qt::Vertical);
+    resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {790, 470}, Qt::Horizontal);
     resizeDocks({docks_["schedule"]}, {300}, Qt::Vertical);
 }
 
@@ -83,15 +96,17 @@ void MainWindow::showEvent(QShowEvent* event) {
     shown_ = true;
     default_layout_ = saveState(layout_version);
     restore_default_layout();
-    if (!settings_) return;
-    restoreGeometry(settings_->value("geometry").toByteArray());
-    restoreState(settings_->value("layout").toByteArray(), layout_version);
+    if (settings_) {
+        restoreGeometry(settings_->value("geometry").toByteArray());
+        restoreState(settings_->value("layout").toByteArray(), layout_version);
+    }
+    if (!document_.graph()) hide_docks();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
     if (settings_ && shown_) {
         settings_->setValue("geometry", saveGeometry());
-        settings_->setValue("layout", saveState(layout_version));
+        settings_->setValue("layout", hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
     }
     document_.cancel_all();
     event->accept();
@@ -186,6 +201,8 @@ void MainWindow::show_graph() {
         setWindowTitle(tr("Rematlas Explorer"));
         facts_->setText(tr("Nothing is open"));
     }
+    if (shown_ && graph) bring_docks_back();
+    if (shown_ && !graph) hide_docks();
     update_actions();
 }
 

@@ -69,6 +69,8 @@ class MainWindow : public QMainWindow {
     void capture_model(const QString& path);
     void show_recent_menu();
     void show_graph();
+    void hide_docks();
+    void bring_docks_back();
     void show_error(const QString& message);
     void show_working(const QString& what, double fraction);
     void show_quiet_state();
@@ -98,6 +100,7 @@ class MainWindow : public QMainWindow {
     TradeoffView* tradeoff_ = nullptr;
     std::map<QString, QDockWidget*> docks_;
     QByteArray default_layout_;
+    QByteArray hidden_layout_;  ///< of the docks while the welcome page hides them; empty when they show
 
     QMenu* recent_menu_ = nullptr;
     QMenu* export_menu_ = nullptr;

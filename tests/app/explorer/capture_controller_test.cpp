@@ -1,0 +1,96 @@
+#include "app/explorer/models/capture_controller.h"
+
+#include <gtest/gtest.h>
+
+#include <QElapsedTimer>
+#include <QFile>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// A stand-in for the runtime: a shell script with the same way of speaking.
+QString write_program(const QTemporaryDir& folder, const QByteArray& body) {
+    const QString path = folder.filePath("runtime");
+    QFile file(path);
+    if (!file.open(QIODevice::WriteOnly)) return {};
+    file.write("#!/bin/sh\n" + body);
+    file.close();
+    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    return path;
+}
+
+CaptureRequest request() { return {.model = "m.pt", .inputs = {"f32[2,3]"}, .output = "m.graph.json"}; }
+
+TEST(CaptureController, PassesInputsAndOptionsAsTheRuntimeWantsThem) {
+    CaptureRequest asked = request();
+    asked.inputs << "i64[4]<10";
+    asked.loss = "mean";
+    EXPECT_EQ(CaptureController::arguments(asked),
+              (QStringList{"capture", "m.pt", "--input", "f32[2,3]", "--input", "i64[4]<10", "--loss", "mean", "-o", "m.graph.json",
+                           "--progress-json"}));
+}
+
+TEST(CaptureController, ReportsProgressAndTheGraphFile) {
+    QTemporaryDir folder;
+    CaptureController capture;
+    capture.set_program(write_program(folder, "echo '{\"stage\": \"forward\", \"fraction\": 0.25}' >&2\n"
+                                              "printf '{\"stage\": \"profile\", \"fraction\": 0.9}' >&2\nexit 0\n"));
+    QSignalSpy progressed(&capture, &CaptureController::progressed), captured(&capture, &CaptureController::captured);
+    capture.start(request());
+    ASSERT_TRUE(eventually([&] { return captured.count() == 1; }));
+    EXPECT_EQ(captured.front().front().toString(), "m.graph.json");
+    ASSERT_EQ(progressed.count(), 2) << "a last line without its end counts too";
+    EXPECT_EQ(progressed[0][0].toString(), "forward");
+    EXPECT_DOUBLE_EQ(progressed[1][1].toDouble(), 0.9);
+}
+
+TEST(CaptureController, ShowsTheLastWordsOfARefusedCapture) {
+    QTemporaryDir folder;
+    CaptureController capture;
+    capture.set_program(write_program(folder, "echo '{\"stage\": \"forward\", \"fraction\": 0.1}' >&2\n"
+                                              "echo 'm.pt: aten::foo is not supported' >&2\nexit 2\n"));
+    QSignalSpy failed(&capture, &CaptureController::failed), captured(&capture, &CaptureController::captured);
+    capture.start(request());
+    ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));
+    EXPECT_TRUE(failed.front().front().toString().contains("aten::foo"));
+    EXPECT_EQ(captured.count(), 0);
+}
+
+TEST(CaptureController, SurvivesACrash) {
+    QTemporaryDir folder;
+    CaptureController capture;
+    capture.set_program(write_program(folder, "kill -SEGV $$\n"));
+    QSignalSpy failed(&capture, &CaptureController::failed);
+    capture.start(request());
+    ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));
+    EXPECT_FALSE(capture.running());
+}
+
+TEST(CaptureController, CancelKillsTheChildAndSaysNothing) {
+    QTemporaryDir folder;
+    CaptureController capture;
+    capture.set_program(write_program(folder, "exec sleep 600\n"));
+    QSignalSpy failed(&capture, &CaptureController::failed), finished(&capture, &CaptureController::finished);
+    capture.start(request());
+    ASSERT_TRUE(eventually([&] { return capture.running(); }));
+    capture.cancel();
+    EXPECT_FALSE(capture.running());
+    ASSERT_EQ(finished.count(), 1);
+    EXPECT_TRUE(finished.front().front().toBool());
+    EXPECT_EQ(failed.count(), 0);
+}
+
+TEST(CaptureController, SaysWhenTheProgramCannotBeStarted) {
+    CaptureController capture;
+    capture.set_program("/nonexistent/runtime");
+    QSignalSpy failed(&capture, &CaptureController::failed);
+    capture.start(request());
+    EXPECT_TRUE(eventually([&] { return failed.count() == 1; }));
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

@@ -1,0 +1,145 @@
+#include "app/explorer/views/graph_view.h"
+
+#include <gtest/gtest.h>
+
+#include <QTest>
+#include <QWheelEvent>
+
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// Two columns: forward going down on the left, the rest on the right.
+Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
+    Layout layout;
+    double y = 40;
+    for (const LayoutItem& item : request.items) {
+        layout.items.push_back({40, y, item.size.width, item.size.height});
+        y += item.size.height + 20;
+    }
+    layout.size = {400, y};
+    for (const LayoutEdge& edge : request.edges) {
+        const Rect &a = layout.items[edge.from], &b = layout.items[edge.to];
+        layout.edges.push_back({{a.x, a.y}, {a.x + 200, a.y}, {b.x + 200, b.y}, {b.x, b.y}});
+    }
+    for (std::size_t i = 0; i < request.clusters.size(); ++i) layout.clusters.push_back({4.0 * i, 4.0 * i, 380, y - 8 * i});
+    return layout;
+}
+
+class GraphViews : public testing::Test {
+  protected:
+    void SetUp() override {
+        document.ladder.set_layout_function(two_columns);
+        view.resize(800, 600);
+        view.show();
+        QTemporaryDir folder;
+        document.open({write_chain(folder, 5)});
+        ASSERT_TRUE(eventually([&] { return !document.opening() && !document.ladder.running(); }));
+    }
+    QPoint position_of(int item) const {
+        const Rect& rect = document.ladder.ladder()->layout.items[item];
+        return view.mapFromScene(QPointF(rect.x + rect.width / 2, rect.y + rect.height / 2));
+    }
+    void wheel(const QPoint& at, int delta) {
+        QWheelEvent event(at, view.viewport()->mapToGlobal(at), {}, {0, delta}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QCoreApplication::sendEvent(view.viewport(), &event);
+    }
+    void settle() { ASSERT_TRUE(eventually([&] { return !document.ladder.running(); })); }
+
+    Document document;
+    GraphView view{document};
+};
+
+TEST_F(GraphViews, StartsAtTheTopWithTheWholeWidth) {
+    const QRectF shown = view.mapToScene(view.viewport()->rect()).boundingRect();
+    EXPECT_LE(shown.top(), 0);
+    EXPECT_LE(shown.left(), 0);
+    EXPECT_GE(shown.right(), 400);
+}
+
+TEST_F(GraphViews, AClickSelectsAndEscClears) {
+    view.fit_all();
+    QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, position_of(0));
+    EXPECT_FALSE(document.selection.current().empty());
+    QTest::keyClick(&view, Qt::Key_Escape);
+    EXPECT_TRUE(document.selection.current().empty());
+}
+
+TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
+    document.ladder.set_depth(1);
+    settle();
+    view.fit_all();
+    const LadderPtr ladder = document.ladder.ladder();
+    int item = -1;
+    for (std::size_t i = 0; i < ladder->view.items.size(); ++i) {
+        if (ladder->view.items[i].block.valid() && ladder->view.items[i].twin >= 0) item = static_cast<int>(i);
+    }
+    ASSERT_GE(item, 0);
+    const BlockId block = ladder->view.items[item].block;
+    const BlockId twin = document.graph()->graph.blocks[block].twin;
+    QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, position_of(item));
+    settle();
+    EXPECT_TRUE(document.ladder.is_expanded(block));
+    EXPECT_GE(document.ladder.ladder()->cluster_of[block], 0);
+    EXPECT_GE(document.ladder.ladder()->cluster_of[twin], 0);
+}
+
+TEST_F(GraphViews, TheWheelZoomsAroundThePointer) {
+    const QPoint at(300, 200);
+    const double before = view.transform().m11();
+    const QPointF under = view.mapToScene(at);
+    wheel(at, 240);
+    EXPECT_GT(view.transform().m11(), before);
+    const QPointF now = view.mapToScene(at);
+    EXPECT_NEAR(now.x(), under.x(), 3);
+    EXPECT_NEAR(now.y(), under.y(), 3);
+}
+
+TEST_F(GraphViews, SpaceFitsEverythingAndFBringsTheSelectionBack) {
+    wheel(QPoint(300, 200), 2000);
+    QTest::keyClick(&view, Qt::Key_Space);
+    const QRectF shown = view.mapToScene(view.viewport()->rect()).boundingRect();
+    const Size whole = document.ladder.ladder()->layout.size;
+    EXPECT_TRUE(shown.contains(QRectF(0, 0, whole.width, whole.height)));
+    document.selection.select(Selected::of(OpId(2)));
+    wheel(QPoint(10, 590), 3000);
+    view.center_selection();
+    EXPECT_TRUE(view.viewport()->rect().contains(position_of(document.ladder.ladder()->item_of[OpId(2)])));
+}
+
+TEST_F(GraphViews, DragPansAndDoesNotSelect) {
+    const QPointF before = view.mapToScene(QPoint(0, 0));
+    QTest::mousePress(view.viewport(), Qt::LeftButton, {}, QPoint(400, 300));
+    QMouseEvent move(QEvent::MouseMove, QPointF(400, 200), Qt::LeftButton, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(view.viewport(), &move);
+    QTest::mouseRelease(view.viewport(), Qt::LeftButton, {}, QPoint(400, 200));
+    EXPECT_GT(view.mapToScene(QPoint(0, 0)).y(), before.y());
+    EXPECT_TRUE(document.selection.current().empty());
+}
+
+TEST_F(GraphViews, ArrowsWalkTheChainAndCrossToTheTwin) {
+    document.ladder.set_depth(document.ladder.full_depth());
+    settle();
+    document.selection.select(Selected::of(OpId(0)));
+    QTest::keyClick(&view, Qt::Key_Down);
+    EXPECT_EQ(document.selection.current(), Selected::of(OpId(1)));
+    QTest::keyClick(&view, Qt::Key_Up);
+    EXPECT_EQ(document.selection.current(), Selected::of(OpId(0)));
+}
+
+TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {
+    QImage image(400, 600, QImage::Format_RGB32);
+    image.fill(Qt::white);
+    QPainter painter(&image);
+    view.render_whole(painter, image.rect());
+    painter.end();
+    bool drawn = false;
+    for (int y = 0; y < image.height() && !drawn; ++y) {
+        for (int x = 0; x < image.width() && !drawn; ++x) drawn = image.pixel(x, y) != qRgb(255, 255, 255);
+    }
+    EXPECT_TRUE(drawn);
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

@@ -1,0 +1,131 @@
+#include "app/explorer/models/ladder_controller.h"
+
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+#include <QThread>
+
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// Items below each other: enough for everything but the looks.
+Result<Layout> stacked(const LayoutRequest& request, std::stop_token) {
+    Layout layout;
+    double y = 0;
+    for (const LayoutItem& item : request.items) {
+        layout.items.push_back({0, y, item.size.width, item.size.height});
+        y += item.size.height + 10;
+    }
+    layout.size = {300, y};
+    layout.edges.resize(request.edges.size());
+    layout.clusters.assign(request.clusters.size(), Rect{0, 0, 300, y});
+    return layout;
+}
+
+BlockId block_named(const LoadedGraph& graph, const std::string& name, Phase phase) {
+    for (BlockId id : graph.graph.blocks.ids()) {
+        if (graph.graph.blocks[id].name == name && graph.facts[id].phase == phase) return id;
+    }
+    return {};
+}
+
+class Ladders : public testing::Test {
+  protected:
+    void show(int layers) {
+        graph = loaded_chain(layers);
+        controller.set_layout_function(stacked);
+        controller.set_graph(graph);
+        settle();
+    }
+    void settle() { ASSERT_TRUE(eventually([&] { return !controller.running(); })); }
+
+    GraphPtr graph;
+    LadderController controller;
+};
+
+TEST_F(Ladders, EveryOpIsShownByOneItem) {
+    show(6);
+    ASSERT_TRUE(controller.ladder());
+    for (OpId op : graph->graph.ops.ids()) EXPECT_GE(controller.ladder()->item_of[op], 0);
+    EXPECT_EQ(controller.ladder()->layout.items.size(), controller.ladder()->view.items.size());
+}
+
+TEST_F(Ladders, TwinsExpandAndCollapseTogether) {
+    show(6);
+    controller.set_depth(2);
+    settle();
+    const BlockId forward = block_named(*graph, "2", Phase::forward);
+    ASSERT_TRUE(forward.valid());
+    const BlockId backward = graph->graph.blocks[forward].twin;
+    ASSERT_TRUE(backward.valid());
+    const bool was = controller.is_expanded(forward);
+    EXPECT_EQ(controller.is_expanded(backward), was);
+    controller.toggle(forward);
+    settle();
+    EXPECT_EQ(controller.is_expanded(forward), !was);
+    EXPECT_EQ(controller.is_expanded(backward), !was);
+    controller.toggle(backward);
+    settle();
+    EXPECT_EQ(controller.is_expanded(forward), was);
+    EXPECT_EQ(controller.is_expanded(backward), was);
+}
+
+TEST_F(Ladders, RevealExpandsWhatHidesAnOp) {
+    show(6);
+    controller.set_depth(0);
+    settle();
+    ASSERT_FALSE(controller.ladder()->view.items[controller.ladder()->item_of[OpId(3)]].op == OpId(3));
+    controller.reveal(Selected::of(OpId(3)));
+    settle();
+    EXPECT_EQ(controller.ladder()->view.items[controller.ladder()->item_of[OpId(3)]].op, OpId(3));
+}
+
+TEST_F(Ladders, ANewScheduleRecoloursWithoutANewLayout) {
+    show(4);
+    QSignalSpy started(&controller, &LadderController::started), recoloured(&controller, &LadderController::recoloured);
+    const Layout before = controller.ladder()->layout;
+    controller.set_schedule(prepare_schedule(graph, keep_all_schedule(*graph)));
+    EXPECT_EQ(started.count(), 0);
+    EXPECT_EQ(recoloured.count(), 1);
+    EXPECT_EQ(controller.ladder()->layout, before);
+    EXPECT_GT(controller.ladder()->view.items.front().runs, 0);
+}
+
+TEST_F(Ladders, AFailedLayoutIsToldAndTheLastPictureStays) {
+    show(4);
+    const LadderPtr before = controller.ladder();
+    controller.set_layout_function([](const LayoutRequest&, std::stop_token) -> Result<Layout> { return Error{.message = "no room"}; });
+    QSignalSpy failed(&controller, &LadderController::failed);
+    controller.set_depth(0);
+    ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));
+    EXPECT_EQ(failed.front().front().toString(), "no room");
+    EXPECT_EQ(controller.ladder(), before);
+}
+
+TEST_F(Ladders, ALayoutCanBeCancelled) {
+    show(4);
+    controller.set_layout_function([](const LayoutRequest& request, std::stop_token stop) {
+        while (!stop.stop_requested()) QThread::msleep(1);
+        return stacked(request, stop);
+    });
+    const LadderPtr before = controller.ladder();
+    controller.set_depth(0);
+    EXPECT_TRUE(controller.running());
+    controller.cancel();
+    EXPECT_FALSE(controller.running());
+    EXPECT_EQ(controller.ladder(), before);
+}
+
+TEST_F(Ladders, ASelectedBlockIsAllItemsWithin) {
+    show(4);
+    controller.set_depth(controller.full_depth());
+    settle();
+    const BlockId block = block_named(*graph, "1", Phase::forward);
+    EXPECT_EQ(controller.items_of(Selected::of(block)).size(), ops_under(*graph, block).size());
+    EXPECT_TRUE(controller.items_of({}).empty());
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

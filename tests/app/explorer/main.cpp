@@ -1,0 +1,14 @@
+// All tests of the explorer run without a display.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+
+#include "app/explorer/views/theme.h"
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+    QApplication app(argc, argv);
+    rematlas::explorer::theme::apply(app);
+    return RUN_ALL_TESTS();
+}

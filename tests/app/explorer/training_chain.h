@@ -1,0 +1,35 @@
+// A small training step for the tests: a chain of equal layers, forward, loss and backward, with module paths.
+#pragma once
+
+#include <QString>
+#include <QTemporaryDir>
+
+#include "app/explorer/models/loaded_graph.h"
+
+namespace rematlas::explorer {
+
+/// Each layer makes two tensors of `bytes` forward (a convolution and an activation) and two backward. Every op takes `time`.
+Graph training_chain(int layers, Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
+
+/// The same, as if read from a file.
+GraphPtr loaded_chain(int layers);
+
+/// Writes the chain into the folder and returns its path.
+QString write_chain(const QTemporaryDir& folder, int layers, const QString& name = "chain");
+
+/// Runs the event loop until the condition holds; false after 20 seconds.
+template <class Condition>
+bool eventually(Condition condition);
+
+void process_events();
+
+template <class Condition>
+bool eventually(Condition condition) {
+    for (int i = 0; i < 4000; ++i) {
+        if (condition()) return true;
+        process_events();
+    }
+    return condition();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,232 @@
+#include "app/explorer/window/main_window.h"
+
+#include <gtest/gtest.h>
+
+#include <QDialog>
+#include <QDockWidget>
+#include <QFile>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSlider>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QThread>
+
+#include "core/schedule/schedule_file.h"
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+namespace {
+
+class Windows : public testing::Test {
+  protected:
+    void SetUp() override { make_window(); }
+    void make_window() {
+        settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
+        window = std::make_unique<MainWindow>(settings.get());
+        window->set_quiet(true);
+        window->resize(1200, 800);
+        window->show();
+    }
+    void open(const QString& path) {
+        window->open({path});
+        ASSERT_TRUE(eventually([&] { return idle(); }));
+    }
+    bool idle() const { return !window->document().busy() && !window->document().probe.running(); }
+    template <class Widget>
+    Widget* child(const char* name) {
+        return window->findChild<Widget*>(name);
+    }
+
+    QTemporaryDir folder;
+    std::unique_ptr<QSettings> settings;
+    std::unique_ptr<MainWindow> window;
+};
+
+TEST_F(Windows, ShowsAWelcomeUntilAGraphIsOpen) {
+    for (const QString& name : window->dock_names()) EXPECT_FALSE(window->dock(name)->isVisible()) << name.toStdString();
+    open(write_chain(folder, 4));
+    for (const QString& name : window->dock_names()) EXPECT_TRUE(window->dock(name)->isVisible()) << name.toStdString();
+    EXPECT_GT(window->block_tree().tree().model()->rowCount(), 0);
+    EXPECT_TRUE(window->windowTitle().contains("chain"));
+    window->document().close();
+    EXPECT_FALSE(window->dock("blocks")->isVisible());
+}
+
+TEST_F(Windows, FieldAndSliderFollowEachOther) {
+    open(write_chain(folder, 6));
+    auto* field = child<QLineEdit>("budget");
+    auto* slider = child<QSlider>("budget_slider");
+    field->selectAll();
+    QTest::keyClicks(field, "100%");
+    EXPECT_EQ(slider->value(), BudgetController::slider_steps);
+    slider->setValue(0);
+    EXPECT_EQ(window->document().budget.slider(), 0);
+    EXPECT_EQ(field->text(), window->document().budget.text());
+    field->selectAll();
+    QTest::keyClicks(field, "much");
+    EXPECT_FALSE(child<QPushButton>("solve")->isEnabled());
+    EXPECT_FALSE(child<QLabel>("budget_error")->text().isEmpty());
+    slider->setValue(400);
+    EXPECT_TRUE(child<QPushButton>("solve")->isEnabled());
+}
+
+TEST_F(Windows, SolvesAndShowsTheSchedule) {
+    open(write_chain(folder, 8));
+    child<QComboBox>("solver")->setCurrentText("chen-greedy");
+    child<QLineEdit>("budget")->setText("80%");
+    window->document().budget.set_text("80%");
+    QTest::mouseClick(child<QPushButton>("solve"), Qt::LeftButton);
+    ASSERT_TRUE(eventually([&] { return window->document().schedule() != nullptr; }));
+    EXPECT_TRUE(window->document().schedule()->ok());
+    EXPECT_FALSE(window->lanes().data().bars.empty());
+    EXPECT_TRUE(child<QLabel>("answer")->text().contains("chen-greedy"));
+}
+
+TEST_F(Windows, ExplainsABudgetThatNothingFits) {
+    open(write_chain(folder, 6));
+    window->document().budget.set_text("4096");
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return !window->document().solver.running(); }));
+    EXPECT_TRUE(child<QLabel>("answer")->text().contains("No schedule fits")) << child<QLabel>("answer")->text().toStdString();
+    EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
+}
+
+TEST_F(Windows, ABrokenFileIsAMessageAndLeavesWhatIsOpen) {
+    open(write_chain(folder, 4));
+    const GraphPtr before = window->document().graph();
+    const QString path = folder.filePath("broken.graph.json");
+    QFile file(path);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    file.write("{\"format\": \"rematlas.graph\", \"version\": 1, \"ops\": 7");
+    file.close();
+    open(path);
+    EXPECT_TRUE(window->last_error().contains("broken.graph.json"));
+    EXPECT_EQ(window->document().graph(), before);
+}
+
+TEST_F(Windows, AMessageDoesNotStopTheWindowFromClosing) {
+    window->set_quiet(false);
+    window->open({folder.filePath("absent.graph.json")});
+    ASSERT_TRUE(eventually([&] { return window->findChild<QMessageBox*>() != nullptr; }));
+    window->close();
+    window.reset();
+}
+
+TEST_F(Windows, SelectionIsSharedByTreeGraphAndLanes) {
+    open(write_chain(folder, 5));
+    window->document().set_schedule(prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
+    window->document().selection.select(Selected::of(OpId(3)));
+    EXPECT_EQ(window->block_tree().tree().currentIndex().data().toString(), "relu");
+    QTest::mouseClick(&window->lanes(), Qt::LeftButton, {}, QPoint(window->lanes().width() - 20, 20));
+    const OpId last(static_cast<int>(window->document().graph()->graph.ops.size()) - 1);
+    EXPECT_EQ(window->document().selection.current(), Selected::of(last));
+    EXPECT_GE(window->document().selection.cursor(), 0);
+    EXPECT_EQ(window->block_tree().tree().currentIndex().data().toString(), "convolution_backward");
+}
+
+TEST_F(Windows, TheWheelZoomsTheLanesAndADoubleClickShowsAll) {
+    open(write_chain(folder, 5));
+    window->document().set_schedule(prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
+    LanesView& lanes = window->lanes();
+    const double whole = lanes.to() - lanes.from();
+    const QPoint at(lanes.width() / 2, 20);
+    QWheelEvent wheel(at, lanes.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(&lanes, &wheel);
+    EXPECT_LT(lanes.to() - lanes.from(), whole);
+    QTest::mouseDClick(&lanes, Qt::LeftButton, {}, at);
+    EXPECT_DOUBLE_EQ(lanes.to() - lanes.from(), whole);
+}
+
+TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
+    open(write_chain(folder, 8));
+    Document& document = window->document();
+    document.sweep.start(document.graph(), {"chen-greedy", "keep-all"}, 4, std::chrono::seconds(5));
+    ASSERT_TRUE(eventually([&] { return !document.sweep.running(); }));
+    ASSERT_FALSE(document.sweep.empty());
+    for (const SweepCurve& curve : document.sweep.sweep().curves) {
+        for (const SweepPoint& point : curve.points) {
+            if (point.peak.value <= 0) continue;
+            document.show_point(curve.solver, point);
+            ASSERT_TRUE(document.schedule());
+            EXPECT_TRUE(document.schedule()->ok()) << document.schedule()->report.violations.front();
+            EXPECT_EQ(document.schedule()->report.peak, point.peak);
+        }
+    }
+}
+
+TEST_F(Windows, CanBeClosedDuringASolve) {
+    open(write_chain(folder, 6));
+    window->document().solver.set_solve_function([](const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress&) {
+        while (!stop.stop_requested()) QThread::msleep(1);
+        Outcome outcome;
+        outcome.answer = keep_all_schedule(graph);
+        return Result<Outcome>(outcome);
+    });
+    window->solve_panel().solve();
+    ASSERT_TRUE(window->document().solver.running());
+    window->close();
+    EXPECT_FALSE(window->document().solver.running());
+    window.reset();
+    process_events();
+}
+
+TEST_F(Windows, CanBeDestroyedDuringEveryKindOfJob) {
+    const QString chain = write_chain(folder, 40);
+    open(chain);
+    Document& document = window->document();
+    document.solve({.solver = "atlas", .budget = document.budget.budget()});
+    document.sweep.start(document.graph(), {"atlas"}, 8, std::chrono::seconds(30));
+    document.ladder.set_depth(document.ladder.full_depth());
+    document.probe.start(document.graph());
+    document.open({chain, chain});
+    process_events();
+    window.reset();
+    process_events();
+}
+
+TEST_F(Windows, CancelEverythingEndsAllJobs) {
+    open(write_chain(folder, 30));
+    Document& document = window->document();
+    document.solve({.solver = "atlas", .budget = Bytes(document.graph()->full_peak.value / 2)});
+    document.sweep.start(document.graph(), {"atlas"}, 8, std::chrono::seconds(30));
+    document.cancel_all();
+    EXPECT_FALSE(document.busy());
+}
+
+TEST_F(Windows, RemembersRecentFilesAndTheLayout) {
+    const QString chain = write_chain(folder, 4);
+    open(chain);
+    window->dock("tradeoff")->hide();
+    window->close();
+    window.reset();
+    make_window();
+    open(chain);
+    EXPECT_EQ(settings->value("recent").toStringList().first(), QFileInfo(chain).absoluteFilePath());
+    EXPECT_FALSE(window->dock("tradeoff")->isVisible());
+    window->restore_default_layout();
+    EXPECT_TRUE(window->dock("tradeoff")->isVisible());
+}
+
+TEST_F(Windows, DroppedFilesAreOpened) {
+    QMimeData mime;
+    mime.setUrls({QUrl::fromLocalFile(write_chain(folder, 4))});
+    QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(window.get(), &enter);
+    EXPECT_TRUE(enter.isAccepted());
+    QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(window.get(), &drop);
+    EXPECT_TRUE(eventually([&] { return window->document().graph() != nullptr; }));
+}
+
+TEST_F(Windows, AScheduleOpensWithItsGraph) {
+    const QString chain = write_chain(folder, 4);
+    const QString schedule = folder.filePath("s.schedule.json");
+    ASSERT_TRUE(write_schedule(keep_all_schedule(**load_graph(chain.toStdString())), schedule.toStdString()));
+    open(schedule);
+    ASSERT_TRUE(window->document().schedule());
+    EXPECT_TRUE(window->document().schedule()->ok());
+}
+
+}  // namespace
+}  // namespace rematlas::explorer
