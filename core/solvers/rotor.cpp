@@ -214,17 +214,30 @@ class Rotor : public Solver {
         const std::int64_t full = cost_of(problem.flat, required_once(problem.flat)).peak;
         const RotorChain chain = rotor_chain(problem, options_.max_stages);
         if (chain.stages.size() < 2) return infeasible_from(problem.flat, budget, Bytes(full));
-        const Slots slots = slots_for(chain, budget.value, full, slots_in_memory(chain.stages.size()));
-        RotorTable table(chain.stages, slots.size, slots.count);
-        if (!table.fill(deadline)) return infeasible_from(problem.flat, budget, std::nullopt);
-        return best_that_fits(problem.flat, budget, chain, table, deadline, progress);
+        Answer answer = infeasible_from(problem.flat, budget, std::nullopt);
+        for (int wanted : {options_.slots, kFiner * options_.slots}) {
+            if (wanted > options_.slots && !worth_finer(chain.stages.size(), wanted)) break;
+            const Slots slots = slots_for(chain, budget.value, full, slots_in_memory(chain.stages.size(), wanted));
+            RotorTable table(chain.stages, slots.size, slots.count);
+            if (!table.fill(deadline)) break;
+            answer = best_that_fits(problem.flat, budget, chain, table, deadline, progress);
+            if (std::holds_alternative<Solution>(answer) || slots.count < wanted / 2) break;
+        }
+        return answer;
     }
 
   private:
+    static constexpr int kFiner = 6;
+
+    /// Where nothing fits, rounding may be the reason: the tables are filled once more with finer slots if that takes about a second.
+    static bool worth_finer(std::size_t stages, int slots) {
+        return static_cast<double>(stages * stages) * static_cast<double>(stages) * slots < 6e9;
+    }
+
     /// Both tables, at up to twice the slots, stay within 4 GiB.
-    int slots_in_memory(std::size_t stages) const {
+    static int slots_in_memory(std::size_t stages, int wanted) {
         const std::size_t most = (std::size_t{4} << 30) / (stages * (stages + 1) * sizeof(float) * 2);
-        return static_cast<int>(std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(options_.slots)));
+        return static_cast<int>(std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(wanted)));
     }
 
     /// The time rises as slots fall, so the first sequence whose exact peak fits is the best of the table.

@@ -13,7 +13,7 @@ class ChainReader {
   public:
     ChainReader(const Problem& problem, int max_stages)
         : flat_(problem.flat), graph_(problem.graph), max_stages_(max_stages), position_(flat_.op_count, -1), stage_(flat_.op_count, 0),
-          boundary_of_(flat_.tensor_count, 0), permanent_(flat_.tensor_count, 0), kept_(flat_.tensor_count, 0), wanted_(flat_.tensor_count, 0),
+          permanent_(flat_.tensor_count, 0), kept_(flat_.tensor_count, 0), wanted_(flat_.tensor_count, 0),
           last_use_(flat_.tensor_count, -1) {}
 
     RotorChain read() {
@@ -47,9 +47,11 @@ class ChainReader {
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
     /// Articulation points: at most one tensor made before the cut is read by the forward part after it. Permanent tensors are there anyway.
+    /// A tensor is a boundary once: where it goes on past ops that make nothing of the chain, those join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
+        std::vector<std::int64_t> sum(n + 1, 0);  // of the crossing tensors' ids: the tensor itself where there is one
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];
@@ -57,14 +59,19 @@ class ChainReader {
                 if (permanent_[t] || last == position_[op]) continue;
                 ++crossing[position_[op]];
                 --crossing[last];
+                sum[position_[op]] += t;
+                sum[last] -= t;
             }
         }
         std::vector<int> cuts;
         std::vector<std::int64_t> made{0};  // bytes made by the forward part between cuts
+        std::int64_t tensor = 0, boundary = -1;
         for (int i = 0, count = 0; i < n; ++i) {
             count += crossing[i];
+            tensor += sum[i];
             for (int t : flat_.outputs[forward_[i]]) made.back() += flat_.bytes[t];
-            if (count > 1 || i + 1 == n) continue;
+            if (count > 1 || i + 1 == n || (count == 1 && tensor == boundary)) continue;
+            boundary = count == 1 ? tensor : -1;
             cuts.push_back(i);
             made.push_back(0);
         }
@@ -110,17 +117,13 @@ class ChainReader {
             for (int t : flat_.outputs[op]) {
                 if (permanent_[t]) continue;
                 for (int user : flat_.users[t]) {
-                    if (position_[user] >= 0 && stage_[user] > stage_[op]) set_boundary(t, stage_[op], stage_[user]);
+                    if (position_[user] >= 0 && stage_[user] > stage_[op]) boundary_[stage_[op] - 1] = t;
                 }
             }
         }
     }
 
-    /// A boundary tensor that several stages in a row read stands for the boundary of each but the last of them.
-    void set_boundary(int tensor, int made, int read) {
-        for (int i = made; i < read; ++i) boundary_[i - 1] = tensor;
-        boundary_of_[tensor] = std::max(boundary_of_[tensor], read - 1);
-    }
+    bool is_boundary(int tensor) const { return boundary_[stage_[flat_.producer[tensor]] - 1] == tensor; }
 
     /// A backward op joins a stage that has all it reads (its own tensors and the boundary before it), else the highest stage whose tensors
     /// it reads; but no stage above those of the backward ops it depends on.
@@ -135,7 +138,7 @@ class ChainReader {
                     allowed = std::min(allowed, made);
                 } else if (!permanent_[t]) {
                     least = std::max(least, made);
-                    most = std::min(most, boundary_of_[t] > 0 ? made + 1 : made);
+                    most = std::min(most, is_boundary(t) ? made + 1 : made);
                 }
             }
             stage_[op] = least == 0 ? allowed : std::min(allowed, std::max(least, most));
@@ -150,7 +153,7 @@ class ChainReader {
     void note_saved(int tensor, int group) {
         if (stage_[flat_.producer[tensor]] == group) {
             kept_[tensor] = 1;
-        } else if (group < 2 || boundary_[group - 2] != tensor || stage_[flat_.producer[tensor]] != group - 1) {
+        } else if (group < 2 || boundary_[group - 2] != tensor) {
             permanent_[tensor] = 1;
         }
     }
@@ -199,10 +202,9 @@ class ChainReader {
         const std::size_t i = static_cast<std::size_t>(&stage - chain_.stages.data());
         const OpList& members = members_[i];
         const int boundary = boundary_[i];
-        const bool own_boundary = boundary >= 0 && stage_[flat_.producer[boundary]] == static_cast<int>(i) + 1;
-        if (own_boundary) wanted_[boundary] = 1;
+        if (boundary >= 0) wanted_[boundary] = 1;
         stage.advance = makers(members);
-        if (own_boundary) wanted_[boundary] = 1;
+        if (boundary >= 0) wanted_[boundary] = 1;
         want_saved(members);
         stage.save = makers(members);
         want_saved(members);
@@ -322,7 +324,6 @@ class ChainReader {
     std::vector<int> stage_;                    ///< per op: stage, or group of a backward op; from 1
     std::vector<OpList> members_;               ///< per stage: its forward ops
     std::vector<int> boundary_;                 ///< per stage: the tensor that crosses its end, -1 when none does
-    std::vector<int> boundary_of_;              ///< per tensor: last stage whose boundary it is, 0 when none
     std::vector<std::uint8_t> permanent_;       ///< per tensor: counted all along
     std::vector<std::uint8_t> kept_;            ///< per tensor: read by its own stage's group
     std::vector<std::uint8_t> wanted_;
