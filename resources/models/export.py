@@ -247,6 +247,20 @@ class InPlaceViews(nn.Module):
         return self.b(z * noise.add(1.0))
 
 
+class Undecided(nn.Module):
+    """Cannot be captured: its course depends on the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.left = nn.Linear(4, 4)
+        self.right = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if bool(x.sum() > 0):
+            return self.left(x)
+        return self.right(x)
+
+
 def small_gpt(dropout: float) -> Gpt:
     return Gpt(layers=3, width=32, heads=4, length=16, vocabulary=64, dropout=dropout)
 
@@ -279,6 +293,7 @@ SMALL = {
     "lstm_traced": (Lstm, lambda: [tokens(3, 12, 60)], True),
     "inplace_scripted": (InPlaceViews, lambda: [image(8, 16)], False),
     "inplace_traced": (InPlaceViews, lambda: [image(8, 16)], True),
+    "undecided_scripted": (Undecided, lambda: [image(2, 4)], False),
 }
 
 

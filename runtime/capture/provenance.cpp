@@ -39,7 +39,9 @@ std::string current_module_path() {
 std::string current_source_line() {
     const auto frames = torch::jit::currentCallstack();
     for (const auto& frame : frames) {
-        if (const auto source = frame.range.file_line_col()) {
+        // A saved module carries generated code, and with it the places in the Python source that it came from.
+        const auto original = frame.range.findSourceRangeThatGenerated();
+        if (const auto source = original ? original->file_line_col() : frame.range.file_line_col()) {
             const auto& [file, line, column] = *source;
             return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(line);
         }

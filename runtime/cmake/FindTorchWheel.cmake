@@ -1,6 +1,6 @@
 # Finds the libtorch of a Python wheel without importing it, in .venv first and then in any python3.
 #
-# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_ROOT, and the targets
+# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_ROOT, TorchWheel_PYTHON (whose wheel it is), and the targets
 #   TorchWheel::cpu    libtorch_cpu and libc10: needs no CUDA driver, starts fast
 #   TorchWheel::cuda   adds libtorch_cuda and libc10_cuda (only when the wheel has them)
 # The wheel's own TorchConfig.cmake is not used: it fails without a CUDA toolkit and links libtorch_cuda into everything.
@@ -16,7 +16,7 @@ print(root + ';' + re.search(r'__version__ = .(.+?).$', text, re.M).group(1))
 ")
 
 foreach(_python ${CMAKE_SOURCE_DIR}/.venv/bin/python python3)
-  if(TorchWheel_ROOT AND EXISTS ${TorchWheel_ROOT}/lib/libtorch_cpu.so)
+  if(TorchWheel_PYTHON AND EXISTS ${TorchWheel_ROOT}/lib/libtorch_cpu.so)
     break()
   endif()
   execute_process(COMMAND ${_python} -c "${_torch_query}" OUTPUT_VARIABLE _torch_found OUTPUT_STRIP_TRAILING_WHITESPACE
@@ -25,8 +25,9 @@ foreach(_python ${CMAKE_SOURCE_DIR}/.venv/bin/python python3)
     list(GET _torch_found 0 _torch_root)
     list(GET _torch_found 1 _torch_version)
     set(TorchWheel_ROOT ${_torch_root} CACHE PATH "Folder of the torch package")
+    set(TorchWheel_PYTHON ${_python} CACHE STRING "Interpreter that has the torch package" FORCE)
     set(TorchWheel_VERSION ${_torch_version} CACHE STRING "Version of the torch package" FORCE)
-    mark_as_advanced(TorchWheel_ROOT TorchWheel_VERSION)
+    mark_as_advanced(TorchWheel_ROOT TorchWheel_VERSION TorchWheel_PYTHON)
   endif()
 endforeach()
 

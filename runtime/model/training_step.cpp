@@ -79,6 +79,7 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
         if (observer.gradients_given) observer.gradients_given(roots, seeds);
     } else {
         roots = {loss_of(loss, differentiable, inputs.back())};
+        result.outputs.push_back(roots.front());
     }
 
     if (observer.backward_begins) observer.backward_begins();

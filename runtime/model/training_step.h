@@ -20,7 +20,7 @@ std::string_view to_string(Loss loss);
 std::optional<Loss> loss_from(std::string_view name);
 
 struct StepResult {
-    std::vector<at::Tensor> outputs;
+    std::vector<at::Tensor> outputs;    ///< of the model, and the loss after them unless it is the caller's
     std::vector<at::Tensor> gradients;  ///< of Model::trained(), in order; undefined where the outputs do not depend on one
 };
 

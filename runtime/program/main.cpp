@@ -1,5 +1,6 @@
 // rematlas-runtime: the commands that need libtorch, in a process of their own.
 #include <cstdio>
+#include <string_view>
 
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/program/commands.h"
@@ -9,6 +10,11 @@ int main(int argc, char** argv) {
     CountingAllocator::install();
     CLI::App app("Captures TorchScript models and trains with plans", "rematlas");
     app.require_subcommand(1);
+    const std::string_view command = argc > 1 ? argv[1] : "";
+    if (!command.starts_with("-") && command != "capture" && command != "run") {
+        std::fprintf(stderr, "rematlas: unknown command '%s': expected capture or run\n", argv[1] ? argv[1] : "");
+        return static_cast<int>(Exit::wrong_input);
+    }
     Body body;
     add_capture_command(app, body);
     add_run_command(app, body);

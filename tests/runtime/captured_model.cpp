@@ -1,0 +1,67 @@
+#include "tests/runtime/captured_model.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/schedule/simulate.h"
+#include "runtime/allocator/counting_allocator.h"
+
+namespace rematlas::test {
+
+std::filesystem::path model_path(const std::string& name) { return std::filesystem::path(REMATLAS_RUNTIME_MODELS) / (name + ".pt"); }
+
+std::vector<InputSpec> model_inputs(const std::string& name) {
+    const auto path = model_path(name).replace_extension(".json");
+    const nlohmann::json description = nlohmann::json::parse(read_file(path).take());
+    std::vector<InputSpec> specs;
+    for (const auto& text : description["inputs"]) specs.push_back(parse_input_spec(text.get<std::string>()).take());
+    return specs;
+}
+
+DeviceRuntime& cpu() {
+    static const std::unique_ptr<DeviceRuntime> device = cpu_runtime();
+    return *device;
+}
+
+CaptureOptions quick(const std::string& name) {
+    CaptureOptions options{.inputs = model_inputs(name)};
+    options.profile.most_replays = 1;
+    options.profile.fewest_replays = 1;
+    return options;
+}
+
+const Graph& captured(const std::string& name) {
+    static std::map<std::string, Graph> graphs;
+    const auto found = graphs.find(name);
+    if (found != graphs.end()) return found->second;
+    Result<Graph> graph = capture(model_path(name), quick(name), cpu());
+    if (!graph) ADD_FAILURE() << graph.error().message;
+    return graphs.emplace(name, graph ? graph.take() : Graph()).first->second;
+}
+
+Plan plan_of(const Graph& graph, const RunSequence& runs) {
+    Plan plan{.graph = graph, .schedule = {.graph = graph.name, .graph_sha256 = graph.sha256, .solver = "test"}};
+    const FlatGraph flat = flatten(graph);
+    plan.schedule.steps = lower(flat, runs);
+    const Result<Simulation> simulation = simulate(graph, plan.schedule.steps);
+    if (!simulation) {
+        ADD_FAILURE() << simulation.error().message;
+        return plan;
+    }
+    plan.schedule.peak = simulation->peak;
+    plan.schedule.budget = simulation->peak;
+    plan.schedule.time = simulation->time;
+    plan.schedule.overhead = double(simulation->time.value) / double(flat.base_time);
+    return plan;
+}
+
+}  // namespace rematlas::test
+
+int main(int argc, char** argv) {
+    rematlas::CountingAllocator::install();
+    ::testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+}

@@ -1,0 +1,30 @@
+// The small models of resources/models/export.py, captured once per process.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/schedule_file.h"
+#include "runtime/capture/capture.h"
+#include "runtime/device/device.h"
+
+namespace rematlas::test {
+
+std::filesystem::path model_path(const std::string& name);
+std::vector<InputSpec> model_inputs(const std::string& name);
+
+DeviceRuntime& cpu();
+
+/// Quick options: few replays, times do not matter.
+CaptureOptions quick(const std::string& name);
+
+/// Fails the test when the capture does.
+const Graph& captured(const std::string& name);
+
+/// The graph with a schedule of these runs, predicted by the simulator.
+Plan plan_of(const Graph& graph, const RunSequence& runs);
+
+}  // namespace rematlas::test
