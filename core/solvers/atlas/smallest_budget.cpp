@@ -1,7 +1,7 @@
 #include "core/solvers/atlas/smallest_budget.h"
 
 #include <algorithm>
-#include <optional>
+#include <iterator>
 
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
@@ -17,9 +17,16 @@ using atlas::Candidate;
 constexpr double kGreedyShare = 0.4;      // of the time
 constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
 constexpr double kFirstStep = 0.03;       // how far below the least peak the annealing aims at first
-constexpr double kLeastStep = 1e-4;
+constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
 constexpr double kMovesAnOp = 60;
 constexpr double kLeastMoves = 5'000;
+
+/// What is tried in turn once the steps are as short as they can be; after the last the search ends.
+struct Round {
+    double patience;  ///< factor of the moves
+    double heat;
+};
+constexpr Round kRounds[] = {{1, 0.5}, {1, 2}, {2, 0.2}, {4, 1}, {8, 3}};
 
 class Descent {
   public:
@@ -56,7 +63,8 @@ void Descent::bisect() {
         Candidate found = best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
         if (found.peak < best_.peak) best_ = std::move(found);
         if (best_.peak > budget) failed = budget;
-        if (static_cast<double>(best_.peak - failed) < kGreedyPrecision * static_cast<double>(best_.peak)) break;
+        const double precision = std::max(1.0, kGreedyPrecision * static_cast<double>(best_.peak));
+        if (static_cast<double>(best_.peak - failed) <= precision) break;
         budget = failed + (best_.peak - failed) / 2;
     }
 }
@@ -65,19 +73,19 @@ void Descent::bisect() {
 // after a failure. Aiming far below would spread the excess over so many runs that none of them gets within the budget.
 void Descent::step_down() {
     double step = kFirstStep;
-    double patience = 1;
-    while (best_.peak > least_ && !deadline_.passed()) {
+    std::size_t round = 0;
+    while (round < std::size(kRounds) && best_.peak > least_ && !deadline_.passed()) {
         const auto below = static_cast<std::int64_t>(step * static_cast<double>(best_.peak));
         const std::int64_t budget = std::max(least_, best_.peak - std::max<std::int64_t>(below, 1));
-        const double moves = std::max(kLeastMoves, kMovesAnOp * graph_.op_count) * patience;
-        if (anneal_at(budget, static_cast<std::uint64_t>(moves), 0.5)) {
-            step = std::min(0.5, step * 1.5);
-            continue;
+        const double moves = std::max(kLeastMoves, kMovesAnOp * graph_.op_count) * kRounds[round].patience;
+        if (anneal_at(budget, static_cast<std::uint64_t>(moves), kRounds[round].heat)) {
+            step = std::min(kLongestStep, step * 1.5);
+        } else if (below > 1 && step > kLeastStep) {
+            step /= 2;
+        } else {
+            step = kFirstStep;
+            ++round;
         }
-        step /= 2;
-        if (step >= kLeastStep) continue;
-        step = kFirstStep;
-        patience *= 2;
     }
 }
 

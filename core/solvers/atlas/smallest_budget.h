@@ -13,8 +13,9 @@ struct SmallestBudget {
     bool proven = false;  ///< no schedule has a smaller peak
 };
 
-/// A search for the least peak, whatever the time it costs: annealing at the proven lower bound first, then at budgets between it and the
-/// least peak found. Takes up to `limits.time`, less when the bound is met; one second is enough for most graphs.
+/// A search for the least peak, whatever the time it costs: greedy schedules at bisected budgets, then annealing at budgets a little below the
+/// least peak found. Takes up to `limits.time`; ends earlier at the proven bound, or when several rounds found nothing more. When the time does
+/// not end it, equal seeds give equal answers.
 SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits = {.time = std::chrono::seconds(1)});
 
 }  // namespace rematlas

@@ -54,7 +54,7 @@ void compare_with_optimum(const Graph& graph, Tally& tally) {
     for (const std::int64_t budget : budgets(brute_force_least_peak(flat), peak_without_reruns(flat))) {
         SCOPED_TRACE(budget);
         const std::optional<Optimum> optimum = brute_force(flat, budget);
-        const Answer answer = solve(graph, Bytes(budget), {.max_moves = 12'000, .first_cycle = 2000});
+        const Answer answer = solve(graph, Bytes(budget), {.max_moves = 10'000, .first_cycle = 2000});
         const Solution* solution = std::get_if<Solution>(&answer);
         ASSERT_FALSE(solution && !optimum);
         if (!optimum) EXPECT_GT(*std::get<Infeasible>(answer).smallest_found, Bytes(budget));
@@ -70,7 +70,7 @@ void compare_with_optimum(const Graph& graph, Tally& tally) {
 
 TEST(Atlas, FindsTheOptimumOfSmallTrainingGraphs) {
     Tally tally;
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
         SCOPED_TRACE(seed);
         compare_with_optimum(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}), tally);
     }
@@ -79,7 +79,7 @@ TEST(Atlas, FindsTheOptimumOfSmallTrainingGraphs) {
 
 TEST(Atlas, FindsTheOptimumOfSmallOddGraphs) {
     Tally tally;
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
         SCOPED_TRACE(seed);
         compare_with_optimum(random_odd_graph(seed, 2 + static_cast<int>(seed % 9)), tally);
     }
@@ -222,7 +222,7 @@ TEST(Atlas, ComesNearTheBestKnownOverheads) {
     if (files.empty()) GTEST_SKIP() << kNoProblemFiles;
     for (const ProblemFile& file : files) {
         for (const ProblemFile::Reference& reference : file.references) {
-            if (reference.fraction > 0.3) continue;
+            if (reference.fraction > 0.1) continue;
             SCOPED_TRACE(file.graph.name + " at " + std::to_string(reference.fraction));
             const Answer answer = solve(file.graph, reference.budget, {.max_moves = 40'000, .first_cycle = 10'000});
             ASSERT_TRUE(std::holds_alternative<Solution>(answer));
@@ -235,17 +235,33 @@ TEST(Atlas, ComesNearTheBestKnownOverheads) {
 }
 
 TEST(SmallestBudget, IsTheLeastPeakOfSmallGraphs) {
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
         SCOPED_TRACE(seed);
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
         const std::int64_t least = brute_force_least_peak(flat);
-        const SmallestBudget found = smallest_feasible(flat, {.time = std::chrono::milliseconds(40)});
+        const SmallestBudget found = smallest_feasible(flat, {.time = hours(1)});
         ASSERT_TRUE(is_executable(flat, found.runs));
         EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
-        EXPECT_GE(found.peak.value, least);
-        EXPECT_LE(found.peak.value, least + 1);
-        if (found.proven) EXPECT_EQ(found.peak.value, least);
+        EXPECT_EQ(found.peak.value, least);
+        EXPECT_EQ(found.proven, least == least_peak(flat).bytes.value);
     }
+}
+
+TEST(SmallestBudget, IsOneThatTheSolverCanKeep) {
+    const Graph graph = random_training_graph(31, {.forward_ops = 6});
+    const FlatGraph flat = flatten(graph);
+    std::stop_source stopped;
+    stopped.request_stop();
+    for (const Limits& limits : {Limits{.time = hours(1)}, Limits{.time = hours(0)}, Limits{.time = hours(1), .stop = stopped.get_token()}}) {
+        const SmallestBudget found = smallest_feasible(flat, limits);
+        ASSERT_TRUE(is_executable(flat, found.runs));
+        EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
+        EXPECT_LE(found.peak.value, peak_without_reruns(flat));
+    }
+    const SmallestBudget found = smallest_feasible(flat, {.time = hours(1)});
+    const Answer answer = solve(graph, found.peak, {.max_moves = 200'000});
+    ASSERT_TRUE(std::holds_alternative<Solution>(answer));
+    expect_valid(graph, found.peak, std::get<Solution>(answer));
 }
 
 TEST(GreedyStart, IsExecutableUnderEveryRule) {
