@@ -55,11 +55,13 @@ class DotGraph {
         return laid_out_;
     }
 
-    Layout result() const {
+    Layout result() {
         Layout layout;
         top_ = GD_bb(graph_).UR.y;
         left_ = GD_bb(graph_).LL.x;
-        layout.size = {rounded(GD_bb(graph_).UR.x - left_), rounded(top_ - GD_bb(graph_).LL.y)};
+        right_ = GD_bb(graph_).UR.x;
+        mirrored_ = stands_the_wrong_way();
+        layout.size = {rounded(right_ - left_), rounded(top_ - GD_bb(graph_).LL.y)};
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             Size size = request_.items[i].size;
             Point center = point(ND_coord(nodes_[i]));
@@ -69,7 +71,8 @@ class DotGraph {
         for (std::size_t i = 0; i < edges_.size(); ++i) layout.edges.push_back(spline(i));
         for (Agraph_t* cluster : clusters_) {
             Point low = point(GD_bb(cluster).LL), high = point(GD_bb(cluster).UR);
-            layout.clusters.push_back({low.x, high.y, rounded(high.x - low.x), rounded(low.y - high.y)});
+            layout.clusters.push_back({std::min(low.x, high.x), high.y, rounded(std::abs(high.x - low.x)),
+                                       rounded(low.y - high.y)});
         }
         return layout;
     }
@@ -181,6 +184,20 @@ class DotGraph {
         return points;
     }
 
+    /// Among frames, `dot` does not keep to left and right: the drawing is mirrored where most pairs have
+    /// them exchanged.
+    bool stands_the_wrong_way() const {
+        int exchanged = 0;
+        auto count = [&](int left, int right) {
+            double step = ND_coord(nodes_[right]).x - ND_coord(nodes_[left]).x;
+            exchanged += step < 0 ? 1 : step > 0 ? -1 : 0;
+        };
+        for (const LayoutPair& pair : request_.pairs) count(pair.left, pair.right);
+        for (const LayoutEdge& edge : request_.edges)
+            if (edge.role == EdgeRole::rung || edge.role == EdgeRole::free) count(edge.from, edge.to);
+        return exchanged > 0;
+    }
+
     double distance(Point p, Agnode_t* node) const {
         Point center = point(ND_coord(node));
         return std::hypot(std::max(0.0, std::abs(p.x - center.x) - ND_width(node) * kPointsPerInch / 2),
@@ -188,13 +205,16 @@ class DotGraph {
     }
 
     static double rounded(double x) { return std::round(x * 100) / 100; }
-    Point point(pointf p) const { return {rounded(p.x - left_), rounded(top_ - p.y)}; }
+    Point point(pointf p) const {
+        return {rounded(mirrored_ ? right_ - p.x : p.x - left_), rounded(top_ - p.y)};
+    }
 
     const LayoutRequest& request_;
     GVC_t* context_ = nullptr;
     Agraph_t* graph_ = nullptr;
     bool laid_out_ = false;
-    mutable double top_ = 0, left_ = 0;
+    double top_ = 0, left_ = 0, right_ = 0;
+    bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
     std::vector<Agedge_t*> edges_;  // null for an edge from an item to itself

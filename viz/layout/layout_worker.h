@@ -27,8 +27,8 @@ struct LayoutLimits {
 /// 10 s for 4,500 in 650 clusters.
 Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits = {});
 
-/// The worker program: $REMATLAS_LAYOUT_WORKER when set, else `rematlas-layout` beside the running program, in
-/// `bin/` beside it or in `../bin/`. Empty when there is none (a build without Graphviz).
+/// The worker program: $REMATLAS_LAYOUT_WORKER when set, else `rematlas-layout` beside the running program,
+/// in `bin/` beside it or in `../bin/`. Empty when there is none (a build without Graphviz).
 std::filesystem::path find_layout_worker();
 
 }  // namespace rematlas

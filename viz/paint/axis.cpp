@@ -70,7 +70,7 @@ Axis bytes_axis(double low, double high, double start, double end, int count) {
 }
 
 Axis time_axis(Nanoseconds high, double start, double end, int count) {
-    static constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"µs", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
+    static constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
     double last = std::max<double>(static_cast<double>(high.value), 1);
     Axis axis{0, last, start, end, {}, {}};
     Unit unit = unit_for(last / 1.5, kUnits);

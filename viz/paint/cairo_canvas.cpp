@@ -14,6 +14,7 @@ namespace {
 constexpr double kPixelsPerPoint = 2;
 constexpr double kLargestSide = 32'000;
 constexpr double kMostPixels = 60e6;
+constexpr double kLargestPage = 14'400;  // points a side: what PDF readers take
 
 cairo_status_t append(void* out, const unsigned char* bytes, unsigned int n) {
     static_cast<std::string*>(out)->append(reinterpret_cast<const char*>(bytes), n);
@@ -36,11 +37,14 @@ class CairoCanvas final : public Canvas {
   public:
     CairoCanvas(PictureFormat format, Size size, std::string_view title) : format_(format) {
         if (format == PictureFormat::pdf) {
-            surface_ = cairo_pdf_surface_create_for_stream(append, &out_, size.width, size.height);
+            double scale = std::min(1.0, kLargestPage / std::max(size.width, size.height));
+            surface_ =
+                cairo_pdf_surface_create_for_stream(append, &out_, size.width * scale, size.height * scale);
             cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_TITLE, std::string(title).c_str());
             // A fixed date: equal pictures are equal files.
             cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
             cairo_ = cairo_create(surface_);
+            cairo_scale(cairo_, scale, scale);
         } else {
             double scale = std::min({kPixelsPerPoint, kLargestSide / std::max(size.width, size.height),
                                      std::sqrt(kMostPixels / (size.width * size.height))});

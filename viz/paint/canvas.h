@@ -93,7 +93,7 @@ class Canvas {
 enum class PictureFormat { svg, png, pdf };
 
 /// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
-/// limit of 32,767 a side.
+/// limit of 32,767 a side; PDF is scaled down where it would pass 14,400 points a side.
 std::unique_ptr<Canvas> make_canvas(PictureFormat format, Size size, std::string_view title);
 std::unique_ptr<Canvas> make_svg_canvas(Size size, std::string_view title);
 std::unique_ptr<Canvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
