@@ -1,12 +1,15 @@
-// Bench of the atlas solver: quality on reference problems, speed on large graphs. CSV on standard output: name,run,value,unit.
+// Bench of the atlas solver: quality on reference problems, speed on large graphs. CSV on standard output:
+// name,run,value,unit.
 //
 //     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of PROBLEMS_DIR/reference.json
-//     bench_atlas gpt [SECONDS]                                  synthetic GPT graphs of about 2,500 and 10,000 ops
-//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
-//     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget found against the proven bound
-#include <ctime>
+//     bench_atlas gpt [SECONDS]                                  synthetic GPT graphs of about 2,500 and
+//     10,000 ops bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second bench_atlas
+//     smallest PROBLEMS_DIR [SECONDS]                smallest budget found against the proven bound
+#include "core/solvers/atlas/atlas.h"
+
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -18,7 +21,6 @@
 #include "core/graph/graph_file.h"
 #include "core/schedule/check.h"
 #include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/atlas.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/required_once.h"
@@ -38,10 +40,13 @@ void print(const std::string& name, const std::string& run, double value, const 
     std::fflush(stdout);
 }
 
-Limits limits_of(double seconds) { return {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}; }
+Limits limits_of(double seconds) {
+    return {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))};
+}
 
 /// Solves, checks, and prints what was found and when.
-double bench_solve(const Graph& graph, const std::string& run, Bytes budget, double seconds, double reference) {
+double bench_solve(const Graph& graph, const std::string& run, Bytes budget, double seconds,
+                   double reference) {
     const FlatGraph flat = flatten(graph);
     const double start = cpu_seconds();
     double first = -1, last = -1;
@@ -59,7 +64,8 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     const Solution* solution = std::get_if<Solution>(&answer);
     if (!solution) {
         const Infeasible& none = std::get<Infeasible>(answer);
-        print(graph.name, run + " infeasible, smallest peak over budget", static_cast<double>(none.smallest_found->value) / static_cast<double>(budget.value), "ratio");
+        print(graph.name, run + " infeasible, smallest peak over budget",
+              static_cast<double>(none.smallest_found->value) / static_cast<double>(budget.value), "ratio");
         return 0;
     }
     Schedule schedule;
@@ -74,7 +80,8 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     print(graph.name, run + " last", last, "s");
     print(graph.name, run, solution->overhead, "overhead");
     if (solution->bound) print(graph.name, run + " bound", solution->bound->overhead, "overhead");
-    if (reference > 0) print(graph.name, run + " over best known", 100 * (solution->overhead / reference - 1), "%");
+    if (reference > 0)
+        print(graph.name, run + " over best known", 100 * (solution->overhead / reference - 1), "%");
     return solution->overhead;
 }
 
@@ -102,12 +109,15 @@ void bench_reference(const std::filesystem::path& folder, double seconds, const 
     for_each_graph(folder, part, [&](const Graph& graph, const nlohmann::json& entries) {
         for (const auto& entry : entries) {
             const std::string run = "fraction " + entry.at("fraction").dump();
-            bench_solve(graph, run, Bytes(entry.at("budget_bytes").get<std::int64_t>()), seconds, entry.at("best_known_overhead").get<double>());
+            bench_solve(graph, run, Bytes(entry.at("budget_bytes").get<std::int64_t>()), seconds,
+                        entry.at("best_known_overhead").get<double>());
         }
     });
 }
 
-std::vector<Graph> gpt_graphs() { return {gpt_graph({.layers = 40}), gpt_graph({.layers = 160})}; }
+std::vector<Graph> gpt_graphs() {
+    return {gpt_graph({.layers = 40}), gpt_graph({.layers = 160})};
+}
 
 std::int64_t budget_at(const FlatGraph& flat, double fraction) {
     const double least = static_cast<double>(least_peak(flat).bytes.value);
@@ -119,7 +129,9 @@ void bench_gpt(double seconds) {
     for (const Graph& graph : gpt_graphs()) {
         const FlatGraph flat = flatten(graph);
         print(graph.name, "size", flat.op_count, "ops");
-        for (const double fraction : {0.1, 0.3, 0.5}) bench_solve(graph, "fraction " + std::to_string(fraction).substr(0, 3), Bytes(budget_at(flat, fraction)), seconds, 0);
+        for (const double fraction : {0.1, 0.3, 0.5})
+            bench_solve(graph, "fraction " + std::to_string(fraction).substr(0, 3),
+                        Bytes(budget_at(flat, fraction)), seconds, 0);
     }
 }
 
@@ -127,7 +139,8 @@ void bench_gpt(double seconds) {
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));
-    atlas::Candidate start = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)), deadline, 1, [](const atlas::Candidate&) {});
+    atlas::Candidate start = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)),
+                                               deadline, 1, [](const atlas::Candidate&) {});
     const AtlasOptions options;
     atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
     const auto go_on = [](const atlas::Candidate&) { return true; };
@@ -138,7 +151,8 @@ void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
         annealer.run_cycle(20'000, 1, deadline, go_on);
         moves += 20'000;
     }
-    print(graph.name, "fraction " + std::to_string(fraction).substr(0, 3), static_cast<double>(moves) / (cpu_seconds() - begin), "moves/s");
+    print(graph.name, "fraction " + std::to_string(fraction).substr(0, 3),
+          static_cast<double>(moves) / (cpu_seconds() - begin), "moves/s");
 }
 
 void bench_smallest(const std::filesystem::path& folder, double seconds) {
@@ -146,13 +160,17 @@ void bench_smallest(const std::filesystem::path& folder, double seconds) {
         const FlatGraph flat = flatten(graph);
         const double begin = cpu_seconds();
         const SmallestBudget smallest = smallest_feasible(flat, limits_of(seconds));
-        print(graph.name, "smallest over bound", static_cast<double>(smallest.peak.value) / static_cast<double>(least_peak(flat).bytes.value), "ratio");
+        print(graph.name, "smallest over bound",
+              static_cast<double>(smallest.peak.value) / static_cast<double>(least_peak(flat).bytes.value),
+              "ratio");
         print(graph.name, "smallest", cpu_seconds() - begin, "s");
     });
 }
 
 int run(const std::vector<std::string>& arguments) {
-    const auto argument = [&](std::size_t i, const std::string& otherwise) { return i < arguments.size() ? arguments[i] : otherwise; };
+    const auto argument = [&](std::size_t i, const std::string& otherwise) {
+        return i < arguments.size() ? arguments[i] : otherwise;
+    };
     const std::string mode = argument(0, "");
     std::printf("name,run,value,unit\n");
     if (mode == "reference") {
@@ -179,4 +197,6 @@ int run(const std::vector<std::string>& arguments) {
 
 }  // namespace rematlas
 
-int main(int count, char** values) { return rematlas::run({values + 1, values + count}); }
+int main(int count, char** values) {
+    return rematlas::run({values + 1, values + count});
+}

@@ -17,10 +17,10 @@ constexpr std::int64_t kHalf = 2;        // bytes of a number
 /// A forward op as the backward part needs it: which tensors its gradients read, and what they cost.
 struct Recorded {
     OpId op;
-    std::vector<TensorId> data;       ///< inputs that get a gradient
-    std::vector<TensorId> saved;      ///< what its backward reads beside the gradient of the output
+    std::vector<TensorId> data;   ///< inputs that get a gradient
+    std::vector<TensorId> saved;  ///< what its backward reads beside the gradient of the output
     TensorId output;
-    TensorId weight;                  ///< invalid if none
+    TensorId weight;  ///< invalid if none
     double flops = 0;
 };
 
@@ -31,7 +31,8 @@ class GptBuilder {
     Graph build() {
         graph_.name = "gpt" + std::to_string(shape_.layers);
         const TensorId ids = tensor("ids", tokens_ * 8, TensorKind::input);
-        TensorId x = forward("embedding", {ids}, {}, tokens_ * shape_.width, {}, parameter("wte", shape_.vocabulary * shape_.width), 0);
+        TensorId x = forward("embedding", {ids}, {}, tokens_ * shape_.width, {},
+                             parameter("wte", shape_.vocabulary * shape_.width), 0);
         for (int layer = 0; layer < shape_.layers; ++layer) x = block("h." + std::to_string(layer), x);
         module_ = "head";
         x = norm("ln_f", x);
@@ -49,7 +50,8 @@ class GptBuilder {
         return tensor(module_ + "." + name, numbers * kHalf, TensorKind::parameter);
     }
 
-    OpId op(const std::string& name, Phase phase, std::vector<TensorId> inputs, std::vector<TensorId> outputs, double flops) {
+    OpId op(const std::string& name, Phase phase, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+            double flops) {
         double bytes = 0;
         std::sort(inputs.begin(), inputs.end());
         inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
@@ -57,7 +59,8 @@ class GptBuilder {
         for (const TensorId t : outputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
         Op made;
         made.name = name;
-        made.time = Nanoseconds(kLaunch + static_cast<std::int64_t>(std::max(flops / kFlopsPerNanosecond, bytes / kBytesPerNanosecond)));
+        made.time = Nanoseconds(kLaunch + static_cast<std::int64_t>(std::max(flops / kFlopsPerNanosecond,
+                                                                             bytes / kBytesPerNanosecond)));
         made.workspace = Bytes(flops > 0 ? 8 << 20 : 0);
         made.inputs = std::move(inputs);
         made.outputs = std::move(outputs);
@@ -67,14 +70,20 @@ class GptBuilder {
     }
 
     /// One forward op with one activation, and a second small output where `statistics` is positive.
-    TensorId forward(const std::string& name, std::vector<TensorId> data, std::vector<TensorId> also_saved, std::int64_t numbers,
-                     std::vector<TensorId> extra_outputs, TensorId weight, double flops, bool saves_inputs = true, bool saves_output = false) {
+    TensorId forward(const std::string& name, std::vector<TensorId> data, std::vector<TensorId> also_saved,
+                     std::int64_t numbers, std::vector<TensorId> extra_outputs, TensorId weight, double flops,
+                     bool saves_inputs = true, bool saves_output = false) {
         const TensorId out = tensor(module_ + "." + name, numbers * kHalf, TensorKind::activation);
         std::vector<TensorId> inputs = data;
         if (weight.valid()) inputs.push_back(weight);
         std::vector<TensorId> outputs{out};
         outputs.insert(outputs.end(), extra_outputs.begin(), extra_outputs.end());
-        Recorded recorded{.op = op(name, Phase::forward, inputs, outputs, flops), .data = {}, .saved = std::move(also_saved), .output = out, .weight = weight, .flops = flops};
+        Recorded recorded{.op = op(name, Phase::forward, inputs, outputs, flops),
+                          .data = {},
+                          .saved = std::move(also_saved),
+                          .output = out,
+                          .weight = weight,
+                          .flops = flops};
         for (const TensorId t : data)
             if (graph_.tensors[t].kind == TensorKind::activation) recorded.data.push_back(t);
         if (saves_inputs) recorded.saved.insert(recorded.saved.end(), data.begin(), data.end());
@@ -85,11 +94,15 @@ class GptBuilder {
     }
 
     TensorId linear(const std::string& name, TensorId x, std::int64_t from, std::int64_t to) {
-        return forward(name, {x}, {}, tokens_ * to, {}, parameter(name + ".weight", from * to), 2.0 * static_cast<double>(tokens_) * static_cast<double>(from) * static_cast<double>(to));
+        return forward(
+            name, {x}, {}, tokens_ * to, {}, parameter(name + ".weight", from * to),
+            2.0 * static_cast<double>(tokens_) * static_cast<double>(from) * static_cast<double>(to));
     }
     TensorId norm(const std::string& name, TensorId x) {
-        const TensorId statistics = tensor(module_ + "." + name + ".rstd", tokens_ * 8, TensorKind::activation);
-        return forward(name, {x}, {}, tokens_ * shape_.width, {statistics}, parameter(name + ".weight", 2 * shape_.width), 0);
+        const TensorId statistics =
+            tensor(module_ + "." + name + ".rstd", tokens_ * 8, TensorKind::activation);
+        return forward(name, {x}, {}, tokens_ * shape_.width, {statistics},
+                       parameter(name + ".weight", 2 * shape_.width), 0);
     }
     TensorId dropout(const std::string& name, TensorId x, std::int64_t numbers) {
         const TensorId mask = tensor(module_ + "." + name + ".mask", numbers, TensorKind::activation);
@@ -102,7 +115,8 @@ class GptBuilder {
     TensorId block(const std::string& name, TensorId x) {
         module_ = name;
         const std::int64_t scores = shape_.batch * shape_.heads * shape_.sequence * shape_.sequence;
-        const double attention = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) * static_cast<double>(shape_.width);
+        const double attention = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
+                                 static_cast<double>(shape_.width);
         const TensorId n1 = norm("ln_1", x);
         const TensorId q = linear("q", n1, shape_.width, shape_.width);
         const TensorId k = linear("k", n1, shape_.width, shape_.width);
@@ -126,7 +140,8 @@ class GptBuilder {
     }
 
     void loss(TensorId logits) {
-        const TensorId gradient = tensor("logits.grad", graph_.tensors[logits].bytes.value, TensorKind::gradient);
+        const TensorId gradient =
+            tensor("logits.grad", graph_.tensors[logits].bytes.value, TensorKind::gradient);
         op("cross_entropy", Phase::loss, {logits}, {gradient}, 0);
         gradients_.resize(graph_.tensors.size());
         gradients_[logits.index()].push_back(gradient);
@@ -137,7 +152,8 @@ class GptBuilder {
         if (gradients_.size() <= t.index()) return TensorId();
         std::vector<TensorId>& parts = gradients_[t.index()];
         while (parts.size() > 1) {
-            const TensorId sum = tensor(graph_.tensors[t].name + ".grad_sum", graph_.tensors[t].bytes.value, TensorKind::gradient);
+            const TensorId sum = tensor(graph_.tensors[t].name + ".grad_sum", graph_.tensors[t].bytes.value,
+                                        TensorKind::gradient);
             const TensorId a = parts[0], b = parts[1];
             const OpId made = op("add", Phase::backward, {a, b}, {sum}, 0);
             graph_.ops[made].inplace.push_back({.out = sum, .in = a});
@@ -155,13 +171,15 @@ class GptBuilder {
         std::vector<TensorId> reads = recorded.saved;
         reads.push_back(gradient);
         if (recorded.weight.valid()) {
-            const TensorId wgrad = tensor(graph_.tensors[recorded.weight].name + ".grad", graph_.tensors[recorded.weight].bytes.value, TensorKind::gradient);
+            const TensorId wgrad = tensor(graph_.tensors[recorded.weight].name + ".grad",
+                                          graph_.tensors[recorded.weight].bytes.value, TensorKind::gradient);
             const OpId made = op(name + "_wgrad", Phase::backward, reads, {wgrad}, recorded.flops);
             graph_.ops[made].of = recorded.op;
             graph_.results.push_back(wgrad);
         }
         for (const TensorId t : recorded.data) {
-            const TensorId part = tensor(graph_.tensors[t].name + ".grad", graph_.tensors[t].bytes.value, TensorKind::gradient);
+            const TensorId part =
+                tensor(graph_.tensors[t].name + ".grad", graph_.tensors[t].bytes.value, TensorKind::gradient);
             std::vector<TensorId> inputs = reads;
             if (recorded.weight.valid() && recorded.flops > 0) inputs = {gradient, recorded.weight};
             const OpId made = op(name + "_dgrad", Phase::backward, inputs, {part}, recorded.flops);
@@ -175,11 +193,14 @@ class GptBuilder {
     std::string module_ = "transformer";
     Graph graph_;
     std::vector<Recorded> tape_;
-    std::vector<std::vector<TensorId>> gradients_;  ///< by tensor: what the ops that read it contributed so far
+    std::vector<std::vector<TensorId>>
+        gradients_;  ///< by tensor: what the ops that read it contributed so far
 };
 
 }  // namespace
 
-Graph gpt_graph(const GptShape& shape) { return GptBuilder(shape).build(); }
+Graph gpt_graph(const GptShape& shape) {
+    return GptBuilder(shape).build();
+}
 
 }  // namespace rematlas

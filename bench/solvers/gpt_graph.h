@@ -11,9 +11,10 @@ struct GptShape {
     std::int64_t vocabulary = 50257;
 };
 
-/// One training step in half precision on a device of 100 TFLOP/s and 1 TB/s: embedding, per layer LayerNorm, q, k, v, scores, softmax,
-/// dropouts, projections and MLP, then the loss and the backward part with separate ops for the gradients of data and of weights.
-/// Parameters are resident, their gradients are results, matrix products have workspaces. About 81 ops a layer; passes `validate`.
+/// One training step in half precision on a device of 100 TFLOP/s and 1 TB/s: embedding, per layer LayerNorm,
+/// q, k, v, scores, softmax, dropouts, projections and MLP, then the loss and the backward part with separate
+/// ops for the gradients of data and of weights. Parameters are resident, their gradients are results, matrix
+/// products have workspaces. About 81 ops a layer; passes `validate`.
 Graph gpt_graph(const GptShape& shape);
 
 }  // namespace rematlas

@@ -1,9 +1,10 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
-// The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the bytes above the budget.
-// Lambda rises while too few states are within the budget and falls while too many are (strategic oscillation: Glover 1977), so the
-// walk stays near the boundary, where the best schedules are. A cycle cools geometrically from a temperature in units of the mean time
-// of one rerun: absolute temperatures stall on graphs with many cheap ops. Each cycle starts from the best sequence so far.
+// The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the
+// bytes above the budget. Lambda rises while too few states are within the budget and falls while too many
+// are (strategic oscillation: Glover 1977), so the walk stays near the boundary, where the best schedules
+// are. A cycle cools geometrically from a temperature in units of the mean time of one rerun: absolute
+// temperatures stall on graphs with many cheap ops. Each cycle starts from the best sequence so far.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +21,17 @@ namespace rematlas::atlas {
 
 class Annealer {
   public:
-    /// Called when a better sequence within the budget was found, and now and then otherwise; returning false stops the search.
+    /// Called when a better sequence within the budget was found, and now and then otherwise; returning false
+    /// stops the search.
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget.
-    Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options, std::uint64_t seed);
+    Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options,
+             std::uint64_t seed);
 
-    /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature. False when the deadline or the report stopped it.
-    /// The result depends on the seed and on the moves made only.
+    /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature.
+    /// False when the deadline or the report stopped it. The result depends on the seed and on the moves made
+    /// only.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const Candidate& best() const { return best_; }  ///< within the budget if any was

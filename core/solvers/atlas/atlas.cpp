@@ -21,13 +21,14 @@ constexpr double kStartShare = 0.3;       // of the time, for more starts when o
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
 constexpr int kBoundShare = 20;           // part of the time that the bound may take
 constexpr auto kLongestBound = std::chrono::milliseconds(500);
-constexpr double kReportStep = 0.01;      // of the time, between reports without news
+constexpr double kReportStep = 0.01;  // of the time, between reports without news
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 
 /// One call of the solver.
 class Search {
   public:
-    Search(const FlatGraph& graph, Bytes budget, const Limits& limits, const AtlasOptions& options, const Progress& progress)
+    Search(const FlatGraph& graph, Bytes budget, const Limits& limits, const AtlasOptions& options,
+           const Progress& progress)
         : graph_(graph),
           budget_(budget.value),
           options_(options),
@@ -37,7 +38,8 @@ class Search {
           best_(Candidate::of(graph, required_once(graph))) {}
 
     Answer run() {
-        best_ = best_start(graph_, budget_, best_, deadline_, kStartShare, [this](const Candidate& found) { offer(found); });
+        best_ = best_start(graph_, budget_, best_, deadline_, kStartShare,
+                           [this](const Candidate& found) { offer(found); });
         find_bound();
         anneal();
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
@@ -47,7 +49,9 @@ class Search {
   private:
     void find_bound();
     void anneal();
-    bool is_optimal() const { return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance); }
+    bool is_optimal() const {
+        return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance);
+    }
     double overhead() const;
     void offer(const Candidate& candidate);
     void report();
@@ -96,13 +100,14 @@ void Search::anneal() {
         if (best_.peak <= budget_ && deadline_.fraction() >= reported_ + kReportStep) report();
     };
     const double least = bound_ ? *bound_ * (1 + kBoundTolerance) * static_cast<double>(graph_.base_time) : 0;
-    const PortfolioResult result = anneal_portfolio(graph_, best_,
-                                                    {.budget = budget_,
-                                                     .seed = limits_.seed + options_.seed,
-                                                     .threads = limits_.threads,
-                                                     .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
-                                                     .report = on_report},
-                                                    options_, deadline_);
+    const PortfolioResult result =
+        anneal_portfolio(graph_, best_,
+                         {.budget = budget_,
+                          .seed = limits_.seed + options_.seed,
+                          .threads = limits_.threads,
+                          .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
+                          .report = on_report},
+                         options_, deadline_);
     // Of equals the reports had the one that came first; this one does not depend on the threads' timing.
     const bool improved = result.best.better_than(best_, budget_);
     best_ = result.best;
@@ -113,7 +118,8 @@ void Search::anneal() {
 Solution Search::answer() const {
     Solution solution = solution_from(graph_, best_.runs);
     if (solution.bound || !bound_) return solution;
-    solution.bound = Bound{.overhead = *bound_, .gap = (overhead() - *bound_) / *bound_, .over = kOverheadBoundClass};
+    solution.bound =
+        Bound{.overhead = *bound_, .gap = (overhead() - *bound_) / *bound_, .over = kOverheadBoundClass};
     if (is_optimal()) solution.status = Status::optimal;
     return solution;
 }
@@ -133,7 +139,8 @@ class Atlas final : public Solver {
         return "annealing on the flat sequence of runs, from greedy starts: any order, any reruns";
     }
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
         const FlatGraph& graph = problem.flat;
         if (auto solution = optimal_without_reruns(graph, budget)) {
             if (progress) progress({solution->overhead, solution->peak, solution->bound->overhead, 1});
@@ -149,6 +156,8 @@ class Atlas final : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_atlas(const AtlasOptions& options) { return std::make_unique<Atlas>(options); }
+std::unique_ptr<Solver> make_atlas(const AtlasOptions& options) {
+    return std::make_unique<Atlas>(options);
+}
 
 }  // namespace rematlas

@@ -21,8 +21,8 @@ class Decoder {
 
   private:
     struct TensorState {
-        std::int32_t alive_at = -1;  ///< index in alive_, -1: not on the device
-        std::int32_t pins = 0;       ///< pending runs that need it
+        std::int32_t alive_at = -1;   ///< index in alive_, -1: not on the device
+        std::int32_t pins = 0;        ///< pending runs that need it
         std::uint32_t next_user = 0;  ///< index in users: the first whose first run is still to come
         float worth = 0;              ///< bytes over cost: evicting it pays
         bool stale = true;            ///< worth must be computed again
@@ -61,7 +61,8 @@ class Decoder {
     RunSequence runs_;
 };
 
-Decoder::Decoder(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule, const Deadline& deadline)
+Decoder::Decoder(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
+                 const Deadline& deadline)
     : graph_(graph),
       budget_(budget),
       rule_(rule),
@@ -78,7 +79,8 @@ std::optional<RunSequence> Decoder::decode() {
     return std::move(runs_);
 }
 
-// Depth first through the inputs that are missing; an explicit stack, because a chain of evicted ops may be long.
+// Depth first through the inputs that are missing; an explicit stack, because a chain of evicted ops may be
+// long.
 bool Decoder::run_with_inputs(int first) {
     frames_.assign(1, {first, 0});
     while (!frames_.empty()) {
@@ -91,7 +93,8 @@ bool Decoder::run_with_inputs(int first) {
                 frames_.push_back({producer, 0});
                 continue;
             }
-            // A tensor that cannot be made again was dropped too early: it is kept after all, though that may be over the budget.
+            // A tensor that cannot be made again was dropped too early: it is kept after all, though that may
+            // be over the budget.
             if (tensors_[tensor].alive_at < 0) bring(tensor);
             ++tensors_[tensor].pins;
             ++frame.next_input;
@@ -151,7 +154,8 @@ int Decoder::find_victim() {
         float best_weight = -1;
         for (const int tensor : alive_) {
             const TensorState& state = tensors_[tensor];
-            if (state.pins > 0 || graph_.bytes[tensor] == 0 || !graph_.recomputable[graph_.producer[tensor]]) continue;
+            if (state.pins > 0 || graph_.bytes[tensor] == 0 || !graph_.recomputable[graph_.producer[tensor]])
+                continue;
             if (state.stale) refresh(tensor);
             const float w = weight(tensor);
             if (w > best_weight) {
@@ -246,12 +250,13 @@ std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t bud
     return Decoder(graph, budget, rule, deadline).decode();
 }
 
-Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback, const Deadline& deadline, double share,
+Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
+                     const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found) {
     using enum GreedyRule::Distance;
     // The cheapest to compute first: a large graph has an answer before the others are tried.
-    constexpr GreedyRule kRules[] = {{linear, false},  {square_root, false}, {linear, true},
-                                     {square_root, true}, {ignored, true},   {ignored, false}};
+    constexpr GreedyRule kRules[] = {{linear, false},     {square_root, false}, {linear, true},
+                                     {square_root, true}, {ignored, true},      {ignored, false}};
     Candidate best = std::move(fallback);
     for (const GreedyRule& rule : kRules) {
         if (deadline.passed() || (best.peak <= budget && deadline.fraction() > share)) break;

@@ -1,8 +1,9 @@
 // A first schedule by offline greedy eviction: ops in the graph's order, the future known.
 //
-// When bytes are short, the tensor with the least cost / (bytes * distance to its next use ^ alpha) is evicted; an evicted input is
-// recomputed when it is needed, with whatever that needs. The cost is the time of the producer, or of the producer and its
-// evicted ancestors (MSPS: Peng et al., Capuchin, ASPLOS 2020). The distance is known because the order of first runs is.
+// When bytes are short, the tensor with the least cost / (bytes * distance to its next use ^ alpha) is
+// evicted; an evicted input is recomputed when it is needed, with whatever that needs. The cost is the time
+// of the producer, or of the producer and its evicted ancestors (MSPS: Peng et al., Capuchin, ASPLOS 2020).
+// The distance is known because the order of first runs is.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +29,10 @@ struct GreedyRule {
 std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
                                         const Deadline& deadline);
 
-/// The best of six rules and of `fallback`. `found` is told of each better one; the search for more ends when the deadline is past,
-/// or when one fits the budget and `share` of the time is spent.
-Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback, const Deadline& deadline, double share,
+/// The best of six rules and of `fallback`. `found` is told of each better one; the search for more ends when
+/// the deadline is past, or when one fits the budget and `share` of the time is spent.
+Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
+                     const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);
 
 }  // namespace rematlas::atlas

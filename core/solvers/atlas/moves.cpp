@@ -25,7 +25,9 @@ Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random)
     }
 }
 
-bool Moves::propose() { return profile_.excess() > 0 ? propose_repair() : propose_improvement(); }
+bool Moves::propose() {
+    return profile_.excess() > 0 ? propose_repair() : propose_improvement();
+}
 
 bool Moves::propose_repair() {
     const double draw = random_.unit();
@@ -64,13 +66,16 @@ bool Moves::evict_over() {
 }
 
 // A third of the draws are uniform, so that no candidate is out of reach.
-int Moves::tournament_size() { return random_.below(3) == 0 ? 1 : 2 + random_.below(8); }
+int Moves::tournament_size() {
+    return random_.below(3) == 0 ? 1 : 2 + random_.below(8);
+}
 
 double Moves::eviction_time(int tensor, Node before) const {
     const int op = graph_.producer[tensor];
     double time = static_cast<double>(graph_.time[op]) + 1;
     for (const int input : graph_.inputs[op])
-        if (!profile_.alive_before(input, before)) time += static_cast<double>(graph_.time[graph_.producer[input]]);
+        if (!profile_.alive_before(input, before))
+            time += static_cast<double>(graph_.time[graph_.producer[input]]);
     return time;
 }
 
@@ -84,7 +89,8 @@ bool Moves::evict_at(Node run) {
         const auto events = profile_.events(tensor);
         const std::size_t at = profile_.first_at_or_after(tensor, run);
         // An event at the run itself needs the tensor there.
-        if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at])) continue;
+        if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at]))
+            continue;
         --wanted;
         const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
         if (best.tensor >= 0 && ratio >= best_ratio) continue;
@@ -153,7 +159,8 @@ bool Moves::remove_rerun() {
     Node best = RunProfile::kNone;
     for (int draws = tournament_size(); draws > 0; --draws) {
         const Node run = repeated[random_.below(repeated.size())];
-        if (best != RunProfile::kNone && removal_gain_[profile_.op(run)] <= removal_gain_[profile_.op(best)]) continue;
+        if (best != RunProfile::kNone && removal_gain_[profile_.op(run)] <= removal_gain_[profile_.op(best)])
+            continue;
         if (profile_.can_remove(run)) best = run;
     }
     if (best == RunProfile::kNone) return false;

@@ -1,10 +1,12 @@
 // The moves of the search: edits of a run sequence that keep it executable, whatever they do to its memory.
 //
-// - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that needs; runs that
+// - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that
+// needs; runs that
 //   serve nothing any more are removed;
 // - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
 // - shift a run: the same op at another place (this changes the order of ops that run once, as well);
-// - compounds of these: make room where a removal went over the budget, or spend the room that an eviction made.
+// - compounds of these: make room where a removal went over the budget, or spend the room that an eviction
+// made.
 //
 // Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes.
 #pragma once
@@ -24,12 +26,14 @@ class Moves {
 
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random);
 
-    /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing was changed.
+    /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
+    /// was changed.
     bool propose();
 
     // The parts, each returning whether it changed anything.
-    bool evict_gap(int tensor, std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
-    bool evict_at(Node run);                      ///< evicts a tensor that is kept across a run
+    bool evict_gap(int tensor,
+                   std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
+    bool evict_at(Node run);          ///< evicts a tensor that is kept across a run
     bool evict_somewhere();
     bool remove_rerun();
     bool shift(Node run);

@@ -13,7 +13,8 @@ namespace rematlas::atlas {
 
 namespace {
 
-// A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the graph, so they take turns.
+// A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the
+// graph, so they take turns.
 constexpr double kHeats[] = {1, 1, 0.3, 0.1};
 constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
 constexpr double kLeastHeat = 0.03;
@@ -22,8 +23,8 @@ constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 
 class Portfolio {
   public:
-    Portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task, const AtlasOptions& options,
-              const Deadline& deadline)
+    Portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
+              const AtlasOptions& options, const Deadline& deadline)
         : graph_(graph), start_(start), task_(task), options_(options), deadline_(deadline), shared_(start) {}
 
     PortfolioResult run();
@@ -50,7 +51,8 @@ PortfolioResult Portfolio::run() {
     {
         std::vector<std::jthread> others;
         for (int worker = 1; worker < threads; ++worker)
-            others.emplace_back([this, worker, &results] { results[static_cast<std::size_t>(worker)] = work(worker); });
+            others.emplace_back(
+                [this, worker, &results] { results[static_cast<std::size_t>(worker)] = work(worker); });
         results[0] = work(0);
     }
     PortfolioResult total = std::move(results[0]);
@@ -64,7 +66,8 @@ PortfolioResult Portfolio::run() {
 }
 
 PortfolioResult Portfolio::work(int worker) {
-    Annealer annealer(graph_, task_.budget, start_, options_, task_.seed + kSeedStride * static_cast<std::uint64_t>(worker));
+    Annealer annealer(graph_, task_.budget, start_, options_,
+                      task_.seed + kSeedStride * static_cast<std::uint64_t>(worker));
     const auto report = [&](const Candidate& found) { return publish(worker, found); };
     const double started = deadline_.fraction();
     double planned = options_.first_cycle;
@@ -93,10 +96,12 @@ double Portfolio::heat_of(std::size_t cycle, std::uint64_t moves) const {
     return kHeats[cycle % std::size(kHeats)] * std::clamp(cooled, kLeastHeat, 1.0);
 }
 
-// A cycle is worth little before it has cooled, so the last one is cut to the moves that are left, or that the time is likely to allow.
+// A cycle is worth little before it has cooled, so the last one is cut to the moves that are left, or that
+// the time is likely to allow.
 std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double started) const {
     const std::uint64_t moves = static_cast<std::uint64_t>(planned);
-    if (options_.max_moves > 0) return std::min(moves, options_.max_moves - std::min(done, options_.max_moves));
+    if (options_.max_moves > 0)
+        return std::min(moves, options_.max_moves - std::min(done, options_.max_moves));
     const double now = deadline_.fraction();
     if (done == 0 || now <= started) return moves;
     const double left = static_cast<double>(done) / (now - started) * (1 - now);

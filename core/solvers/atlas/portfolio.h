@@ -23,12 +23,14 @@ struct PortfolioTask {
     int threads = 1;
     /// A time that nothing within the budget can be below: the search ends when it is reached.
     std::int64_t least_time = 0;
-    /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be empty.
+    /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be
+    /// empty.
     std::function<void(const Candidate& best)> report = {};
 };
 
-/// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of each annealer.
-/// When the moves end it, the result depends on the start, the options, the seed and the number of threads only.
+/// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of
+/// each annealer. When the moves end it, the result depends on the start, the options, the seed and the
+/// number of threads only.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AtlasOptions& options, const Deadline& deadline);
 

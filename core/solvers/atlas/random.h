@@ -6,7 +6,8 @@
 
 namespace rematlas::atlas {
 
-/// xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by splitmix64.
+/// xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by
+/// splitmix64.
 class Random {
   public:
     explicit Random(std::uint64_t seed) {
@@ -32,7 +33,9 @@ class Random {
     }
 
     /// Uniform in [0, n); n must be positive.
-    int below(std::size_t n) { return static_cast<int>(((bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32); }
+    int below(std::size_t n) {
+        return static_cast<int>(((bits() >> 32) * static_cast<std::uint64_t>(n)) >> 32);
+    }
 
     /// Uniform in (0, 1].
     double unit() { return static_cast<double>((bits() >> 11) + 1) * 0x1.0p-53; }

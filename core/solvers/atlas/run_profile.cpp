@@ -12,7 +12,8 @@ namespace {
 constexpr int kEndBlock = 0;
 constexpr std::int32_t kLastRank = std::numeric_limits<std::int32_t>::max();
 
-// A gap touches about two blocks run by run and all between by their headers: the sum is least near the square root.
+// A gap touches about two blocks run by run and all between by their headers: the sum is least near the
+// square root.
 std::int32_t block_capacity(std::size_t runs) {
     const double balanced = 1.2 * std::sqrt(static_cast<double>(runs));
     return std::clamp(static_cast<std::int32_t>(balanced), 16, 160);
@@ -123,7 +124,8 @@ RunSequence RunProfile::sequence() const {
     RunSequence runs;
     runs.reserve(size_);
     for (const int block : order_)
-        for (int slot = 0; slot < blocks_[block].count; ++slot) runs.push_back(places_[nodes(block)[slot]].op);
+        for (int slot = 0; slot < blocks_[block].count; ++slot)
+            runs.push_back(places_[nodes(block)[slot]].op);
     return runs;
 }
 
@@ -182,7 +184,8 @@ std::int64_t RunProfile::most_between(Node after_run, Node before_run) const {
     Position to = position(before_run);
     if (to.rank == kLastRank) to = {static_cast<std::int32_t>(order_.size()), 0};
     std::int64_t most = 0;
-    for (std::int32_t rank = from.rank; rank <= to.rank && rank < static_cast<std::int32_t>(order_.size()); ++rank) {
+    for (std::int32_t rank = from.rank; rank <= to.rank && rank < static_cast<std::int32_t>(order_.size());
+         ++rank) {
         const int id = order_[rank];
         const Block& block = blocks_[id];
         const int first = rank == from.rank ? from.slot : 0;
@@ -271,8 +274,8 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     places_[run].in_place = false;
     places_[run].born = commit_count_;
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
-    // Everything from here on sees the new run in its place. It holds what is alive before it and its own bytes; an output
-    // whose old copy was alive there is counted in both, which the loop below takes back.
+    // Everything from here on sees the new run in its place. It holds what is alive before it and its own
+    // bytes; an output whose old copy was alive there is counted in both, which the loop below takes back.
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = first_at_or_after(t, run);
@@ -381,7 +384,8 @@ void RunProfile::measure_excess(int id) {
     block.over = over;
 }
 
-// Whether a run writes over its input depends on the event that follows it, so it is looked at again when that changes.
+// Whether a run writes over its input depends on the event that follows it, so it is looked at again when
+// that changes.
 void RunProfile::update_in_place_before(int tensor, std::size_t event) {
     if (event == 0) return;
     const Node run = events_[tensor][event - 1];
@@ -415,7 +419,8 @@ int RunProfile::new_block(std::size_t at_rank) {
         blocks_[id] = Block{};
     }
     order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at_rank), id);
-    for (std::size_t rank = at_rank; rank < order_.size(); ++rank) rank_[order_[rank]] = static_cast<int>(rank);
+    for (std::size_t rank = at_rank; rank < order_.size(); ++rank)
+        rank_[order_[rank]] = static_cast<int>(rank);
     return id;
 }
 

@@ -1,17 +1,19 @@
-// The incremental memory profile: a run sequence that can be edited run by run, its exact memory kept up to date.
+// The incremental memory profile: a run sequence that can be edited run by run, its exact memory kept up to
+// date.
 //
 //     RunProfile profile(graph, budget, keep_all_sequence(graph));
 //     profile.insert(op, before);      // rerun op right before another run
 //     profile.remove(node);
 //     profile.undo();                  // back to the last commit()
 //
-// Lifetimes are those of `cost_of`: between two consecutive events of a tensor (runs of its producer, uses, the end for
-// results) it is alive if and only if the second event is a use; at its own events it is always counted. Hence an edit
-// changes memory only on the gaps it splits or joins.
+// Lifetimes are those of `cost_of`: between two consecutive events of a tensor (runs of its producer, uses,
+// the end for results) it is alive if and only if the second event is a use; at its own events it is always
+// counted. Hence an edit changes memory only on the gaps it splits or joins.
 //
-// The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and its excess,
-// so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those between, unless these come
-// over the budget. Cost of an edit: O(tensors of the op * (block size + number of blocks)).
+// The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and
+// its excess, so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those
+// between, unless these come over the budget. Cost of an edit: O(tensors of the op * (block size + number of
+// blocks)).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,7 @@ class RunProfile {
   public:
     /// Handle of a run; stays valid until the run is removed, and is given back by undoing the removal.
     using Node = std::int32_t;
-    static constexpr Node kEnd = 0;    ///< the end of the step, which uses all results; the last event of each
+    static constexpr Node kEnd = 0;  ///< the end of the step, which uses all results; the last event of each
     static constexpr Node kNone = -1;
 
     /// `runs` must be executable. The graph must outlive the profile.
@@ -41,26 +43,27 @@ class RunProfile {
     std::int64_t excess() const { return excess_; }  ///< sum over the runs of the bytes above the budget
     std::int64_t peak() const;                       ///< cost: O(number of blocks)
     std::int64_t budget() const { return budget_; }
-    std::int64_t memory(Node run) const;             ///< bytes held while it runs
+    std::int64_t memory(Node run) const;  ///< bytes held while it runs
     RunSequence sequence() const;
 
     // The runs.
     std::size_t size() const { return size_; }
     int op(Node run) const { return places_[run].op; }  ///< -1 for kEnd
-    Node next(Node run) const;  ///< kEnd after the last
-    Node previous(Node run) const;  ///< kNone before the first; of kEnd: the last
+    Node next(Node run) const;                          ///< kEnd after the last
+    Node previous(Node run) const;                      ///< kNone before the first; of kEnd: the last
     bool before(Node a, Node b) const { return key(a) < key(b); }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
-    int over_count() const { return over_; }  ///< runs above the budget
-    Node over_run(int k) const;               ///< the k-th of them, in order; cost: O(number of blocks + block size)
+    int over_count() const { return over_; }                      ///< runs above the budget
+    Node over_run(int k) const;  ///< the k-th of them, in order; cost: O(number of blocks + block size)
 
     // The events of a tensor, in order.
     std::span<const Node> events(int tensor) const { return events_[tensor]; }
     bool is_use(int tensor, Node event) const { return places_[event].op != graph_.producer[tensor]; }
-    std::size_t index_of(int tensor, Node event) const;      ///< `event` must be one of the tensor's
-    std::size_t first_at_or_after(int tensor, Node run) const;  ///< index in events(); their number if there is none
-    bool alive_before(int tensor, Node run) const;           ///< on the device right before `run`
+    std::size_t index_of(int tensor, Node event) const;  ///< `event` must be one of the tensor's
+    std::size_t first_at_or_after(int tensor,
+                                  Node run) const;  ///< index in events(); their number if there is none
+    bool alive_before(int tensor, Node run) const;  ///< on the device right before `run`
 
     /// Most bytes held by the runs strictly between two; 0 when there are none.
     std::int64_t most_between(Node after, Node before) const;
@@ -70,11 +73,12 @@ class RunProfile {
 
     /// Each input has an event before `before`, and the op may run (again).
     bool can_insert(int op, Node before) const;
-    /// The outputs that are used after the run have an earlier run to come from, and a required op keeps one run.
+    /// The outputs that are used after the run have an earlier run to come from, and a required op keeps one
+    /// run.
     bool can_remove(Node run) const;
 
-    /// Both keep the sequence executable when the matching can_ is true. `shift` inserts an op that may run only once before
-    /// it removes its other run, so that rule is the caller's.
+    /// Both keep the sequence executable when the matching can_ is true. `shift` inserts an op that may run
+    /// only once before it removes its other run, so that rule is the caller's.
     Node insert(int op, Node before);
     void remove(Node run);
 
@@ -121,9 +125,13 @@ class RunProfile {
     Position after(Node run) const;
     std::int64_t memory_before(Node run) const;
     std::int64_t* stored(int block) { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
-    const std::int64_t* stored(int block) const { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
+    const std::int64_t* stored(int block) const {
+        return memory_.data() + static_cast<std::size_t>(block) * capacity_;
+    }
     Node* nodes(int block) { return block_nodes_.data() + static_cast<std::size_t>(block) * capacity_; }
-    const Node* nodes(int block) const { return block_nodes_.data() + static_cast<std::size_t>(block) * capacity_; }
+    const Node* nodes(int block) const {
+        return block_nodes_.data() + static_cast<std::size_t>(block) * capacity_;
+    }
 
     Node do_insert(int op, Node before);
     void do_remove(Node run);

@@ -14,9 +14,9 @@ namespace {
 using atlas::Annealer;
 using atlas::Candidate;
 
-constexpr double kGreedyShare = 0.4;      // of the time
+constexpr double kGreedyShare = 0.4;       // of the time
 constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
-constexpr double kFirstStep = 0.03;       // how far below the least peak the annealing aims at first
+constexpr double kFirstStep = 0.03;        // how far below the least peak the annealing aims at first
 constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
 constexpr double kMovesAnOp = 60;
 constexpr double kLeastMoves = 5'000;
@@ -69,8 +69,9 @@ void Descent::bisect() {
     }
 }
 
-// From the sequence with the least peak, annealing at a budget somewhat below it; the next step is longer after a success, shorter
-// after a failure. Aiming far below would spread the excess over so many runs that none of them gets within the budget.
+// From the sequence with the least peak, annealing at a budget somewhat below it; the next step is longer
+// after a success, shorter after a failure. Aiming far below would spread the excess over so many runs that
+// none of them gets within the budget.
 void Descent::step_down() {
     double step = kFirstStep;
     std::size_t round = 0;
@@ -99,6 +100,8 @@ bool Descent::anneal_at(std::int64_t budget, std::uint64_t moves, double heat) {
 
 }  // namespace
 
-SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits) { return Descent(graph, limits).run(); }
+SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits) {
+    return Descent(graph, limits).run();
+}
 
 }  // namespace rematlas

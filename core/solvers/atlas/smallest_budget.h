@@ -8,14 +8,16 @@
 namespace rematlas {
 
 struct SmallestBudget {
-    Bytes peak;         ///< of `runs`: a budget that works
+    Bytes peak;  ///< of `runs`: a budget that works
     RunSequence runs;
     bool proven = false;  ///< no schedule has a smaller peak
 };
 
-/// A search for the least peak, whatever the time it costs: greedy schedules at bisected budgets, then annealing at budgets a little below the
-/// least peak found. Takes up to `limits.time`; ends earlier at the proven bound, or when several rounds found nothing more. When the time does
-/// not end it, equal seeds give equal answers.
-SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits = {.time = std::chrono::seconds(1)});
+/// A search for the least peak, whatever the time it costs: greedy schedules at bisected budgets, then
+/// annealing at budgets a little below the least peak found. Takes up to `limits.time`; ends earlier at the
+/// proven bound, or when several rounds found nothing more. When the time does not end it, equal seeds give
+/// equal answers.
+SmallestBudget smallest_feasible(const FlatGraph& graph,
+                                 const Limits& limits = {.time = std::chrono::seconds(1)});
 
 }  // namespace rematlas

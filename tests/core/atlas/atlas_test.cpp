@@ -37,7 +37,9 @@ void expect_valid(const Graph& graph, Bytes budget, const Solution& solution) {
     if (solution.bound) EXPECT_LE(solution.bound->overhead, solution.overhead * (1 + 1e-9));
 }
 
-std::int64_t peak_without_reruns(const FlatGraph& flat) { return cost_of(flat, required_once(flat)).peak; }
+std::int64_t peak_without_reruns(const FlatGraph& flat) {
+    return cost_of(flat, required_once(flat)).peak;
+}
 
 /// Some budgets from below the least possible to the peak without reruns.
 std::vector<std::int64_t> budgets(std::int64_t least, std::int64_t most) {
@@ -61,7 +63,9 @@ void compare_with_optimum(const Graph& graph, Tally& tally) {
         if (solution) {
             expect_valid(graph, Bytes(budget), *solution);
             EXPECT_GE(solution->time.value, optimum->time);
-            if (solution->bound) EXPECT_LE(solution->bound->overhead * static_cast<double>(flat.base_time), static_cast<double>(optimum->time) + 1e-6);
+            if (solution->bound)
+                EXPECT_LE(solution->bound->overhead * static_cast<double>(flat.base_time),
+                          static_cast<double>(optimum->time) + 1e-6);
         }
         const bool equal = solution ? solution->time.value == optimum->time : !optimum;
         ++(equal ? tally.optimal : tally.missed);
@@ -72,7 +76,8 @@ TEST(Atlas, FindsTheOptimumOfSmallTrainingGraphs) {
     Tally tally;
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         SCOPED_TRACE(seed);
-        compare_with_optimum(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}), tally);
+        compare_with_optimum(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}),
+                             tally);
     }
     EXPECT_LE(tally.missed, tally.optimal / 100);
 }
@@ -100,7 +105,8 @@ TEST(Atlas, StaysWithinTheBudgetOnLargerRandomGraphs) {
         SCOPED_TRACE(seed);
         const Graph graph = random_training_graph(seed, {.forward_ops = 30});
         const FlatGraph flat = flatten(graph);
-        for (const std::int64_t budget : budgets(least_peak(flat).bytes.value + 1, peak_without_reruns(flat))) {
+        for (const std::int64_t budget :
+             budgets(least_peak(flat).bytes.value + 1, peak_without_reruns(flat))) {
             const Answer answer = solve(graph, Bytes(budget), {.max_moves = 5000});
             if (const auto* solution = std::get_if<Solution>(&answer)) {
                 expect_valid(graph, Bytes(budget), *solution);
@@ -127,7 +133,8 @@ TEST(Atlas, SaysHowMuchAnImpossibleBudgetLacks) {
     const Graph graph = random_training_graph(4, {.forward_ops = 8});
     const FlatGraph flat = flatten(graph);
     const PeakBound least = least_peak(flat);
-    const Answer answer = solve(graph, least.bytes - Bytes(1), {}, {}, {.time = std::chrono::milliseconds(200)});
+    const Answer answer =
+        solve(graph, least.bytes - Bytes(1), {}, {}, {.time = std::chrono::milliseconds(200)});
     const Infeasible& infeasible = std::get<Infeasible>(answer);
     EXPECT_TRUE(infeasible.proven);
     EXPECT_EQ(infeasible.needed, least.bytes);
@@ -167,7 +174,8 @@ TEST(Atlas, ReportsSchedulesThatOnlyGetBetter) {
     const FlatGraph flat = flatten(graph);
     const Bytes budget((least_peak(flat).bytes.value * 2 + peak_without_reruns(flat)) / 3);
     std::vector<Incumbent> seen;
-    const Answer answer = solve(graph, budget, {.max_moves = 30'000}, [&](const Incumbent& incumbent) { seen.push_back(incumbent); });
+    const Answer answer = solve(graph, budget, {.max_moves = 30'000},
+                                [&](const Incumbent& incumbent) { seen.push_back(incumbent); });
     ASSERT_FALSE(seen.empty());
     for (std::size_t i = 0; i < seen.size(); ++i) {
         EXPECT_LE(seen[i].peak, budget);
@@ -187,7 +195,8 @@ TEST(Atlas, ReturnsItsBestWhenStopped) {
         source.request_stop();
     };
     // Without the stop it would search for an hour.
-    const Answer answer = solve(graph, budget, {}, stop_at_first, {.time = hours(1), .stop = source.get_token()});
+    const Answer answer =
+        solve(graph, budget, {}, stop_at_first, {.time = hours(1), .stop = source.get_token()});
     EXPECT_LE(std::get<Solution>(answer).overhead, seen);
     expect_valid(graph, budget, std::get<Solution>(answer));
 }
@@ -224,7 +233,8 @@ TEST(Atlas, ComesNearTheBestKnownOverheads) {
         for (const ProblemFile::Reference& reference : file.references) {
             if (reference.fraction > 0.1) continue;
             SCOPED_TRACE(file.graph.name + " at " + std::to_string(reference.fraction));
-            const Answer answer = solve(file.graph, reference.budget, {.max_moves = 40'000, .first_cycle = 10'000});
+            const Answer answer =
+                solve(file.graph, reference.budget, {.max_moves = 40'000, .first_cycle = 10'000});
             ASSERT_TRUE(std::holds_alternative<Solution>(answer));
             const Solution& solution = std::get<Solution>(answer);
             expect_valid(file.graph, reference.budget, solution);
@@ -237,7 +247,8 @@ TEST(Atlas, ComesNearTheBestKnownOverheads) {
 TEST(SmallestBudget, IsTheLeastPeakOfSmallGraphs) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         SCOPED_TRACE(seed);
-        const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
+        const FlatGraph flat =
+            flatten(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
         const std::int64_t least = brute_force_least_peak(flat);
         const SmallestBudget found = smallest_feasible(flat, {.time = hours(1)});
         ASSERT_TRUE(is_executable(flat, found.runs));
@@ -252,7 +263,8 @@ TEST(SmallestBudget, IsOneThatTheSolverCanKeep) {
     const FlatGraph flat = flatten(graph);
     std::stop_source stopped;
     stopped.request_stop();
-    for (const Limits& limits : {Limits{.time = hours(1)}, Limits{.time = hours(0)}, Limits{.time = hours(1), .stop = stopped.get_token()}}) {
+    for (const Limits& limits : {Limits{.time = hours(1)}, Limits{.time = hours(0)},
+                                 Limits{.time = hours(1), .stop = stopped.get_token()}}) {
         const SmallestBudget found = smallest_feasible(flat, limits);
         ASSERT_TRUE(is_executable(flat, found.runs));
         EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
@@ -291,7 +303,8 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 20, .run_once = false}));
         const std::int64_t budget = (least_peak(flat).bytes.value + 5 * peak_without_reruns(flat)) / 6;
         const Deadline deadline({.time = hours(1)});
-        const auto best = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)), deadline, 1, [](const auto&) {});
+        const auto best = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)),
+                                            deadline, 1, [](const auto&) {});
         fits += best.peak <= budget;
         EXPECT_EQ(cost_of(flat, best.runs).peak, best.peak);
     }
@@ -299,7 +312,8 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
 }
 
 TEST(AtlasOptions, AreReadFromJson) {
-    const nlohmann::json json = {{"seed", 7}, {"max_moves", 1000}, {"first_cycle", 500}, {"cycle_growth", 2}, {"start_temperature", 0.5}, {"end_temperature", 0.1}};
+    const nlohmann::json json = {{"seed", 7},         {"max_moves", 1000},        {"first_cycle", 500},
+                                 {"cycle_growth", 2}, {"start_temperature", 0.5}, {"end_temperature", 0.1}};
     const Result<AtlasOptions> options = atlas_options(&json);
     ASSERT_TRUE(options);
     EXPECT_EQ(options->seed, 7u);
@@ -324,7 +338,8 @@ TEST(AtlasOptions, NameTheKeyThatIsWrong) {
     for (const auto& [json, key] : wrong) {
         const Result<AtlasOptions> options = atlas_options(&json);
         ASSERT_FALSE(options) << json.dump();
-        EXPECT_NE(options.error().message.find("'" + key + "'"), std::string::npos) << options.error().message;
+        EXPECT_NE(options.error().message.find("'" + key + "'"), std::string::npos)
+            << options.error().message;
     }
 }
 

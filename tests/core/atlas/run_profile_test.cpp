@@ -72,7 +72,8 @@ void walk(const Graph& graph, std::uint64_t seed, int moves) {
 TEST(RunProfile, IsExactAfterEveryMoveOnTrainingGraphs) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         SCOPED_TRACE(seed);
-        ASSERT_NO_FATAL_FAILURE(walk(random_training_graph(seed, {.forward_ops = 3 + static_cast<int>(seed % 9)}), seed, 150));
+        ASSERT_NO_FATAL_FAILURE(
+            walk(random_training_graph(seed, {.forward_ops = 3 + static_cast<int>(seed % 9)}), seed, 150));
     }
 }
 
