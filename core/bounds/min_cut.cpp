@@ -27,7 +27,8 @@ void MinCut::link_edges() {
     }
 }
 
-/// Heights become distances to the sink in the residual network; nodes that cannot reach it get the height `nodes_` and are left alone.
+/// Heights become distances to the sink in the residual network; nodes that cannot reach it get the height
+/// `nodes_` and are left alone.
 void MinCut::relabel_globally() {
     height_.assign(nodes_, nodes_);
     height_[sink_] = 0;
@@ -64,7 +65,8 @@ void MinCut::raise(int node) {
     int least = nodes_;
     for (int k = arc_begin_[node]; k < arc_begin_[node + 1]; ++k) {
         const int arc = arc_list_[k];
-        if (residual_[arc] > 0) least = std::min(least, height_[arc % 2 == 0 ? to_[arc / 2] : from_[arc / 2]] + 1);
+        if (residual_[arc] > 0)
+            least = std::min(least, height_[arc % 2 == 0 ? to_[arc / 2] : from_[arc / 2]] + 1);
     }
     work_ += arc_begin_[node + 1] - arc_begin_[node] + 12;
     --count_[old];
@@ -121,7 +123,8 @@ MinCut::Cut MinCut::solve(const std::function<bool()>& stop) {
         residual_[arc] = 0;
     }
     relabel_globally();
-    const std::int64_t often = 6 * static_cast<std::int64_t>(nodes_) + static_cast<std::int64_t>(from_.size());
+    const std::int64_t often =
+        6 * static_cast<std::int64_t>(nodes_) + static_cast<std::int64_t>(from_.size());
     Cut cut;
     for (std::int64_t steps = 0; highest_ > 0;) {
         if (active_[highest_].empty()) {

@@ -9,8 +9,9 @@ namespace rematlas {
 
 /// A network with whole capacities. Build once, set capacities and cut as often as needed.
 ///
-/// Push-relabel with the highest label first, global relabelling and gaps (Goldberg and Tarjan 1988, Cherkassky and Goldberg 1997), first
-/// phase only: what has reached the sink at any time is a lower bound on every cut, so that it may be stopped.
+/// Push-relabel with the highest label first, global relabelling and gaps (Goldberg and Tarjan 1988,
+/// Cherkassky and Goldberg 1997), first phase only: what has reached the sink at any time is a lower bound on
+/// every cut, so that it may be stopped.
 class MinCut {
   public:
     /// Nodes are 0 .. nodes-1. The sum of the capacities out of the source must stay below 2^62.
@@ -21,7 +22,7 @@ class MinCut {
     void set_capacity(int edge, std::int64_t capacity) { capacity_[edge] = capacity; }
 
     struct Cut {
-        std::int64_t value = 0;                 ///< of the least cut; when stopped, what is proven of it
+        std::int64_t value = 0;  ///< of the least cut; when stopped, what is proven of it
         bool finished = true;
         std::vector<std::uint8_t> source_side;  ///< per node, when finished
     };
@@ -35,13 +36,16 @@ class MinCut {
     void discharge(int node);
     void raise(int node);
     void activate(int node);
-    bool is_active(int node) const { return node != source_ && node != sink_ && excess_[node] > 0 && height_[node] < nodes_; }
+    bool is_active(int node) const {
+        return node != source_ && node != sink_ && excess_[node] > 0 && height_[node] < nodes_;
+    }
 
     int nodes_, source_, sink_;
-    std::vector<int> from_, to_;            ///< per edge
+    std::vector<int> from_, to_;  ///< per edge
     std::vector<std::int64_t> capacity_;
 
-    // Arcs 2e and 2e+1 are edge e and its reverse; those of a node are arc_list_[arc_begin_[node] .. arc_begin_[node + 1]).
+    // Arcs 2e and 2e+1 are edge e and its reverse; those of a node are arc_list_[arc_begin_[node] ..
+    // arc_begin_[node + 1]).
     std::vector<int> arc_begin_, arc_list_, current_;
     std::vector<std::int64_t> residual_, excess_;
     std::vector<int> height_;

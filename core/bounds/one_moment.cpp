@@ -18,15 +18,21 @@ constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// The programme of one moment: the first run of the required op b.
 ///
-/// A required op that descends from b runs after the moment. One that is b or its ancestor has run by then, so that a run after it is an extra
-/// one. Any other required op may run before or after, at no extra cost. Whoever runs after the moment has each input from the moment
-/// (the tensor was kept) or from a run of its maker after it; so have the results. At a price for each byte kept, the cheapest
-/// choice is a minimum cut: tensor t needed -> maker runs, capacity price * bytes; op runs -> sink, capacity its time; op runs -> input needed,
-/// without limit. The cut less price * room is a bound at every price, and the best of them is the optimum of the relaxation.
+/// A required op that descends from b runs after the moment. One that is b or its ancestor has run by then,
+/// so that a run after it is an extra one. Any other required op may run before or after, at no extra cost.
+/// Whoever runs after the moment has each input from the moment (the tensor was kept) or from a run of its
+/// maker after it; so have the results. At a price for each byte kept, the cheapest choice is a minimum cut:
+/// tensor t needed -> maker runs, capacity price * bytes; op runs -> sink, capacity its time; op runs ->
+/// input needed, without limit. The cut less price * room is a bound at every price, and the best of them is
+/// the optimum of the relaxation.
 class MomentProgramme {
   public:
     MomentProgramme(const FlatGraph& flat, int moment)
-        : flat_(flat), moment_(moment), role_(flat.op_count, Role::free), at_moment_(flat.tensor_count, 0), tensor_index_(flat.tensor_count, -1),
+        : flat_(flat),
+          moment_(moment),
+          role_(flat.op_count, Role::free),
+          at_moment_(flat.tensor_count, 0),
+          tensor_index_(flat.tensor_count, -1),
           op_index_(flat.op_count, -1) {
         mark_roles();
         held_ = flat.resident_bytes + flat.workspace[moment];
@@ -42,8 +48,9 @@ class MomentProgramme {
     /// Bytes that the moment itself takes.
     std::int64_t held() const { return held_; }
 
-    /// Extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least `held`. With a positive `price`
-    /// only that price is tried, at a fraction of the cost of looking for the best one, which is left in `price` otherwise.
+    /// Extra time after the moment, from below; infinite when the budget cannot be kept. `budget` is at least
+    /// `held`. With a positive `price` only that price is tried, at a fraction of the cost of looking for the
+    /// best one, which is left in `price` otherwise.
     double extra_time(std::int64_t budget, double& price, const std::function<bool()>& stop) {
         collect();
         const Choice keep = keep_the_needed();
@@ -127,7 +134,9 @@ class MomentProgramme {
         tensors_.push_back({t, needed, again ? op_index_[maker] : -1});
     }
 
-    double time_again(int op) const { return role_[op] == Role::before ? static_cast<double>(flat_.time[op]) : 0; }
+    double time_again(int op) const {
+        return role_[op] == Role::before ? static_cast<double>(flat_.time[op]) : 0;
+    }
 
     Choice keep_the_needed() const {
         Choice choice;
@@ -135,11 +144,13 @@ class MomentProgramme {
         return choice;
     }
 
-    /// The fewest bytes with which the step can go on, and a way to do so; nothing when stopped. A rerun may itself need a tensor that cannot
-    /// be made again, so that running all that can run again is not always the least.
+    /// The fewest bytes with which the step can go on, and a way to do so; nothing when stopped. A rerun may
+    /// itself need a tensor that cannot be made again, so that running all that can run again is not always
+    /// the least.
     std::optional<Choice> keep_the_least(MinCut& network, const std::function<bool()>& stop) const {
         for (const Tensor& t : tensors_) network.set_capacity(t.edge, flat_.bytes[t.id]);
-        for (std::size_t i = 0; i < ops_.size(); ++i) network.set_capacity(op_edges_ + static_cast<int>(i), 0);
+        for (std::size_t i = 0; i < ops_.size(); ++i)
+            network.set_capacity(op_edges_ + static_cast<int>(i), 0);
         const MinCut::Cut cut = network.solve(stop);
         if (!cut.finished) return std::nullopt;
         Choice choice = read(cut);
@@ -147,8 +158,10 @@ class MomentProgramme {
         return choice;
     }
 
-    /// Follows the breakpoints of the concave function of the price: the next price is where the lines of the two nearest choices meet.
-    double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at, const std::function<bool()>& stop) {
+    /// Follows the breakpoints of the concave function of the price: the next price is where the lines of the
+    /// two nearest choices meet.
+    double best_price(MinCut& network, Choice below, Choice above, std::int64_t room, double& best_at,
+                      const std::function<bool()>& stop) {
         double best = 0;
         for (int i = 0; i < 40 && !stop(); ++i) {
             const double price = (above.time - below.time) / static_cast<double>(below.kept - above.kept);
@@ -169,16 +182,19 @@ class MomentProgramme {
     }
 
     double value_of(const MinCut::Cut& cut, double price, std::int64_t room) const {
-        return static_cast<double>(cut.value) / scale_ * (1 - 8 * kEpsilon) - price * static_cast<double>(room) * (1 + 8 * kEpsilon);
+        return static_cast<double>(cut.value) / scale_ * (1 - 8 * kEpsilon) -
+               price * static_cast<double>(room) * (1 + 8 * kEpsilon);
     }
 
-    /// Nodes: source, sink, then tensors that only reruns need, then ops. Tensors needed anyway are part of the source.
+    /// Nodes: source, sink, then tensors that only reruns need, then ops. Tensors needed anyway are part of
+    /// the source.
     MinCut build_network() {
         const int first_op = 2 + static_cast<int>(tensors_.size());
         MinCut network(first_op + static_cast<int>(ops_.size()), 0, 1);
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
             Tensor& t = tensors_[i];
-            t.edge = network.add_edge(t.needed ? 0 : 2 + static_cast<int>(i), t.maker < 0 ? 1 : first_op + t.maker);
+            t.edge = network.add_edge(t.needed ? 0 : 2 + static_cast<int>(i),
+                                      t.maker < 0 ? 1 : first_op + t.maker);
         }
         op_edges_ = static_cast<int>(tensors_.size());
         for (std::size_t i = 0; i < ops_.size(); ++i) network.add_edge(first_op + static_cast<int>(i), 1);
@@ -186,25 +202,33 @@ class MomentProgramme {
             for (int t : flat_.inputs[ops_[i]]) {
                 const int index = tensor_index_[t];
                 if (index < 0 || tensors_[index].needed) continue;
-                network.set_capacity(network.add_edge(first_op + static_cast<int>(i), 2 + index), std::int64_t{1} << 61);
+                network.set_capacity(network.add_edge(first_op + static_cast<int>(i), 2 + index),
+                                     std::int64_t{1} << 61);
             }
         }
         return network;
     }
 
-    /// Capacities are rounded down, so that the whole cut is not above the true one. No price above all the time there is makes a difference.
+    /// Capacities are rounded down, so that the whole cut is not above the true one. No price above all the
+    /// time there is makes a difference.
     MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) const {
-        for (const Tensor& t : tensors_) network.set_capacity(t.edge, whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all_time_)));
-        for (std::size_t i = 0; i < ops_.size(); ++i) network.set_capacity(op_edges_ + static_cast<int>(i), whole(time_again(ops_[i])));
+        for (const Tensor& t : tensors_)
+            network.set_capacity(t.edge,
+                                 whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all_time_)));
+        for (std::size_t i = 0; i < ops_.size(); ++i)
+            network.set_capacity(op_edges_ + static_cast<int>(i), whole(time_again(ops_[i])));
         return network.solve(stop);
     }
 
-    std::int64_t whole(double amount) const { return static_cast<std::int64_t>(std::floor(amount * scale_ * (1 - 8 * kEpsilon))); }
+    std::int64_t whole(double amount) const {
+        return static_cast<std::int64_t>(std::floor(amount * scale_ * (1 - 8 * kEpsilon)));
+    }
 
     Choice read(const MinCut::Cut& cut) const {
         const std::size_t first_op = 2 + tensors_.size();
         Choice choice;
-        for (std::size_t i = 0; i < ops_.size(); ++i) choice.time += cut.source_side[first_op + i] ? time_again(ops_[i]) : 0;
+        for (std::size_t i = 0; i < ops_.size(); ++i)
+            choice.time += cut.source_side[first_op + i] ? time_again(ops_[i]) : 0;
         for (std::size_t i = 0; i < tensors_.size(); ++i) {
             const Tensor& t = tensors_[i];
             const bool needed = t.needed || cut.source_side[2 + i];
@@ -265,7 +289,8 @@ class Moments {
         value_.assign(ops_.size(), -1);
     }
 
-    /// The next moment to try as an index, -1 when all were tried: in turn one of an ever finer spread and one beside the best so far.
+    /// The next moment to try as an index, -1 when all were tried: in turn one of an ever finer spread and
+    /// one beside the best so far.
     int next() {
         if (tried_ == static_cast<int>(ops_.size())) return -1;
         if (tried_ == 0) return fullest_;
@@ -314,9 +339,12 @@ class Moments {
 
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits) {
     const auto start = std::chrono::steady_clock::now();
-    const auto stop = [&] { return limits.stop.stop_requested() || std::chrono::steady_clock::now() - start >= limits.time; };
+    const auto stop = [&] {
+        return limits.stop.stop_requested() || std::chrono::steady_clock::now() - start >= limits.time;
+    };
     double required = 0;
-    for (int op = 0; op < graph.op_count; ++op) required += graph.required[op] ? static_cast<double>(graph.time[op]) : 0;
+    for (int op = 0; op < graph.op_count; ++op)
+        required += graph.required[op] ? static_cast<double>(graph.time[op]) : 0;
     OverheadBound bound;
     Moments moments(graph, budget.value);
     double extra = 0, price = 0;

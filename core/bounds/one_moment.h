@@ -1,15 +1,18 @@
-// A proven lower bound on the overhead of every schedule within a budget, for every order and any number of reruns (without offloading).
+// A proven lower bound on the overhead of every schedule within a budget, for every order and any number of
+// reruns (without offloading).
 //
-// A moment is the first run of a required op b. While b runs, the tensors on the device, its outputs and its workspace fit the budget; what
-// runs later and reads a tensor that is not on the device then needs the tensor's maker to run again after the moment. The cheapest choice of
-// what is kept during b and what runs after it, at a price for each byte kept, is a minimum cut; each price gives a bound, and the best
-// price the optimum of the linear relaxation. Whole capacities, rounded so that the bound holds to the last bit.
+// A moment is the first run of a required op b. While b runs, the tensors on the device, its outputs and its
+// workspace fit the budget; what runs later and reads a tensor that is not on the device then needs the
+// tensor's maker to run again after the moment. The cheapest choice of what is kept during b and what runs
+// after it, at a price for each byte kept, is a minimum cut; each price gives a bound, and the best price the
+// optimum of the linear relaxation. Whole capacities, rounded so that the bound holds to the last bit.
 //
 //     OverheadBound bound = overhead_lower_bound(flat, budget, {.time = 200ms});
 //     if (solution.overhead <= bound.overhead * 1.0001) ...  // nothing better is possible
 //
-// Source: a cut through the rows of the MILP of Jain et al. (Checkmate, MLSys 2020) at one moment, with its memory row priced
-// (Lagrangian relaxation); the search for the price follows the breakpoints of a parametric minimum cut (Eisner and Severance 1976).
+// Source: a cut through the rows of the MILP of Jain et al. (Checkmate, MLSys 2020) at one moment, with its
+// memory row priced (Lagrangian relaxation); the search for the price follows the breakpoints of a parametric
+// minimum cut (Eisner and Severance 1976).
 #pragma once
 
 #include <chrono>
@@ -24,7 +27,7 @@ namespace rematlas {
 struct BoundLimits {
     std::chrono::nanoseconds time = std::chrono::milliseconds(500);  ///< wall clock for the whole call
     std::stop_token stop = {};                                       ///< checked at least every 50 ms
-    int moments = 5000;        ///< ops tried as the moment, at least 1, in an order that soon finds good ones
+    int moments = 5000;  ///< ops tried as the moment, at least 1, in an order that soon finds good ones
 };
 
 struct OverheadBound {
@@ -32,9 +35,10 @@ struct OverheadBound {
     int moments = 0;      ///< moments that were evaluated; 0: only that every required op runs
 };
 
-/// The best bound over many moments; at least the share of the required ops in the time of the step. Never fails: with no time left it returns
-/// what is known. Infinite when it proves that no schedule keeps the budget. A larger time never gives a smaller bound.
-/// Cost: about 0.1 ms a moment for 700 ops, 2 ms for 10,000; all moments of 700 ops in 0.07 s.
+/// The best bound over many moments; at least the share of the required ops in the time of the step. Never
+/// fails: with no time left it returns what is known. Infinite when it proves that no schedule keeps the
+/// budget. A larger time never gives a smaller bound. Cost: about 0.1 ms a moment for 700 ops, 2 ms for
+/// 10,000; all moments of 700 ops in 0.07 s.
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits = {});
 
 /// What the bound is a bound over, for `Bound::over`.

@@ -19,13 +19,17 @@ void add_shifted(std::vector<std::uint64_t>& bits, std::int64_t by) {
 }  // namespace
 
 std::int64_t largest_subset_sum(std::vector<std::int64_t> sizes, std::int64_t limit) {
-    sizes.erase(std::remove_if(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s <= 0 || s > limit; }), sizes.end());
-    if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) <= limit) return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
+    sizes.erase(
+        std::remove_if(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s <= 0 || s > limit; }),
+        sizes.end());
+    if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) <= limit)
+        return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
     std::int64_t divisor = 0;
     for (std::int64_t s : sizes) divisor = std::gcd(divisor, s);
     const std::int64_t units = limit / divisor;
     constexpr std::int64_t kMostWork = 20'000'000;  // words moved: about 10 ms
-    if (units > 4'000'000 || units / 64 * static_cast<std::int64_t>(sizes.size()) > kMostWork) return units * divisor;
+    if (units > 4'000'000 || units / 64 * static_cast<std::int64_t>(sizes.size()) > kMostWork)
+        return units * divisor;
     std::vector<std::uint64_t> bits(static_cast<std::size_t>(units / 64) + 1, 0);
     bits[0] = 1;
     for (std::int64_t s : sizes) add_shifted(bits, s / divisor);

@@ -14,10 +14,11 @@ namespace {
 /// The required forward ops in order. Position i is the i-th of them; cut i lies after position i.
 struct ForwardPart {
     std::vector<int> ops;
-    std::vector<int> position;          ///< per op, -1 when it is not in the forward part
-    std::vector<int> last_use;          ///< per tensor: last position that reads it; its maker's when none, -1 outside
-    std::vector<int> crossing;          ///< per cut: tensors that cross it
-    std::vector<std::int64_t> made;     ///< per position: bytes of its outputs
+    std::vector<int> position;  ///< per op, -1 when it is not in the forward part
+    std::vector<int>
+        last_use;  ///< per tensor: last position that reads it; its maker's when none, -1 outside
+    std::vector<int> crossing;       ///< per cut: tensors that cross it
+    std::vector<std::int64_t> made;  ///< per position: bytes of its outputs
 };
 
 ForwardPart forward_part(const Problem& problem) {
@@ -53,10 +54,16 @@ ForwardPart forward_part(const Problem& problem) {
 /// Turns cuts into a run sequence.
 class SegmentPlan {
   public:
-    /// `cuts`: ascending positions; segment s ends after cuts[s], the last segment ends with the forward part.
+    /// `cuts`: ascending positions; segment s ends after cuts[s], the last segment ends with the forward
+    /// part.
     SegmentPlan(const FlatGraph& flat, const ForwardPart& part, const std::vector<int>& cuts)
-        : flat_(flat), part_(part), cuts_(cuts), segment_(part.ops.size()), materialized_(cuts.size() + 1, false),
-          dropped_(flat.tensor_count, false), needed_(flat.tensor_count, false) {
+        : flat_(flat),
+          part_(part),
+          cuts_(cuts),
+          segment_(part.ops.size()),
+          materialized_(cuts.size() + 1, false),
+          dropped_(flat.tensor_count, false),
+          needed_(flat.tensor_count, false) {
         materialized_.back() = true;
         for (std::size_t i = 0, s = 0; i < part.ops.size(); ++i) {
             segment_[i] = static_cast<int>(s);
@@ -87,8 +94,10 @@ class SegmentPlan {
         for (int t : flat_.outputs[op]) {
             if (segment_[part_.last_use[t]] != segment) continue;
             dropped_[t] = true;
-            // What the backward part reads is needed again; what only forward ops read, when one of those runs again.
-            for (int user : flat_.users[t]) needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
+            // What the backward part reads is needed again; what only forward ops read, when one of those
+            // runs again.
+            for (int user : flat_.users[t])
+                needed_[t] = needed_[t] || (flat_.required[user] && part_.position[user] < 0);
         }
     }
 
@@ -101,7 +110,9 @@ class SegmentPlan {
         for (int i = cuts_[segment]; i >= first; --i) {
             const int op = part_.ops[i];
             const auto outputs = flat_.outputs[op];
-            if (op >= before || std::none_of(outputs.begin(), outputs.end(), [&](int t) { return dropped_[t] && needed_[t]; })) continue;
+            if (op >= before || std::none_of(outputs.begin(), outputs.end(),
+                                             [&](int t) { return dropped_[t] && needed_[t]; }))
+                continue;
             again.push_back(op);
             for (int t : flat_.inputs[op]) needed_[t] = true;
         }
@@ -116,7 +127,8 @@ class SegmentPlan {
     RunSequence runs_;
 };
 
-/// Positions where a cut is allowed. An articulation point is crossed by one tensor, or by none where the graph falls apart.
+/// Positions where a cut is allowed. An articulation point is crossed by one tensor, or by none where the
+/// graph falls apart.
 std::vector<int> allowed_cuts(const ForwardPart& part, bool articulation_points_only) {
     std::vector<int> cuts;
     for (int i = 0; i + 1 < static_cast<int>(part.ops.size()); ++i) {
@@ -138,7 +150,8 @@ std::vector<int> equal_segments(int forward_ops, int segments, const std::vector
 }
 
 /// A cut wherever a segment has made more than `threshold` bytes.
-std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t threshold, const std::vector<int>& allowed) {
+std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t threshold,
+                                   const std::vector<int>& allowed) {
     std::vector<int> cuts;
     std::int64_t made = 0;
     std::size_t next = 0;
@@ -156,8 +169,13 @@ std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t thresho
 /// Collects plans and keeps the best that fits.
 class Selection {
   public:
-    Selection(const Problem& problem, const ForwardPart& part, Bytes budget, const Deadline& deadline, const Progress& progress)
-        : problem_(problem), part_(part), budget_(budget), deadline_(deadline), progress_(progress),
+    Selection(const Problem& problem, const ForwardPart& part, Bytes budget, const Deadline& deadline,
+              const Progress& progress)
+        : problem_(problem),
+          part_(part),
+          budget_(budget),
+          deadline_(deadline),
+          progress_(progress),
           least_peak_(cost_of(problem.flat, required_once(problem.flat)).peak) {}
 
     void offer(const std::vector<int>& cuts) {
@@ -169,7 +187,11 @@ class Selection {
         best_ = std::move(runs);
         best_time_ = cost.time;
         const double base = static_cast<double>(std::max<std::int64_t>(problem_.flat.base_time, 1));
-        if (progress_) progress_({.overhead = cost.time / base, .peak = Bytes(cost.peak), .bound = {}, .fraction_done = deadline_.fraction()});
+        if (progress_)
+            progress_({.overhead = cost.time / base,
+                       .peak = Bytes(cost.peak),
+                       .bound = {},
+                       .fraction_done = deadline_.fraction()});
     }
 
     bool stopped() const { return deadline_.passed(); }
@@ -194,17 +216,23 @@ class ChenSqrt : public Solver {
   public:
     explicit ChenSqrt(ChenSqrtOptions options) : options_(options) {}
     std::string_view name() const override { return "chen-sqrt"; }
-    std::string_view summary() const override { return "about sqrt(n) equal segments, whatever the budget (Chen et al. 2016); heuristic"; }
+    std::string_view summary() const override {
+        return "about sqrt(n) equal segments, whatever the budget (Chen et al. 2016); heuristic";
+    }
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
         const ForwardPart part = forward_part(problem);
         const int count = static_cast<int>(part.ops.size());
-        const int segments = options_.segments > 0 ? options_.segments : static_cast<int>(std::lround(std::sqrt(count)));
+        const int segments =
+            options_.segments > 0 ? options_.segments : static_cast<int>(std::lround(std::sqrt(count)));
         Selection selection(problem, part, budget, deadline, progress);
         for (bool articulation_points_only : {true, false}) {
-            if (!selection.stopped()) selection.offer(equal_segments(count, segments, allowed_cuts(part, articulation_points_only)));
+            if (!selection.stopped())
+                selection.offer(
+                    equal_segments(count, segments, allowed_cuts(part, articulation_points_only)));
         }
         return selection.answer();
     }
@@ -217,9 +245,12 @@ class ChenGreedy : public Solver {
   public:
     explicit ChenGreedy(ChenGreedyOptions options) : options_(options) {}
     std::string_view name() const override { return "chen-greedy"; }
-    std::string_view summary() const override { return "segments by a threshold of bytes, the best of many (Chen et al. 2016); heuristic"; }
+    std::string_view summary() const override {
+        return "segments by a threshold of bytes, the best of many (Chen et al. 2016); heuristic";
+    }
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
         const ForwardPart part = forward_part(problem);
@@ -234,8 +265,10 @@ class ChenGreedy : public Solver {
             std::vector<int> last;
             for (int i = 0; i < options_.thresholds && !selection.stopped(); ++i) {
                 const double share = options_.thresholds == 1 ? 0.5 : i / (options_.thresholds - 1.0);
-                const double threshold = std::max<double>(least, 1) * std::pow(std::max(1.0, total / std::max<double>(least, 1)), share);
-                std::vector<int> cuts = segments_by_bytes(part, static_cast<std::int64_t>(threshold), allowed);
+                const double threshold = std::max<double>(least, 1) *
+                                         std::pow(std::max(1.0, total / std::max<double>(least, 1)), share);
+                std::vector<int> cuts =
+                    segments_by_bytes(part, static_cast<std::int64_t>(threshold), allowed);
                 if (cuts == last) continue;
                 selection.offer(cuts);
                 last = std::move(cuts);
@@ -266,7 +299,11 @@ Result<ChenGreedyOptions> chen_greedy_options(const nlohmann::json* json) {
     return options;
 }
 
-std::unique_ptr<Solver> make_chen_sqrt(ChenSqrtOptions options) { return std::make_unique<ChenSqrt>(options); }
-std::unique_ptr<Solver> make_chen_greedy(ChenGreedyOptions options) { return std::make_unique<ChenGreedy>(options); }
+std::unique_ptr<Solver> make_chen_sqrt(ChenSqrtOptions options) {
+    return std::make_unique<ChenSqrt>(options);
+}
+std::unique_ptr<Solver> make_chen_greedy(ChenGreedyOptions options) {
+    return std::make_unique<ChenGreedy>(options);
+}
 
 }  // namespace rematlas

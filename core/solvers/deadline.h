@@ -8,18 +8,22 @@
 
 namespace rematlas {
 
-/// Starts counting when it is made. `passed` reads the clock (about 30 ns); call it every few thousand operations of the inner loop.
+/// Starts counting when it is made. `passed` reads the clock (about 30 ns); call it every few thousand
+/// operations of the inner loop.
 class Deadline {
   public:
     explicit Deadline(const Limits& limits)
-        : start_(Clock::now()), limit_(std::max(limits.time, std::chrono::nanoseconds(0))), stop_(limits.stop) {}
+        : start_(Clock::now()),
+          limit_(std::max(limits.time, std::chrono::nanoseconds(0))),
+          stop_(limits.stop) {}
 
     bool passed() const { return stop_.stop_requested() || Clock::now() - start_ >= limit_; }
 
     /// Share of the time limit that has gone by, 0 .. 1.
     double fraction() const {
         if (limit_.count() == 0) return 1;
-        return std::min(1.0, std::chrono::duration<double>(Clock::now() - start_) / std::chrono::duration<double>(limit_));
+        return std::min(1.0, std::chrono::duration<double>(Clock::now() - start_) /
+                                 std::chrono::duration<double>(limit_));
     }
 
   private:

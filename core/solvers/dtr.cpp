@@ -17,9 +17,18 @@ enum class Ending { done, out_of_memory, thrash, stopped };
 
 class DtrSimulation {
   public:
-    DtrSimulation(const FlatGraph& flat, Bytes budget, const DtrOptions& options, const Deadline& deadline, const Progress& progress)
-        : flat_(flat), budget_(budget.value), options_(options), deadline_(deadline), progress_(progress), tensors_(flat.tensor_count),
-          neighbourhood_(flat, kind_of(options.heuristic)), ran_(flat.op_count, false), settled_(flat.op_count, false), random_(options.seed),
+    DtrSimulation(const FlatGraph& flat, Bytes budget, const DtrOptions& options, const Deadline& deadline,
+                  const Progress& progress)
+        : flat_(flat),
+          budget_(budget.value),
+          options_(options),
+          deadline_(deadline),
+          progress_(progress),
+          tensors_(flat.tensor_count),
+          neighbourhood_(flat, kind_of(options.heuristic)),
+          ran_(flat.op_count, false),
+          settled_(flat.op_count, false),
+          random_(options.seed),
           held_(flat.resident_bytes) {
         for (int op = 0; op < flat.op_count; ++op) {
             if (!flat.required[op]) continue;
@@ -49,27 +58,34 @@ class DtrSimulation {
   private:
     struct TensorState {
         bool on_device = false;
-        bool pinned = false;      ///< may not be evicted: a result, or it could not be made again
+        bool pinned = false;  ///< may not be evicted: a result, or it could not be made again
         int locks = 0;
-        int uses = 0;             ///< first runs of the program still to read it; one more for a result
-        int open_users = 0;       ///< ops that read it and might still run (again)
-        int pool_index = -1;      ///< in `pool_`, where it can be evicted
+        int uses = 0;         ///< first runs of the program still to read it; one more for a result
+        int open_users = 0;   ///< ops that read it and might still run (again)
+        int pool_index = -1;  ///< in `pool_`, where it can be evicted
         std::int64_t last_use = 0;
     };
 
     static DtrNeighbourhood::Kind kind_of(DtrHeuristic heuristic) {
         switch (heuristic) {
-            case DtrHeuristic::dtr_eq: return DtrNeighbourhood::Kind::classes;
-            case DtrHeuristic::dtr: return DtrNeighbourhood::Kind::ancestors_and_descendants;
-            case DtrHeuristic::msps: return DtrNeighbourhood::Kind::ancestors;
-            default: return DtrNeighbourhood::Kind::none;
+            case DtrHeuristic::dtr_eq:
+                return DtrNeighbourhood::Kind::classes;
+            case DtrHeuristic::dtr:
+                return DtrNeighbourhood::Kind::ancestors_and_descendants;
+            case DtrHeuristic::msps:
+                return DtrNeighbourhood::Kind::ancestors;
+            default:
+                return DtrNeighbourhood::Kind::none;
         }
     }
 
     void report(int done) const {
         if (!progress_) return;
         const double base = static_cast<double>(std::max<std::int64_t>(flat_.base_time, 1));
-        progress_({.overhead = time_ / base, .peak = Bytes(peak_), .bound = {}, .fraction_done = done / static_cast<double>(required_)});
+        progress_({.overhead = time_ / base,
+                   .peak = Bytes(peak_),
+                   .bound = {},
+                   .fraction_done = done / static_cast<double>(required_)});
     }
 
     // What can be evicted.
@@ -116,17 +132,24 @@ class DtrSimulation {
         const double s = static_cast<double>(std::max<std::int64_t>(time_ - tensors_[t].last_use, 1));
         switch (options_.heuristic) {
             case DtrHeuristic::dtr_eq:
-            case DtrHeuristic::dtr: return (c + static_cast<double>(neighbourhood_.time(t))) / (m * s);
-            case DtrHeuristic::local: return c / (m * s);
-            case DtrHeuristic::lru: return 1 / s;
-            case DtrHeuristic::size: return 1 / m;
-            case DtrHeuristic::msps: return (c + static_cast<double>(neighbourhood_.time(t))) / m;
-            case DtrHeuristic::random: return std::uniform_real_distribution<double>(0, 1)(random_);
+            case DtrHeuristic::dtr:
+                return (c + static_cast<double>(neighbourhood_.time(t))) / (m * s);
+            case DtrHeuristic::local:
+                return c / (m * s);
+            case DtrHeuristic::lru:
+                return 1 / s;
+            case DtrHeuristic::size:
+                return 1 / m;
+            case DtrHeuristic::msps:
+                return (c + static_cast<double>(neighbourhood_.time(t))) / m;
+            case DtrHeuristic::random:
+                return std::uniform_real_distribution<double>(0, 1)(random_);
         }
         return 0;
     }
 
-    /// Evicts until `bytes` more fit. The first of equal scores in the order of tensor ids goes, so that answers do not depend on the pool.
+    /// Evicts until `bytes` more fit. The first of equal scores in the order of tensor ids goes, so that
+    /// answers do not depend on the pool.
     Ending make_room(std::int64_t bytes) {
         while (held_ + bytes > budget_) {
             if (pool_.empty()) return Ending::out_of_memory;
@@ -151,7 +174,8 @@ class DtrSimulation {
         std::size_t next_input;
     };
 
-    /// Runs `target` after the makers of its absent inputs, and theirs. An explicit stack: chains of evicted tensors can be as long as the graph.
+    /// Runs `target` after the makers of its absent inputs, and theirs. An explicit stack: chains of evicted
+    /// tensors can be as long as the graph.
     Ending materialize(int target) {
         std::vector<Frame> stack;
         const auto enter = [&](int op) {
@@ -162,7 +186,8 @@ class DtrSimulation {
         while (!stack.empty()) {
             Frame& frame = stack.back();
             const auto inputs = flat_.inputs[frame.op];
-            while (frame.next_input < inputs.size() && tensors_[inputs[frame.next_input]].on_device) ++frame.next_input;
+            while (frame.next_input < inputs.size() && tensors_[inputs[frame.next_input]].on_device)
+                ++frame.next_input;
             if (frame.next_input < inputs.size()) {
                 enter(flat_.producer[inputs[frame.next_input]]);
                 continue;
@@ -179,10 +204,12 @@ class DtrSimulation {
         for (int t : flat_.outputs[op]) lock(t);
         std::int64_t fresh = 0;
         for (int t : flat_.outputs[op]) {
-            if (!tensors_[t].on_device) fresh += flat_.bytes[t];  // a copy from an earlier run makes way for the new one
+            if (!tensors_[t].on_device)
+                fresh += flat_.bytes[t];  // a copy from an earlier run makes way for the new one
         }
         const std::int64_t saved = saved_in_place(op);
-        if (const Ending ending = make_room(fresh + flat_.workspace[op] - saved); ending != Ending::done) return ending;
+        if (const Ending ending = make_room(fresh + flat_.workspace[op] - saved); ending != Ending::done)
+            return ending;
         held_ += fresh;
         peak_ = std::max(peak_, held_ + flat_.workspace[op] - saved);
         time_ += flat_.time[op];
@@ -190,11 +217,13 @@ class DtrSimulation {
         ran_[op] = true;
         for (int t : flat_.inputs[op]) tensors_[t].last_use = time_;
         for (int t : flat_.outputs[op]) appear(t);
-        if (static_cast<double>(time_) > options_.thrash * static_cast<double>(flat_.base_time)) return Ending::thrash;
+        if (static_cast<double>(time_) > options_.thrash * static_cast<double>(flat_.base_time))
+            return Ending::thrash;
         return (runs_.size() % 64 == 0 && deadline_.passed()) ? Ending::stopped : Ending::done;
     }
 
-    /// Bytes that the run does not take because it can write over its inputs: they are deallocated right after it, before anything else happens.
+    /// Bytes that the run does not take because it can write over its inputs: they are deallocated right
+    /// after it, before anything else happens.
     std::int64_t saved_in_place(int op) const {
         if (options_.deallocation != DtrDeallocation::eager) return 0;
         for (int t : flat_.outputs[op]) {
@@ -223,7 +252,8 @@ class DtrSimulation {
     void deallocate(int t) {
         if (!tensors_[t].on_device) return;
         switch (options_.deallocation) {
-            case DtrDeallocation::ignore: break;
+            case DtrDeallocation::ignore:
+                break;
             case DtrDeallocation::eager:
                 if (!tensors_[t].pinned) evict(t);
                 break;
@@ -260,14 +290,16 @@ class DtrSimulation {
         }
     }
 
-    /// An op is settled when it cannot run again: it may not, or no rerun can need its outputs. A pinned tensor whose users are all
-    /// settled is freed; without this the outputs of ops that run once would stay to the end.
+    /// An op is settled when it cannot run again: it may not, or no rerun can need its outputs. A pinned
+    /// tensor whose users are all settled is freed; without this the outputs of ops that run once would stay
+    /// to the end.
     void settle(int op) {
         std::vector<int> walk;
         const auto consider = [&](int o) {
             if (settled_[o] || !ran_[o]) return;
             const auto outputs = flat_.outputs[o];
-            const bool idle = std::all_of(outputs.begin(), outputs.end(), [&](int t) { return is_settled(t); });
+            const bool idle =
+                std::all_of(outputs.begin(), outputs.end(), [&](int t) { return is_settled(t); });
             if (flat_.recomputable[o] && !idle) return;
             settled_[o] = true;
             walk.push_back(o);
@@ -315,9 +347,12 @@ class Dtr : public Solver {
   public:
     explicit Dtr(DtrOptions options) : options_(options) {}
     std::string_view name() const override { return "dtr"; }
-    std::string_view summary() const override { return "online greedy eviction, simulated (Kirisame et al. 2021); heuristic, any graph"; }
+    std::string_view summary() const override {
+        return "online greedy eviction, simulated (Kirisame et al. 2021); heuristic, any graph";
+    }
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
         DtrSimulation simulation(problem.flat, budget, options_, deadline, progress);
@@ -335,11 +370,16 @@ Result<DtrOptions> dtr_options(const nlohmann::json* json) {
     DtrOptions options;
     OptionReader reader("dtr", json);
     reader.choice<DtrHeuristic>("heuristic", options.heuristic,
-                                {{"dtr-eq", DtrHeuristic::dtr_eq}, {"dtr", DtrHeuristic::dtr}, {"local", DtrHeuristic::local},
-                                 {"lru", DtrHeuristic::lru}, {"size", DtrHeuristic::size}, {"msps", DtrHeuristic::msps},
+                                {{"dtr-eq", DtrHeuristic::dtr_eq},
+                                 {"dtr", DtrHeuristic::dtr},
+                                 {"local", DtrHeuristic::local},
+                                 {"lru", DtrHeuristic::lru},
+                                 {"size", DtrHeuristic::size},
+                                 {"msps", DtrHeuristic::msps},
                                  {"random", DtrHeuristic::random}});
     reader.choice<DtrDeallocation>("deallocation", options.deallocation,
-                                   {{"eager", DtrDeallocation::eager}, {"ignore", DtrDeallocation::ignore},
+                                   {{"eager", DtrDeallocation::eager},
+                                    {"ignore", DtrDeallocation::ignore},
                                     {"banish", DtrDeallocation::banish}});
     reader.number("thrash", options.thrash, 1, 1e6);
     reader.unsigned_integer("seed", options.seed);
@@ -347,6 +387,8 @@ Result<DtrOptions> dtr_options(const nlohmann::json* json) {
     return options;
 }
 
-std::unique_ptr<Solver> make_dtr(DtrOptions options) { return std::make_unique<Dtr>(options); }
+std::unique_ptr<Solver> make_dtr(DtrOptions options) {
+    return std::make_unique<Dtr>(options);
+}
 
 }  // namespace rematlas

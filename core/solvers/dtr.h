@@ -1,14 +1,17 @@
-// Dynamic tensor rematerialization: Kirisame et al., ICLR 2021, simulated on a graph whose future it does not look at.
+// Dynamic tensor rematerialization: Kirisame et al., ICLR 2021, simulated on a graph whose future it does not
+// look at.
 //
-// Ops are taken in the graph's order. When bytes are short (outputs and workspace of the op that is to run, beside what is on the device),
-// the evictable tensor of the least score is dropped; when an op needs a dropped tensor, its maker runs again, recursively. The tensors of
-// the ops under way are locked. The runs make the answer; their lifetimes as a run sequence are never longer than those of the simulation,
-// so the peak may come out below the budget.
+// Ops are taken in the graph's order. When bytes are short (outputs and workspace of the op that is to run,
+// beside what is on the device), the evictable tensor of the least score is dropped; when an op needs a
+// dropped tensor, its maker runs again, recursively. The tensors of the ops under way are locked. The runs
+// make the answer; their lifetimes as a run sequence are never longer than those of the simulation, so the
+// peak may come out below the budget.
 //
-// Problem class: any graph. An online heuristic, never optimal by proof. Results stay once they are made; ops that may run only once keep
-// their outputs until nothing can need them. With eager deallocation a run is in place where its input is deallocated right after it.
-// Cost: (evictions) x (tensors on the device) score evaluations, about 0.1 s for 10,000 ops with `dtr_eq`; the exact neighbourhoods of `dtr`
-// and `msps` cost about ten times more.
+// Problem class: any graph. An online heuristic, never optimal by proof. Results stay once they are made; ops
+// that may run only once keep their outputs until nothing can need them. With eager deallocation a run is in
+// place where its input is deallocated right after it. Cost: (evictions) x (tensors on the device) score
+// evaluations, about 0.1 s for 10,000 ops with `dtr_eq`; the exact neighbourhoods of `dtr` and `msps` cost
+// about ten times more.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +23,8 @@
 
 namespace rematlas {
 
-/// What is evicted first: the least score. c: time of the maker; m: bytes; s: simulated time since the last use (section 4.1 and appendix C).
+/// What is evicted first: the least score. c: time of the maker; m: bytes; s: simulated time since the last
+/// use (section 4.1 and appendix C).
 enum class DtrHeuristic {
     dtr_eq,  ///< (c + the classes of evicted neighbours, kept by union-find) / (m s)
     dtr,     ///< (c + evicted ancestors and descendants reached through evicted tensors) / (m s)
@@ -35,7 +39,8 @@ enum class DtrHeuristic {
 enum class DtrDeallocation {
     eager,   ///< it is evicted at once, and may run again
     ignore,  ///< nothing
-    banish,  ///< it is freed for ever once no evicted tensor was made from it; the tensors made from it can then not be evicted
+    banish,  ///< it is freed for ever once no evicted tensor was made from it; the tensors made from it can
+             ///< then not be evicted
 };
 
 struct DtrOptions {
@@ -45,7 +50,8 @@ struct DtrOptions {
     std::uint64_t seed = 1;  ///< of the random heuristic
 };
 
-/// Options from JSON (null: defaults): {"heuristic": "dtr-eq", "deallocation": "eager", "thrash": 20, "seed": 1}.
+/// Options from JSON (null: defaults): {"heuristic": "dtr-eq", "deallocation": "eager", "thrash": 20, "seed":
+/// 1}.
 Result<DtrOptions> dtr_options(const nlohmann::json* json);
 
 std::unique_ptr<Solver> make_dtr(DtrOptions options = {});

@@ -5,8 +5,13 @@
 namespace rematlas {
 
 DtrNeighbourhood::DtrNeighbourhood(const FlatGraph& graph, Kind kind)
-    : graph_(graph), kind_(kind), evicted_(graph.tensor_count, 0), element_(graph.tensor_count, -1), known_(graph.tensor_count, 0),
-      valid_(graph.tensor_count, 0), seen_(graph.tensor_count, 0) {}
+    : graph_(graph),
+      kind_(kind),
+      evicted_(graph.tensor_count, 0),
+      element_(graph.tensor_count, -1),
+      known_(graph.tensor_count, 0),
+      valid_(graph.tensor_count, 0),
+      seen_(graph.tensor_count, 0) {}
 
 bool DtrNeighbourhood::has_evicted_child(int tensor) const {
     bool found = false;
@@ -35,9 +40,12 @@ void DtrNeighbourhood::returned(int tensor) {
 
 std::int64_t DtrNeighbourhood::time(int tensor) {
     switch (kind_) {
-        case Kind::none: return 0;
-        case Kind::classes: return class_time(tensor);
-        default: break;
+        case Kind::none:
+            return 0;
+        case Kind::classes:
+            return class_time(tensor);
+        default:
+            break;
     }
     if (!valid_[tensor]) {
         ++stamp_;
@@ -114,7 +122,8 @@ std::int64_t DtrNeighbourhood::closure_time(int tensor, bool up) {
 void DtrNeighbourhood::invalidate_around(int tensor) {
     seen_[tensor] = ++stamp_;
     valid_[tensor] = 0;
-    // An ancestor's neighbourhood reaches `tensor` downwards, a descendant's upwards: two straight walks, never a turn.
+    // An ancestor's neighbourhood reaches `tensor` downwards, a descendant's upwards: two straight walks,
+    // never a turn.
     for (const bool up : {true, false}) {
         walk_.assign(1, tensor);
         const auto visit = [&](int t) {

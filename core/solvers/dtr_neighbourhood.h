@@ -1,4 +1,5 @@
-// The evicted neighbourhoods of tensors on the device: what would have to run again with them (Kirisame et al., ICLR 2021, section 4.1).
+// The evicted neighbourhoods of tensors on the device: what would have to run again with them (Kirisame et
+// al., ICLR 2021, section 4.1).
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,15 @@
 
 namespace rematlas {
 
-/// Kept up to date as tensors are evicted and return. Parents of a tensor are the inputs of its maker, children the outputs of its users.
+/// Kept up to date as tensors are evicted and return. Parents of a tensor are the inputs of its maker,
+/// children the outputs of its users.
 class DtrNeighbourhood {
   public:
     enum class Kind {
         none,
-        classes,                    ///< connected evicted tensors in union-find classes; a tensor that returns leaves its class, which is not split
-        ancestors,                  ///< evicted tensors on paths of evicted ones up from the tensor
+        classes,    ///< connected evicted tensors in union-find classes; a tensor that returns leaves its
+                    ///< class, which is not split
+        ancestors,  ///< evicted tensors on paths of evicted ones up from the tensor
         ancestors_and_descendants,  ///< up and down
     };
 
@@ -25,8 +28,8 @@ class DtrNeighbourhood {
     bool is_evicted(int tensor) const { return evicted_[tensor]; }
     bool has_evicted_child(int tensor) const;
 
-    /// Sum of the times of the makers of the evicted neighbourhood. Cost: near constant for classes; otherwise the neighbourhood's
-    /// size when it changed since the last call, else constant.
+    /// Sum of the times of the makers of the evicted neighbourhood. Cost: near constant for classes;
+    /// otherwise the neighbourhood's size when it changed since the last call, else constant.
     std::int64_t time(int tensor);
 
     template <class Visit>
@@ -53,10 +56,10 @@ class DtrNeighbourhood {
     std::vector<std::uint8_t> evicted_;
 
     // Classes: an element for each eviction, so that a tensor that returns can join another class later.
-    std::vector<int> element_;           ///< per tensor, -1 on the device
-    std::vector<int> up_;                ///< per element
+    std::vector<int> element_;             ///< per tensor, -1 on the device
+    std::vector<int> up_;                  ///< per element
     std::vector<std::int64_t> class_sum_;  ///< per root
-    std::vector<int> class_seen_;        ///< per root: stamp of the last sum that counted it
+    std::vector<int> class_seen_;          ///< per root: stamp of the last sum that counted it
 
     // Exact neighbourhoods.
     std::vector<std::int64_t> known_;

@@ -5,7 +5,8 @@
 
 namespace rematlas {
 
-OptionReader::OptionReader(std::string_view solver, const nlohmann::json* options) : solver_(solver), options_(options) {
+OptionReader::OptionReader(std::string_view solver, const nlohmann::json* options)
+    : solver_(solver), options_(options) {
     if (options_ && options_->is_null()) options_ = nullptr;
     if (options_ && !options_->is_object()) {
         error_ = solver_ + ": options must be an object";
@@ -29,8 +30,10 @@ void OptionReader::integer(std::string_view key, int& value, int least, int most
     if (!json) return;
     const std::string range = std::to_string(least) + " to " + std::to_string(most);
     if (!json->is_number_integer()) return fail(key, "must be an integer");
-    const bool huge = json->is_number_unsigned() && json->get<std::uint64_t>() > static_cast<std::uint64_t>(most);
-    if (huge || json->get<std::int64_t>() < least || json->get<std::int64_t>() > most) return fail(key, "must be from " + range);
+    const bool huge =
+        json->is_number_unsigned() && json->get<std::uint64_t>() > static_cast<std::uint64_t>(most);
+    if (huge || json->get<std::int64_t>() < least || json->get<std::int64_t>() > most)
+        return fail(key, "must be from " + range);
     value = static_cast<int>(json->get<std::int64_t>());
 }
 
@@ -49,7 +52,8 @@ void OptionReader::number(std::string_view key, double& value, double least, dou
     if (!json->is_number()) return fail(key, "must be a number");
     const double number = json->get<double>();
     if (!(number >= least && number <= most)) {
-        return fail(key, "must be from " + nlohmann::json(least).dump() + " to " + nlohmann::json(most).dump());
+        return fail(key,
+                    "must be from " + nlohmann::json(least).dump() + " to " + nlohmann::json(most).dump());
     }
     value = number;
 }
@@ -71,7 +75,8 @@ Result<void> OptionReader::finish() const {
     if (!error_.empty()) return Error{error_};
     if (!options_) return {};
     for (const auto& [key, value] : options_->items()) {
-        if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) return Error{solver_ + ": unknown option '" + key + "'"};
+        if (std::find(asked_.begin(), asked_.end(), key) == asked_.end())
+            return Error{solver_ + ": unknown option '" + key + "'"};
     }
     return {};
 }

@@ -1,5 +1,5 @@
-// Reads a solver's options from JSON: every key that is not asked for, every wrong type and every value out of range is an error
-// that names the key.
+// Reads a solver's options from JSON: every key that is not asked for, every wrong type and every value out
+// of range is an error that names the key.
 //
 //     OptionReader reader("rotor", json);
 //     reader.integer("slots", options.slots, 10, 100000);
@@ -30,7 +30,8 @@ class OptionReader {
 
     /// A word out of a list that pairs each with its value.
     template <class T>
-    void choice(std::string_view key, T& value, std::initializer_list<std::pair<std::string_view, T>> choices) {
+    void choice(std::string_view key, T& value,
+                std::initializer_list<std::pair<std::string_view, T>> choices) {
         std::vector<std::string_view> words;
         for (const auto& [word, unused] : choices) words.push_back(word);
         const int at = word(key, words);

@@ -8,7 +8,8 @@
 
 namespace rematlas {
 
-/// No schedule takes less time than this one, because every schedule runs these ops. Executable in every valid graph.
+/// No schedule takes less time than this one, because every schedule runs these ops. Executable in every
+/// valid graph.
 RunSequence required_once(const FlatGraph& graph);
 
 /// The solution of that sequence, proven optimal, when it fits the budget. Cost: linear.

@@ -16,15 +16,21 @@ namespace {
 
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
-/// least(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s, with m slots beside a_(s-1) and what is held for others.
-/// Two tables: in the second, a_t is there from the start (within the m slots) and stays until group t has run or is dropped at once.
+/// least(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s, with m slots beside
+/// a_(s-1) and what is held for others. Two tables: in the second, a_t is there from the start (within the m
+/// slots) and stays until group t has run or is dropped at once.
 class RotorTable {
   public:
     RotorTable(const std::vector<RotorStage>& stages, std::int64_t slot, int slots)
-        : stages_(stages), n_(static_cast<int>(stages.size())), slot_(slot), width_(static_cast<std::size_t>(slots) + 1),
-          absent_(static_cast<std::size_t>(n_) * (n_ + 1) / 2 * width_, kNever), present_(absent_) {
+        : stages_(stages),
+          n_(static_cast<int>(stages.size())),
+          slot_(slot),
+          width_(static_cast<std::size_t>(slots) + 1),
+          absent_(static_cast<std::size_t>(n_) * (n_ + 1) / 2 * width_, kNever),
+          present_(absent_) {
         double total = 1;
-        for (const RotorStage& s : stages) total += static_cast<double>(s.save_time + s.advance_time + s.backward_time);
+        for (const RotorStage& s : stages)
+            total += static_cast<double>(s.save_time + s.advance_time + s.backward_time);
         scale_ = std::min(1.0, 1048576.0 / total);  // small whole numbers stay exact in floats
     }
 
@@ -44,7 +50,9 @@ class RotorTable {
         return true;
     }
 
-    float least(int s, int t, std::int64_t m, bool present) const { return m < 0 ? kNever : at(s, t, present)[m]; }
+    float least(int s, int t, std::int64_t m, bool present) const {
+        return m < 0 ? kNever : at(s, t, present)[m];
+    }
     int top() const { return static_cast<int>(width_) - 1; }
     int last() const { return n_ - 1; }
 
@@ -57,7 +65,8 @@ class RotorTable {
         for (int next = s + 1; next <= t; ++next) {
             extend(s, next, advance_peak, advance_time);
             if (m < in_slots(held(t, present) + advance_peak)) continue;
-            const float time = advance_time + least(next, t, m - checkpoint(next), present) + least(s, next - 1, m, true);
+            const float time =
+                advance_time + least(next, t, m - checkpoint(next), present) + least(s, next - 1, m, true);
             if (time < least_time) {
                 least_time = time;
                 best = next;
@@ -76,23 +85,31 @@ class RotorTable {
     std::int64_t in_slots(std::int64_t bytes) const { return (bytes + slot_ - 1) / slot_; }
     float scaled(std::int64_t time) const { return static_cast<float>(static_cast<double>(time) * scale_); }
 
-    std::size_t offset(int s, int t) const { return (static_cast<std::size_t>(t) * (t + 1) / 2 + static_cast<std::size_t>(s)) * width_; }
-    const float* at(int s, int t, bool present) const { return (present ? present_ : absent_).data() + offset(s, t); }
+    std::size_t offset(int s, int t) const {
+        return (static_cast<std::size_t>(t) * (t + 1) / 2 + static_cast<std::size_t>(s)) * width_;
+    }
+    const float* at(int s, int t, bool present) const {
+        return (present ? present_ : absent_).data() + offset(s, t);
+    }
     float* at(int s, int t, bool present) { return (present ? present_ : absent_).data() + offset(s, t); }
 
     /// What is there of the groups above t when the stages up to t run forward, and a_t.
-    std::int64_t held(int t, bool present) const { return stages_[t].gradients + (present ? stages_[t].boundary : 0); }
+    std::int64_t held(int t, bool present) const {
+        return stages_[t].gradients + (present ? stages_[t].boundary : 0);
+    }
 
     /// Slots that keeping what group s reads takes at its worst moments.
     std::int64_t needed_to_keep(int s, int t, bool present) const {
-        const std::int64_t forward_peak = present && s == t ? stages_[s].save_beside_peak : stages_[s].save_peak;
+        const std::int64_t forward_peak =
+            present && s == t ? stages_[s].save_beside_peak : stages_[s].save_peak;
         return in_slots(std::max(held(t, present) + forward_peak, stages_[s].backward_peak));
     }
 
     float kept(int s, int t, std::int64_t m, bool present) const {
         if (m < needed_to_keep(s, t, present)) return kNever;
         const RotorStage& stage = stages_[s];
-        if (s == t) return scaled((present ? stage.save_beside_time : stage.save_last_time) + stage.backward_time);
+        if (s == t)
+            return scaled((present ? stage.save_beside_time : stage.save_last_time) + stage.backward_time);
         return scaled(stage.save_time + stage.backward_time) + least(s + 1, t, m - saved(s), present);
     }
 
@@ -106,7 +123,8 @@ class RotorTable {
     void fill_entry(int s, int t, bool present) {
         float* entry = at(s, t, present);
         const std::int64_t width = static_cast<std::int64_t>(width_);
-        for (std::int64_t m = needed_to_keep(s, t, present); m < width; ++m) entry[m] = kept(s, t, m, present);
+        for (std::int64_t m = needed_to_keep(s, t, present); m < width; ++m)
+            entry[m] = kept(s, t, m, present);
         std::int64_t advance_peak = 0;
         float advance_time = 0;
         for (int next = s + 1; next <= t; ++next) {
@@ -114,7 +132,8 @@ class RotorTable {
             const std::int64_t shift = checkpoint(next);
             const float* above = at(next, t, present);
             const float* below = at(s, next - 1, true);
-            for (std::int64_t m = std::max(in_slots(held(t, present) + advance_peak), shift); m < width; ++m) {
+            for (std::int64_t m = std::max(in_slots(held(t, present) + advance_peak), shift); m < width;
+                 ++m) {
                 entry[m] = std::min(entry[m], advance_time + above[m - shift] + below[m]);
             }
         }
@@ -131,7 +150,8 @@ class RotorTable {
 /// Follows the tables' choices and writes the runs.
 class RotorWriter {
   public:
-    RotorWriter(const RotorChain& chain, const RotorTable& table) : chain_(chain), table_(table), visited_(chain.stages.size(), false) {}
+    RotorWriter(const RotorChain& chain, const RotorTable& table)
+        : chain_(chain), table_(table), visited_(chain.stages.size(), false) {}
 
     RunSequence write(int slots) {
         group_range(0, table_.last(), slots, false);
@@ -186,29 +206,37 @@ struct Slots {
     int count = 0;
 };
 
-/// Memory is tried up to a little above what the budget leaves, because the rounding and what the chain does not see leave some unused.
+/// Memory is tried up to a little above what the budget leaves, because the rounding and what the chain does
+/// not see leave some unused.
 Slots slots_for(const RotorChain& chain, std::int64_t budget, std::int64_t full, int wanted) {
     const std::int64_t available = std::max<std::int64_t>(budget - chain.always, 1);
-    const std::int64_t top = std::max<std::int64_t>(std::min(available + available / 8 + chain.always, full), available);
+    const std::int64_t top =
+        std::max<std::int64_t>(std::min(available + available / 8 + chain.always, full), available);
     std::int64_t divisor = 0;
     for (const RotorStage& s : chain.stages) {
-        for (std::int64_t bytes : {s.boundary, s.saved, s.gradients, s.advance_peak, s.advance_peak_with_input, s.save_peak,
-                                   s.save_beside_peak, s.backward_peak}) {
+        for (std::int64_t bytes :
+             {s.boundary, s.saved, s.gradients, s.advance_peak, s.advance_peak_with_input, s.save_peak,
+              s.save_beside_peak, s.backward_peak}) {
             divisor = std::gcd(divisor, bytes);
         }
     }
     if (divisor > 0 && top / divisor <= wanted) return {divisor, static_cast<int>(top / divisor)};
     const std::int64_t size = std::max<std::int64_t>((available + wanted - 1) / wanted, 1);
-    return {size, static_cast<int>(std::min<std::int64_t>(top / size, 2 * static_cast<std::int64_t>(wanted)))};
+    return {size,
+            static_cast<int>(std::min<std::int64_t>(top / size, 2 * static_cast<std::int64_t>(wanted)))};
 }
 
 class Rotor : public Solver {
   public:
     explicit Rotor(RotorOptions options) : options_(options) {}
     std::string_view name() const override { return "rotor"; }
-    std::string_view summary() const override { return "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain"; }
+    std::string_view summary() const override {
+        return "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is "
+               "no chain";
+    }
 
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const override {
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
         const std::int64_t full = cost_of(problem.flat, required_once(problem.flat)).peak;
@@ -217,7 +245,8 @@ class Rotor : public Solver {
         Answer answer = infeasible_from(problem.flat, budget, std::nullopt);
         for (int wanted : {options_.slots, kFiner * options_.slots}) {
             if (wanted > options_.slots && !worth_finer(chain.stages.size(), wanted)) break;
-            const Slots slots = slots_for(chain, budget.value, full, slots_in_memory(chain.stages.size(), wanted));
+            const Slots slots =
+                slots_for(chain, budget.value, full, slots_in_memory(chain.stages.size(), wanted));
             RotorTable table(chain.stages, slots.size, slots.count);
             if (!table.fill(deadline)) break;
             answer = best_that_fits(problem.flat, budget, chain, table, deadline, progress);
@@ -229,7 +258,8 @@ class Rotor : public Solver {
   private:
     static constexpr int kFiner = 6;
 
-    /// Where nothing fits, rounding may be the reason: the tables are filled once more with finer slots if that takes about a second.
+    /// Where nothing fits, rounding may be the reason: the tables are filled once more with finer slots if
+    /// that takes about a second.
     static bool worth_finer(std::size_t stages, int slots) {
         return static_cast<double>(stages * stages) * static_cast<double>(stages) * slots < 6e9;
     }
@@ -241,16 +271,20 @@ class Rotor : public Solver {
     }
 
     /// The time rises as slots fall, so the first sequence whose exact peak fits is the best of the table.
-    static Answer best_that_fits(const FlatGraph& flat, Bytes budget, const RotorChain& chain, const RotorTable& table,
-                                 const Deadline& deadline, const Progress& progress) {
+    static Answer best_that_fits(const FlatGraph& flat, Bytes budget, const RotorChain& chain,
+                                 const RotorTable& table, const Deadline& deadline,
+                                 const Progress& progress) {
         std::optional<Bytes> smallest;
-        for (int m = table.top(); m >= 0 && table.least(0, table.last(), m, false) < kNever && !deadline.passed(); --m) {
+        for (int m = table.top();
+             m >= 0 && table.least(0, table.last(), m, false) < kNever && !deadline.passed(); --m) {
             const RunSequence runs = RotorWriter(chain, table).write(m);
             const SequenceCost cost = cost_of(flat, runs);
             if (!smallest || cost.peak < smallest->value) smallest = Bytes(cost.peak);
             if (cost.peak > budget.value) continue;
             Solution solution = solution_from(flat, runs);
-            if (progress) progress({.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
+            if (progress)
+                progress(
+                    {.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
             return solution;
         }
         return infeasible_from(flat, budget, smallest);
@@ -270,6 +304,8 @@ Result<RotorOptions> rotor_options(const nlohmann::json* json) {
     return options;
 }
 
-std::unique_ptr<Solver> make_rotor(RotorOptions options) { return std::make_unique<Rotor>(options); }
+std::unique_ptr<Solver> make_rotor(RotorOptions options) {
+    return std::make_unique<Rotor>(options);
+}
 
 }  // namespace rematlas

@@ -12,8 +12,14 @@ using OpList = std::vector<std::int32_t>;
 class ChainReader {
   public:
     ChainReader(const Problem& problem, int max_stages)
-        : flat_(problem.flat), graph_(problem.graph), max_stages_(max_stages), position_(flat_.op_count, -1), stage_(flat_.op_count, 0),
-          permanent_(flat_.tensor_count, 0), kept_(flat_.tensor_count, 0), wanted_(flat_.tensor_count, 0),
+        : flat_(problem.flat),
+          graph_(problem.graph),
+          max_stages_(max_stages),
+          position_(flat_.op_count, -1),
+          stage_(flat_.op_count, 0),
+          permanent_(flat_.tensor_count, 0),
+          kept_(flat_.tensor_count, 0),
+          wanted_(flat_.tensor_count, 0),
           last_use_(flat_.tensor_count, -1) {}
 
     RotorChain read() {
@@ -46,12 +52,14 @@ class ChainReader {
     bool is_forward(int tensor) const { return position_[flat_.producer[tensor]] >= 0; }
     std::int64_t bytes(int tensor) const { return permanent_[tensor] ? 0 : flat_.bytes[tensor]; }
 
-    /// Articulation points: at most one tensor made before the cut is read by the forward part after it. Permanent tensors are there anyway.
-    /// A tensor is a boundary once: where it goes on past ops that make nothing of the chain, those join the next stage.
+    /// Articulation points: at most one tensor made before the cut is read by the forward part after it.
+    /// Permanent tensors are there anyway. A tensor is a boundary once: where it goes on past ops that make
+    /// nothing of the chain, those join the next stage.
     std::vector<int> choose_cuts() {
         const int n = static_cast<int>(forward_.size());
         std::vector<int> crossing(n + 1, 0);
-        std::vector<std::int64_t> sum(n + 1, 0);  // of the crossing tensors' ids: the tensor itself where there is one
+        std::vector<std::int64_t> sum(
+            n + 1, 0);  // of the crossing tensors' ids: the tensor itself where there is one
         for (int op : forward_) {
             for (int t : flat_.outputs[op]) {
                 int last = position_[op];
@@ -78,15 +86,18 @@ class ChainReader {
         return merged(std::move(cuts), std::move(made));
     }
 
-    /// Removes the cut between the two neighbours that make the fewest bytes until few enough stages are left.
+    /// Removes the cut between the two neighbours that make the fewest bytes until few enough stages are
+    /// left.
     std::vector<int> merged(std::vector<int> cuts, std::vector<std::int64_t> made) const {
-        while (static_cast<int>(cuts.size()) > std::max(4000, 2 * max_stages_)) {  // too long for the search below
+        while (static_cast<int>(cuts.size()) >
+               std::max(4000, 2 * max_stages_)) {  // too long for the search below
             for (std::size_t i = 0; 2 * i + 1 < cuts.size(); ++i) {
                 cuts[i] = cuts[2 * i + 1];
                 made[i] = made[2 * i] + made[2 * i + 1];
             }
             const std::size_t kept = cuts.size() / 2;
-            const std::int64_t rest = std::accumulate(made.begin() + static_cast<std::ptrdiff_t>(2 * kept), made.end(), std::int64_t{0});
+            const std::int64_t rest = std::accumulate(made.begin() + static_cast<std::ptrdiff_t>(2 * kept),
+                                                      made.end(), std::int64_t{0});
             cuts.resize(kept);
             made.resize(kept);
             made.push_back(rest);
@@ -125,8 +136,8 @@ class ChainReader {
 
     bool is_boundary(int tensor) const { return boundary_[stage_[flat_.producer[tensor]] - 1] == tensor; }
 
-    /// A backward op joins a stage that has all it reads (its own tensors and the boundary before it), else the highest stage whose tensors
-    /// it reads; but no stage above those of the backward ops it depends on.
+    /// A backward op joins a stage that has all it reads (its own tensors and the boundary before it), else
+    /// the highest stage whose tensors it reads; but no stage above those of the backward ops it depends on.
     void assign_backward() {
         const int n = static_cast<int>(chain_.stages.size());
         for (int op = 0; op < flat_.op_count; ++op) {
@@ -149,7 +160,8 @@ class ChainReader {
         }
     }
 
-    /// Read by its own stage's group: saved. Read as the input of the group's stage: a boundary. Else it has to stay all along.
+    /// Read by its own stage's group: saved. Read as the input of the group's stage: a boundary. Else it has
+    /// to stay all along.
     void note_saved(int tensor, int group) {
         if (stage_[flat_.producer[tensor]] == group) {
             kept_[tensor] = 1;
@@ -158,13 +170,15 @@ class ChainReader {
         }
     }
 
-    /// The ops of the stage that make what `wanted_` marks, in order, without those that run once. Clears the marks.
+    /// The ops of the stage that make what `wanted_` marks, in order, without those that run once. Clears the
+    /// marks.
     OpList makers(const OpList& members) {
         OpList list;
         for (std::size_t i = members.size(); i-- > 0;) {
             const int op = members[i];
             const auto outputs = flat_.outputs[op];
-            const bool needed = std::any_of(outputs.begin(), outputs.end(), [&](int t) { return wanted_[t] && !permanent_[t]; });
+            const bool needed = std::any_of(outputs.begin(), outputs.end(),
+                                            [&](int t) { return wanted_[t] && !permanent_[t]; });
             for (int t : outputs) wanted_[t] = 0;
             if (!needed || !flat_.recomputable[op]) continue;
             list.push_back(op);
@@ -174,7 +188,8 @@ class ChainReader {
         return list;
     }
 
-    /// What the first visit has to run beside its list: makers of permanent tensors, and ops that must run but that nothing reads.
+    /// What the first visit has to run beside its list: makers of permanent tensors, and ops that must run
+    /// but that nothing reads.
     OpList first_visit(const OpList& members) {
         std::vector<std::uint8_t>& needed = wanted_;
         OpList list;
@@ -236,7 +251,8 @@ class ChainReader {
         return all;
     }
 
-    /// Peak of running `ops`, after which the boundary (and with `save` what the backward group reads) is kept.
+    /// Peak of running `ops`, after which the boundary (and with `save` what the backward group reads) is
+    /// kept.
     std::int64_t forward_peak(const OpList& ops, int input, bool count_input, int boundary, bool save) {
         for (int op : ops) {
             for (int t : flat_.outputs[op]) last_use_[t] = -1;
@@ -254,14 +270,16 @@ class ChainReader {
             peak = std::max(peak, alive + made + flat_.workspace[op]);
             alive += made - unread;
             for (int t : flat_.inputs[op]) {
-                const bool mine = t == input ? count_input && t != boundary : !stays(t) && stage_[flat_.producer[t]] == stage_[op];
+                const bool mine = t == input ? count_input && t != boundary
+                                             : !stays(t) && stage_[flat_.producer[t]] == stage_[op];
                 if (mine && last_use_[t] == op) alive -= bytes(t);
             }
         }
         return peak;
     }
 
-    /// A tensor made by group g and last read by group r (0 for results) is there when the groups r .. g-1 start.
+    /// A tensor made by group g and last read by group r (0 for results) is there when the groups r .. g-1
+    /// start.
     void measure_gradients() {
         std::vector<std::int64_t> change(chain_.stages.size() + 2, 0);
         for (int t = 0; t < flat_.tensor_count; ++t) {
@@ -310,22 +328,25 @@ class ChainReader {
     bool read_below(int tensor, int group) const {
         if (flat_.is_result[tensor]) return true;
         const auto users = flat_.users[tensor];
-        return std::any_of(users.begin(), users.end(),
-                           [&](int user) { return flat_.required[user] && position_[user] < 0 && stage_[user] < group; });
+        return std::any_of(users.begin(), users.end(), [&](int user) {
+            return flat_.required[user] && position_[user] < 0 && stage_[user] < group;
+        });
     }
 
-    bool counted_in(int tensor, int group) const { return !is_forward(tensor) || (kept_[tensor] && stage_[flat_.producer[tensor]] == group); }
+    bool counted_in(int tensor, int group) const {
+        return !is_forward(tensor) || (kept_[tensor] && stage_[flat_.producer[tensor]] == group);
+    }
 
     const FlatGraph& flat_;
     const Graph& graph_;
     int max_stages_;
     OpList forward_;
-    std::vector<int> position_;                 ///< per op, in `forward_`; -1 outside
-    std::vector<int> stage_;                    ///< per op: stage, or group of a backward op; from 1
-    std::vector<OpList> members_;               ///< per stage: its forward ops
-    std::vector<int> boundary_;                 ///< per stage: the tensor that crosses its end, -1 when none does
-    std::vector<std::uint8_t> permanent_;       ///< per tensor: counted all along
-    std::vector<std::uint8_t> kept_;            ///< per tensor: read by its own stage's group
+    std::vector<int> position_;            ///< per op, in `forward_`; -1 outside
+    std::vector<int> stage_;               ///< per op: stage, or group of a backward op; from 1
+    std::vector<OpList> members_;          ///< per stage: its forward ops
+    std::vector<int> boundary_;            ///< per stage: the tensor that crosses its end, -1 when none does
+    std::vector<std::uint8_t> permanent_;  ///< per tensor: counted all along
+    std::vector<std::uint8_t> kept_;       ///< per tensor: read by its own stage's group
     std::vector<std::uint8_t> wanted_;
     std::vector<int> last_use_;
     RotorChain chain_;
@@ -333,6 +354,8 @@ class ChainReader {
 
 }  // namespace
 
-RotorChain rotor_chain(const Problem& problem, int max_stages) { return ChainReader(problem, std::max(max_stages, 1)).read(); }
+RotorChain rotor_chain(const Problem& problem, int max_stages) {
+    return ChainReader(problem, std::max(max_stages, 1)).read();
+}
 
 }  // namespace rematlas

@@ -11,8 +11,12 @@ namespace {
 /// Tensors alive in the low half, ops that ran and whose having run matters in the high half.
 using State = std::uint64_t;
 
-constexpr State alive_bit(std::int32_t tensor) { return State{1} << tensor; }
-constexpr State done_bit(std::int32_t op) { return State{1} << (32 + op); }
+constexpr State alive_bit(std::int32_t tensor) {
+    return State{1} << tensor;
+}
+constexpr State done_bit(std::int32_t op) {
+    return State{1} << (32 + op);
+}
 
 struct OpMask {
     State inputs = 0, outputs = 0, overwritten = 0, done = 0;

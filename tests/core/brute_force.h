@@ -15,9 +15,10 @@ struct Optimum {
     std::vector<Step> steps;  ///< run, run_inplace and free steps that take `time` within the budget
 };
 
-/// The least time of any valid schedule (any order, any number of reruns, no offloading) with a peak of at most `budget` bytes;
-/// nothing when there is none. Dijkstra over (tensors alive, ops done), shares no code with the solvers.
-/// Cost: exponential; graphs of up to about 10 ops and 14 tensors take milliseconds. At most 32 tensors and 32 ops.
+/// The least time of any valid schedule (any order, any number of reruns, no offloading) with a peak of at
+/// most `budget` bytes; nothing when there is none. Dijkstra over (tensors alive, ops done), shares no code
+/// with the solvers. Cost: exponential; graphs of up to about 10 ops and 14 tensors take milliseconds. At
+/// most 32 tensors and 32 ops.
 std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget);
 
 /// The least peak of any valid schedule. Cost: one brute force a distinct peak tried (bisection).

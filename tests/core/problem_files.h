@@ -1,4 +1,5 @@
-// The shared problem set, where it is present: training graphs with proven bounds and the figures of published methods.
+// The shared problem set, where it is present: training graphs with proven bounds and the figures of
+// published methods.
 #pragma once
 
 #include <optional>
@@ -12,7 +13,8 @@ inline constexpr const char* kNoProblemFiles = "no problem files: set REMATLAS_P
 
 struct ProblemFile {
     struct Reference {
-        double fraction = 0;  ///< of the way from the largest footprint of one op to the peak without recomputation
+        double fraction =
+            0;  ///< of the way from the largest footprint of one op to the peak without recomputation
         Bytes budget;
         double best_known = 0;
         double lower_bound = 1;
@@ -22,7 +24,8 @@ struct ProblemFile {
     std::vector<Reference> references;
 };
 
-/// Reads the folder named by REMATLAS_PROBLEMS, else `../shared/problems` beside the source tree; empty when there is none.
+/// Reads the folder named by REMATLAS_PROBLEMS, else `../shared/problems` beside the source tree; empty when
+/// there is none.
 std::vector<ProblemFile> read_problem_files();
 
 }  // namespace rematlas

@@ -25,9 +25,11 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     all.push_back(make_chen_greedy());
     all.push_back(make_rotor());
     all.push_back(make_rotor({.slots = 10, .max_stages = 3}));
-    for (DtrHeuristic heuristic : {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
-                                   DtrHeuristic::msps, DtrHeuristic::random}) {
-        for (DtrDeallocation deallocation : {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {
+    for (DtrHeuristic heuristic :
+         {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
+          DtrHeuristic::msps, DtrHeuristic::random}) {
+        for (DtrDeallocation deallocation :
+             {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {
             all.push_back(make_dtr({.heuristic = heuristic, .deallocation = deallocation}));
         }
     }
@@ -57,7 +59,8 @@ std::string named(const Graph& graph, const Solver& solver, Bytes budget) {
 
 /// Budgets from below the least peak to the peak without reruns.
 std::vector<std::int64_t> budgets(const FlatGraph& flat) {
-    const std::int64_t least = brute_force_least_peak(flat), most = cost_of(flat, keep_all_sequence(flat)).peak;
+    const std::int64_t least = brute_force_least_peak(flat),
+                       most = cost_of(flat, keep_all_sequence(flat)).peak;
     return {least - 1, least, least + (most - least) / 3, least + (most - least) * 2 / 3, most};
 }
 
@@ -82,23 +85,29 @@ void compare_with_brute_force(const Graph& graph) {
 }
 
 TEST(PublishedSolvers, never_beat_the_brute_force_on_random_training_graphs) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) compare_with_brute_force(random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        compare_with_brute_force(
+            random_training_graph(seed, {.forward_ops = 2 + static_cast<int>(seed % 2)}));
 }
 
 TEST(PublishedSolvers, never_beat_the_brute_force_on_odd_graphs) {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) compare_with_brute_force(random_odd_graph(seed, static_cast<int>(seed % 9)));
+    for (std::uint64_t seed = 1; seed <= 100; ++seed)
+        compare_with_brute_force(random_odd_graph(seed, static_cast<int>(seed % 9)));
 }
 
 TEST(PublishedSolvers, give_valid_schedules_on_larger_random_graphs) {
     const auto all = solvers();
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        for (const Graph& graph : {random_training_graph(seed, {.forward_ops = 30}), random_odd_graph(seed, 60)}) {
+        for (const Graph& graph :
+             {random_training_graph(seed, {.forward_ops = 30}), random_odd_graph(seed, 60)}) {
             const FlatGraph flat = flatten(graph);
-            const std::int64_t least = least_peak(flat).bytes.value, most = cost_of(flat, keep_all_sequence(flat)).peak;
+            const std::int64_t least = least_peak(flat).bytes.value,
+                               most = cost_of(flat, keep_all_sequence(flat)).peak;
             for (int i = 0; i <= 4; ++i) {
                 const Bytes budget(least + (most - least) * i / 4);
                 for (const auto& solver : all) {
-                    expect_valid(graph, budget, solver->solve({graph, flat}, budget, {}, {}), named(graph, *solver, budget));
+                    expect_valid(graph, budget, solver->solve({graph, flat}, budget, {}, {}),
+                                 named(graph, *solver, budget));
                 }
             }
         }
@@ -136,8 +145,9 @@ TEST(PublishedSolvers, keep_every_budget_of_the_problem_files) {
     }
 }
 
-/// Every run sequence that checkpointing a chain can give when stage i is op i, the loss op n and the backward op of stage i op 2n - i:
-/// keep stage s for its backward op, or go ahead to a checkpoint and come back, with the checkpoint still there (`present`) or made again.
+/// Every run sequence that checkpointing a chain can give when stage i is op i, the loss op n and the
+/// backward op of stage i op 2n - i: keep stage s for its backward op, or go ahead to a checkpoint and come
+/// back, with the checkpoint still there (`present`) or made again.
 class ChainSequences {
   public:
     explicit ChainSequences(int stages) : stages_(stages) {}
@@ -148,17 +158,20 @@ class ChainSequences {
     std::set<RunSequence> range(int s, int t, bool present) const {
         std::set<RunSequence> found;
         if (present) found = range(s, t, false);
-        const RunSequence back = s == stages_ - 1 ? RunSequence{stages_, stages_ + 1} : RunSequence{2 * stages_ - s};
+        const RunSequence back =
+            s == stages_ - 1 ? RunSequence{stages_, stages_ + 1} : RunSequence{2 * stages_ - s};
         if (s == t) {
             found.insert(joined(present ? RunSequence{} : RunSequence{s}, back));
             return found;
         }
-        for (const RunSequence& above : range(s + 1, t, present)) found.insert(joined(joined({s}, above), back));
+        for (const RunSequence& above : range(s + 1, t, present))
+            found.insert(joined(joined({s}, above), back));
         RunSequence ahead;
         for (int next = s + 1; next <= t; ++next) {
             ahead.push_back(next - 1);
             for (const RunSequence& above : range(next, t, present)) {
-                for (const RunSequence& below : range(s, next - 1, true)) found.insert(joined(joined(ahead, above), below));
+                for (const RunSequence& below : range(s, next - 1, true))
+                    found.insert(joined(joined(ahead, above), below));
             }
         }
         return found;
@@ -188,7 +201,8 @@ TEST(Rotor, is_the_best_of_all_checkpointing_sequences_of_small_chains) {
                 }
                 const Answer answer = make_rotor()->solve({graph, flat}, Bytes(budget), {}, {});
                 const auto* solution = std::get_if<Solution>(&answer);
-                ASSERT_EQ(solution != nullptr, best.has_value()) << graph.name << " " << stages << " at " << budget;
+                ASSERT_EQ(solution != nullptr, best.has_value())
+                    << graph.name << " " << stages << " at " << budget;
                 if (best) {
                     EXPECT_EQ(solution->time.value, *best) << graph.name << " " << stages << " at " << budget;
                 }
@@ -231,16 +245,21 @@ TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_i
 TEST(Dtr, agrees_with_the_published_figures_on_a_chain) {
     const auto problems = read_problem_files();
     if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
-    const auto at = std::find_if(problems.begin(), problems.end(), [](const ProblemFile& p) { return p.graph.name == "linear8_flops"; });
+    const auto at = std::find_if(problems.begin(), problems.end(),
+                                 [](const ProblemFile& p) { return p.graph.name == "linear8_flops"; });
     ASSERT_NE(at, problems.end());
     const FlatGraph flat = flatten(at->graph);
-    const double published[][3] = {{0.0, 1.7455833, 1.7455833}, {0.1, 1.5487943, 1.5024118}, {0.3, 1.1468648, 1.2018605},
-                                   {0.5, 1.1004824, 1.1013781}, {0.9, 1.0024, 1.0024}};
+    const double published[][3] = {{0.0, 1.7455833, 1.7455833},
+                                   {0.1, 1.5487943, 1.5024118},
+                                   {0.3, 1.1468648, 1.2018605},
+                                   {0.5, 1.1004824, 1.1013781},
+                                   {0.9, 1.0024, 1.0024}};
     for (const auto& [fraction, dtr, size] : published) {
         for (const ProblemFile::Reference& reference : at->references) {
             if (std::abs(reference.fraction - fraction) > 1e-9) continue;
             const auto overhead = [&](DtrHeuristic heuristic) {
-                const Answer answer = make_dtr({.heuristic = heuristic})->solve({at->graph, flat}, reference.budget, {}, {});
+                const Answer answer =
+                    make_dtr({.heuristic = heuristic})->solve({at->graph, flat}, reference.budget, {}, {});
                 const auto* solution = std::get_if<Solution>(&answer);
                 return solution ? solution->overhead : 0;
             };
@@ -258,25 +277,32 @@ TEST(PublishedSolvers, stop_when_asked) {
     stop.request_stop();
     const Bytes budget(cost_of(flat, keep_all_sequence(flat)).peak * 2 / 3);
     for (const auto& solver : solvers()) {
-        expect_valid(graph, budget, solver->solve({graph, flat}, budget, {.stop = stop.get_token()}, {}), std::string(solver->name()));
+        expect_valid(graph, budget, solver->solve({graph, flat}, budget, {.stop = stop.get_token()}, {}),
+                     std::string(solver->name()));
     }
 }
 
 TEST(PublishedSolverOptions, name_the_key_that_is_wrong) {
-    const auto message = [](const auto& result) { return result ? std::string("accepted") : result.error().message; };
+    const auto message = [](const auto& result) {
+        return result ? std::string("accepted") : result.error().message;
+    };
     const nlohmann::json unknown = {{"segmnts", 3}}, type = {{"segments", "3"}}, range = {{"segments", -1}};
     EXPECT_EQ(message(chen_sqrt_options(&unknown)), "chen-sqrt: unknown option 'segmnts'");
     EXPECT_EQ(message(chen_sqrt_options(&type)), "chen-sqrt: option 'segments' must be an integer");
     EXPECT_EQ(message(chen_sqrt_options(&range)), "chen-sqrt: option 'segments' must be from 0 to 1000000");
-    const nlohmann::json word = {{"heuristic", "best"}}, low = {{"thrash", 0.5}}, list = nlohmann::json::array();
-    EXPECT_EQ(message(dtr_options(&word)), "dtr: option 'heuristic' must be one of dtr-eq, dtr, local, lru, size, msps, random");
+    const nlohmann::json word = {{"heuristic", "best"}}, low = {{"thrash", 0.5}},
+                         list = nlohmann::json::array();
+    EXPECT_EQ(message(dtr_options(&word)),
+              "dtr: option 'heuristic' must be one of dtr-eq, dtr, local, lru, size, msps, random");
     EXPECT_NE(message(dtr_options(&low)).find("'thrash'"), std::string::npos);
     EXPECT_NE(message(dtr_options(&list)).find("object"), std::string::npos);
     const nlohmann::json slots = {{"slots", 5}};
     EXPECT_EQ(message(rotor_options(&slots)), "rotor: option 'slots' must be from 10 to 100000");
     const nlohmann::json thresholds = {{"thresholds", 0.5}};
-    EXPECT_EQ(message(chen_greedy_options(&thresholds)), "chen-greedy: option 'thresholds' must be an integer");
-    const nlohmann::json good = {{"heuristic", "msps"}, {"deallocation", "banish"}, {"thrash", 3}, {"seed", 9}};
+    EXPECT_EQ(message(chen_greedy_options(&thresholds)),
+              "chen-greedy: option 'thresholds' must be an integer");
+    const nlohmann::json good = {
+        {"heuristic", "msps"}, {"deallocation", "banish"}, {"thrash", 3}, {"seed", 9}};
     ASSERT_TRUE(dtr_options(&good));
     EXPECT_EQ(dtr_options(&good)->heuristic, DtrHeuristic::msps);
     EXPECT_EQ(dtr_options(&good)->deallocation, DtrDeallocation::banish);

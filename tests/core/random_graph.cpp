@@ -71,7 +71,8 @@ class TrainingGraph {
         std::vector<TensorId> made;
         for (int i = 0; i < options_.forward_ops; ++i) forward_op(input, made);
         loss(made);
-        for (int i = options_.forward_ops; i-- > 0;) backward_op(forward_[static_cast<std::size_t>(i)], i == 0);
+        for (int i = options_.forward_ops; i-- > 0;)
+            backward_op(forward_[static_cast<std::size_t>(i)], i == 0);
         if (options_.forward_results && b_.chance(0.3)) b_.graph.results.push_back(b_.pick(made));
         auto& results = b_.graph.results;
         std::sort(results.begin(), results.end());
@@ -94,7 +95,8 @@ class TrainingGraph {
         }
         Op& op = b_.op(Phase::forward, inputs, options_.free_ops);
         f.outputs.push_back(b_.output(op, TensorKind::activation));
-        if (options_.several_outputs && b_.chance(0.25)) f.outputs.push_back(b_.output(op, TensorKind::activation));
+        if (options_.several_outputs && b_.chance(0.25))
+            f.outputs.push_back(b_.output(op, TensorKind::activation));
         if (options_.inplace) maybe_inplace(b_, op, made);
         if (options_.run_once && b_.chance(0.15)) op.recomputable = false;
         made.insert(made.end(), f.outputs.begin(), f.outputs.end());
@@ -144,10 +146,14 @@ Graph random_odd_graph(std::uint64_t seed, int ops) {
     std::vector<TensorId> made;
     for (int i = 0; i < ops; ++i) {
         std::vector<TensorId> inputs;
-        for (int reads = b.draw(0, 3); reads > 0 && !readable.empty(); --reads) inputs.push_back(b.pick(readable));
-        const Phase phase = b.chance(0.6) ? Phase::forward : b.chance(0.8) ? Phase::backward : Phase::optimizer;
+        for (int reads = b.draw(0, 3); reads > 0 && !readable.empty(); --reads)
+            inputs.push_back(b.pick(readable));
+        const Phase phase = b.chance(0.6)   ? Phase::forward
+                            : b.chance(0.8) ? Phase::backward
+                                            : Phase::optimizer;
         Op& op = b.op(phase, inputs, true);
-        for (int outputs = b.chance(0.2) ? b.draw(0, 2) : 1; outputs > 0; --outputs) b.output(op, TensorKind::activation);
+        for (int outputs = b.chance(0.2) ? b.draw(0, 2) : 1; outputs > 0; --outputs)
+            b.output(op, TensorKind::activation);
         if (b.chance(0.3)) op.workspace = Bytes(b.draw(1, 8));
         if (b.chance(0.1)) op.recomputable = false;
         maybe_inplace(b, op, made);
