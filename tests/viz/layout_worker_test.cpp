@@ -168,8 +168,10 @@ TEST_F(LayoutWorker, AWholeTrainingGraphIsLaidOut) {
     std::vector<Size> items(view.items.size(), Size{90, 30}), titles(view.clusters.size(), Size{40, 12});
     auto layout = layout_in_worker(layout_request(view, items, titles));
     ASSERT_TRUE(layout) << layout.error().message;
-    for (const LayoutPair& pair : view.pairs)
+    for (const LayoutPair& pair : view.pairs) {
         EXPECT_GE(layout->items[pair.right].y + 1, layout->items[pair.left].y) << view.items[pair.left].path;
+        EXPECT_GT(layout->items[pair.right].x, layout->items[pair.left].x) << view.items[pair.left].path;
+    }
 }
 
 TEST_F(LayoutWorker, AnInvalidRequestIsRefusedWithItsReason) {

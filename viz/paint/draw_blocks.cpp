@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -125,7 +126,9 @@ class BlockPainter {
         x = kMargin;
         double row = y + 18;
         for (double part : {0.04, 0.3, 1.0}) {
-            auto bytes = static_cast<std::int64_t>(part * static_cast<double>(heaviest_));
+            // Powers of two: sizes that read well.
+            auto bytes = static_cast<std::int64_t>(
+                std::bit_floor(static_cast<std::uint64_t>(part * static_cast<double>(heaviest_))));
             if (bytes <= 0) continue;
             canvas_->line({x, row - 3}, {x + 22, row - 3}, {kLine.shade(0.2), line_width(bytes)});
             std::string text = format_bytes(Bytes(bytes));
