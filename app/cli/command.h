@@ -27,8 +27,8 @@ struct Commands {
     CLI::App& app;
     Exit& exit;
 
-    CLI::App* add(const std::string& name, const std::string& summary, const std::string& example, OutputFlags& flags,
-                  std::function<Result<Exit>()> body) const;
+    CLI::App* add(const std::string& name, const std::string& summary, const std::string& example,
+                  OutputFlags& flags, std::function<Result<Exit>()> body) const;
 };
 
 /// "rematlas: message" on standard error, exit 1 or 2.
@@ -41,7 +41,8 @@ void add_solve_commands(const Commands& commands);     ///< solve, sweep
 void add_schedule_commands(const Commands& commands);  ///< check, export, diff
 void add_draw_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
-void add_runtime_commands(const Commands& commands);   ///< capture, run: named here, done by the runtime program
+void add_runtime_commands(
+    const Commands& commands);  ///< capture, run: named here, done by the runtime program
 
 /// Replaces this process by the runtime program when `argv[1]` is capture or run; returns otherwise.
 /// Returns an error when the runtime was not built.

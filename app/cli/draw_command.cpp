@@ -11,14 +11,18 @@
 namespace rematlas {
 namespace {
 
-Result<void> draw_any(const std::string& path, const std::string& out, const std::string& graph_path, const std::string& schedule_path, std::optional<int> depth) {
+Result<void> draw_any(const std::string& path, const std::string& out, const std::string& graph_path,
+                      const std::string& schedule_path, std::optional<int> depth) {
     const Result<FileKind> kind = file_kind(path);
     if (!kind) return kind.error();
     if (*kind == FileKind::sweep) {
         const Result<Sweep> sweep = read_sweep(path);
         if (!sweep) return sweep.error();
-        const std::filesystem::path folder = std::filesystem::path(path).has_parent_path() ? std::filesystem::path(path).parent_path() : ".";
-        const Result<std::filesystem::path> beside = graph_path.empty() ? find_graph_file(folder, sweep->graph_sha256) : Result<std::filesystem::path>(graph_path);
+        const std::filesystem::path folder =
+            std::filesystem::path(path).has_parent_path() ? std::filesystem::path(path).parent_path() : ".";
+        const Result<std::filesystem::path> beside = graph_path.empty()
+                                                         ? find_graph_file(folder, sweep->graph_sha256)
+                                                         : Result<std::filesystem::path>(graph_path);
         if (!beside) return draw_sweep_file(*sweep, out);
         const Result<Graph> graph = read_graph(*beside);
         if (!graph) return graph.error();
@@ -50,15 +54,22 @@ void add_draw_command(const Commands& commands) {
     static OutputFlags output;
     static std::string path, out, graph, schedule;
     static std::optional<int> depth;
-    CLI::App* app = commands.add("draw", "a picture of a graph, a schedule or a sweep, without a display", "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
-        if (const Result<void> drawn = draw_any(path, out, graph, schedule, depth); !drawn) return drawn.error();
-        if (output.json) print_json({{"file", out}});
-        return Exit::success;
-    });
+    CLI::App* app =
+        commands.add("draw", "a picture of a graph, a schedule or a sweep, without a display",
+                     "rematlas draw gpt12.schedule.json -o memory.svg", output, []() -> Result<Exit> {
+                         if (const Result<void> drawn = draw_any(path, out, graph, schedule, depth); !drawn)
+                             return drawn.error();
+                         if (output.json) print_json({{"file", out}});
+                         return Exit::success;
+                     });
     app->add_option("file", path, "a graph, schedule, plan or sweep")->required();
     app->add_option("-o,--output", out, "a .svg, .png or .pdf file")->required();
-    app->add_option("--depth", depth, "levels of blocks that are expanded (graphs; default: as many as stay readable)")->check(CLI::Range(0, 1000));
-    app->add_option("--graph", graph, "the graph of a schedule or sweep (default: the file beside it with the digest it names)");
+    app->add_option("--depth", depth,
+                    "levels of blocks that are expanded (graphs; default: as many as stay readable)")
+        ->check(CLI::Range(0, 1000));
+    app->add_option(
+        "--graph", graph,
+        "the graph of a schedule or sweep (default: the file beside it with the digest it names)");
     app->add_option("--schedule", schedule, "colour a graph by what this schedule keeps and recomputes");
 }
 

@@ -65,9 +65,12 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
         const std::size_t ops = ops_below(blocks, members.front());
         BlockId root = members.front();
         while (blocks[root].parent.valid()) root = blocks[root].parent;
-        if (members.size() > 1 && ops > 1) found.push_back({blocks[members.front()].path + " (" + blocks[root].name + ")", members.size(), ops});
+        if (members.size() > 1 && ops > 1)
+            found.push_back(
+                {blocks[members.front()].path + " (" + blocks[root].name + ")", members.size(), ops});
     }
-    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.times * a.ops > b.times * b.ops; });
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.times * a.ops > b.times * b.ops; });
     if (found.size() > 8) found.resize(8);
     return found;
 }
@@ -83,7 +86,8 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
         sum.largest_workspace = std::max(sum.largest_workspace, op.workspace);
     }
     for (TensorId t : graph.tensors.ids()) {
-        if (flat.producer[t.index()] < 0) result.residents[std::string(to_string(graph.tensors[t].kind))] += graph.tensors[t].bytes;
+        if (flat.producer[t.index()] < 0)
+            result.residents[std::string(to_string(graph.tensors[t].kind))] += graph.tensors[t].bytes;
     }
     result.resident_sum = Bytes(flat.resident_bytes);
     const RunSequence keep_all = keep_all_sequence(flat);
@@ -95,7 +99,8 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     limits.time = std::chrono::nanoseconds(search_time.value);
     result.smallest_known = smallest_known_budget(Problem{graph, flat}, limits);
     for (TensorId t : graph.tensors.ids()) result.heaviest.push_back(t);
-    std::stable_sort(result.heaviest.begin(), result.heaviest.end(), [&](TensorId a, TensorId b) { return graph.tensors[a].bytes > graph.tensors[b].bytes; });
+    std::stable_sort(result.heaviest.begin(), result.heaviest.end(),
+                     [&](TensorId a, TensorId b) { return graph.tensors[a].bytes > graph.tensors[b].bytes; });
     result.heaviest.resize(std::min<std::size_t>(10, result.heaviest.size()));
     const IdVector<BlockId, Block> blocks = decompose(graph);
     result.blocks = blocks.size();
@@ -117,45 +122,57 @@ json inspection_json(const Graph& graph, const Inspection& found) {
     for (std::size_t p = 0; p < found.phases.size(); ++p) {
         const PhaseSum& sum = found.phases[p];
         time += sum.time.value;
-        out["phases"][std::string(to_string(static_cast<Phase>(p)))] = {{"ops", sum.ops},
-                                                                        {"time_ns", sum.time.value},
-                                                                        {"bytes_made", sum.made.value},
-                                                                        {"largest_workspace_bytes", sum.largest_workspace.value}};
+        out["phases"][std::string(to_string(static_cast<Phase>(p)))] = {
+            {"ops", sum.ops},
+            {"time_ns", sum.time.value},
+            {"bytes_made", sum.made.value},
+            {"largest_workspace_bytes", sum.largest_workspace.value}};
     }
     out["time_ns"] = time;
     for (const auto& [kind, bytes] : found.residents) out["residents"][kind] = bytes.value;
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];
-        out["heaviest"].push_back({{"tensor", t.value}, {"name", tensor.name}, {"bytes", tensor.bytes.value}, {"kind", to_string(tensor.kind)}});
+        out["heaviest"].push_back({{"tensor", t.value},
+                                   {"name", tensor.name},
+                                   {"bytes", tensor.bytes.value},
+                                   {"kind", to_string(tensor.kind)}});
     }
     out["repeats"] = json::array();
-    for (const RepeatedBlock& block : found.repeats) out["repeats"].push_back({{"path", block.name}, {"times", block.times}, {"ops", block.ops}});
+    for (const RepeatedBlock& block : found.repeats)
+        out["repeats"].push_back({{"path", block.name}, {"times", block.times}, {"ops", block.ops}});
     return out;
 }
 
 void print_inspection(const Graph& graph, const Inspection& found) {
-    std::printf("%s: %zu ops, %zu tensors, %zu blocks\n\n", graph.name.c_str(), graph.ops.size(), graph.tensors.size(), found.blocks);
+    std::printf("%s: %zu ops, %zu tensors, %zu blocks\n\n", graph.name.c_str(), graph.ops.size(),
+                graph.tensors.size(), found.blocks);
     std::printf("%-12s %8s %12s %12s %14s\n", "phase", "ops", "time", "makes", "max workspace");
     for (std::size_t p = 0; p < found.phases.size(); ++p) {
         const PhaseSum& sum = found.phases[p];
         if (sum.ops == 0) continue;
-        std::printf("%-12s %8zu %12s %12s %14s\n", std::string(to_string(static_cast<Phase>(p))).c_str(), sum.ops,
-                    format_duration(sum.time).c_str(), format_bytes(sum.made).c_str(), format_bytes(sum.largest_workspace).c_str());
+        std::printf("%-12s %8zu %12s %12s %14s\n", std::string(to_string(static_cast<Phase>(p))).c_str(),
+                    sum.ops, format_duration(sum.time).c_str(), format_bytes(sum.made).c_str(),
+                    format_bytes(sum.largest_workspace).c_str());
     }
     std::printf("\nmemory\n");
-    std::printf("  %-34s %12s  (at op %d, %s)\n", "peak without recomputation", format_bytes(found.keep_all_peak).c_str(), found.peak_op.value,
+    std::printf("  %-34s %12s  (at op %d, %s)\n", "peak without recomputation",
+                format_bytes(found.keep_all_peak).c_str(), found.peak_op.value,
                 graph.ops[found.peak_op].name.c_str());
-    std::printf("  %-34s %12s\n", "smallest budget known to work", format_bytes(found.smallest_known).c_str());
+    std::printf("  %-34s %12s\n", "smallest budget known to work",
+                format_bytes(found.smallest_known).c_str());
     std::printf("  %-34s %12s\n", "no schedule needs less than", format_bytes(found.least_peak).c_str());
     std::printf("  %-34s %12s\n", "resident", format_bytes(found.resident_sum).c_str());
-    for (const auto& [kind, bytes] : found.residents) std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
+    for (const auto& [kind, bytes] : found.residents)
+        std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
     std::printf("\nheaviest tensors\n");
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];
-        std::printf("  %12s  %-10s %s\n", format_bytes(tensor.bytes).c_str(), std::string(to_string(tensor.kind)).c_str(), tensor.name.c_str());
+        std::printf("  %12s  %-10s %s\n", format_bytes(tensor.bytes).c_str(),
+                    std::string(to_string(tensor.kind)).c_str(), tensor.name.c_str());
     }
     if (!found.repeats.empty()) std::printf("\nrepeated blocks\n");
-    for (const RepeatedBlock& block : found.repeats) std::printf("  %3zux  %-40s %zu ops each\n", block.times, block.name.c_str(), block.ops);
+    for (const RepeatedBlock& block : found.repeats)
+        std::printf("  %3zux  %-40s %zu ops each\n", block.times, block.name.c_str(), block.ops);
 }
 
 void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, BlockId id, int depth) {
@@ -173,9 +190,14 @@ Result<Exit> decompose_command(const std::string& path, const std::string& out, 
     const IdVector<BlockId, Block> blocks = decompose(*graph);
     json list = json::array();
     for (BlockId id : blocks.ids()) list.push_back(block_json(id, blocks[id]));
-    const json object = {{"format", "rematlas.blocks"}, {"version", 1}, {"graph", graph->name}, {"graph_sha256", graph->sha256}, {"blocks", std::move(list)}};
+    const json object = {{"format", "rematlas.blocks"},
+                         {"version", 1},
+                         {"graph", graph->name},
+                         {"graph_sha256", graph->sha256},
+                         {"blocks", std::move(list)}};
     if (!out.empty()) {
-        if (const Result<void> written = write_file(out, object.dump(1) + "\n"); !written) return written.error();
+        if (const Result<void> written = write_file(out, object.dump(1) + "\n"); !written)
+            return written.error();
     }
     if (flags.json) {
         print_json(object);
@@ -192,17 +214,22 @@ Result<Exit> decompose_command(const std::string& path, const std::string& out, 
 void add_graph_commands(const Commands& commands) {
     static OutputFlags flags;
     static std::string path, out;
-    CLI::App* inspect_app = commands.add("inspect", "sizes, phases, memory and blocks of a graph", "rematlas inspect resnet50.graph.json", flags, []() -> Result<Exit> {
-        const Result<Graph> graph = read_graph(path);
-        if (!graph) return graph.error();
-        const Inspection found = inspect(*graph, Nanoseconds(1'500'000'000));
-        if (flags.json) print_json(inspection_json(*graph, found));
-        else print_inspection(*graph, found);
-        return Exit::success;
-    });
+    CLI::App* inspect_app = commands.add("inspect", "sizes, phases, memory and blocks of a graph",
+                                         "rematlas inspect resnet50.graph.json", flags, []() -> Result<Exit> {
+                                             const Result<Graph> graph = read_graph(path);
+                                             if (!graph) return graph.error();
+                                             const Inspection found =
+                                                 inspect(*graph, Nanoseconds(1'500'000'000));
+                                             if (flags.json)
+                                                 print_json(inspection_json(*graph, found));
+                                             else
+                                                 print_inspection(*graph, found);
+                                             return Exit::success;
+                                         });
     inspect_app->add_option("graph", path, "a .graph.json file")->required();
 
-    CLI::App* decompose_app = commands.add("decompose", "the hierarchy of blocks that the solvers use", "rematlas decompose gpt12.graph.json -o blocks.json", flags,
+    CLI::App* decompose_app = commands.add("decompose", "the hierarchy of blocks that the solvers use",
+                                           "rematlas decompose gpt12.graph.json -o blocks.json", flags,
                                            [] { return decompose_command(path, out, flags); });
     decompose_app->add_option("graph", path, "a .graph.json file")->required();
     decompose_app->add_option("-o,--output", out, "write the blocks to this file");

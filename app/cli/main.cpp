@@ -1,26 +1,31 @@
 // rematlas: the command line. Formats and flags are contracts; see README.md.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 #include <utility>
 
 #include "app/cli/command.h"
 
 namespace rematlas {
 
-bool OutputFlags::shows_progress() const { return !quiet && ::isatty(STDERR_FILENO); }
+bool OutputFlags::shows_progress() const {
+    return !quiet && ::isatty(STDERR_FILENO);
+}
 
 Exit fail(const Error& error) {
     std::cerr << "rematlas: " << error.message << '\n';
     return error.kind == ErrorKind::negative ? Exit::negative : Exit::wrong_input;
 }
 
-void print_json(const nlohmann::json& object) { std::cout << object.dump(1) << '\n'; }
+void print_json(const nlohmann::json& object) {
+    std::cout << object.dump(1) << '\n';
+}
 
-CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& example, OutputFlags& flags,
-                        std::function<Result<Exit>()> body) const {
+CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& example,
+                        OutputFlags& flags, std::function<Result<Exit>()> body) const {
     CLI::App* command = app.add_subcommand(name, summary);
     command->footer("Example:\n  " + example);
     command->add_flag("--json", flags.json, "print one machine-readable object");
@@ -36,14 +41,16 @@ CLI::App* Commands::add(const std::string& name, const std::string& summary, con
 
 int main(int argc, char** argv) {
     using namespace rematlas;
-    if (const Result<void> handed = hand_over_to_runtime(argc, argv); !handed) return static_cast<int>(fail(handed.error()));
+    if (const Result<void> handed = hand_over_to_runtime(argc, argv); !handed)
+        return static_cast<int>(fail(handed.error()));
 
     CLI::App app{"Plans the memory of neural-network training: what to keep, what to recompute."};
     app.name("rematlas");
     app.set_version_flag("--version", std::string("rematlas ") + REMATLAS_VERSION);
     app.require_subcommand(1);
-    app.footer("Sizes: 2GiB, 512MiB, 1500MB, 4096; a budget may be 60% of the peak without recomputation.\n"
-               "Exit: 0 success, 1 the answer is no (infeasible, check failed), 2 wrong usage or input.");
+    app.footer(
+        "Sizes: 2GiB, 512MiB, 1500MB, 4096; a budget may be 60% of the peak without recomputation.\n"
+        "Exit: 0 success, 1 the answer is no (infeasible, check failed), 2 wrong usage or input.");
     Exit exit = Exit::success;
     const Commands commands{app, exit};
     add_runtime_commands(commands);
@@ -54,7 +61,8 @@ int main(int argc, char** argv) {
     add_config_commands(commands);
     const auto is_chosen = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_chosen).empty()) {
-        return static_cast<int>(fail(Error{"'" + std::string(argv[1]).substr(0, 60) + "' is not a command (see rematlas --help)"}));
+        return static_cast<int>(fail(
+            Error{"'" + std::string(argv[1]).substr(0, 60) + "' is not a command (see rematlas --help)"}));
     }
     try {
         app.parse(argc, argv);

@@ -29,7 +29,8 @@ Result<FileKind> file_kind(const std::filesystem::path& path) {
     return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
 }
 
-Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path, const std::string& graph_path) {
+Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
+                        const std::string& graph_path) {
     if (!graph_path.empty()) return read_graph(graph_path);
     const std::filesystem::path folder = schedule_path.has_parent_path() ? schedule_path.parent_path() : ".";
     const Result<std::filesystem::path> found = find_graph_file(folder, schedule.graph_sha256);

@@ -16,7 +16,8 @@ enum class FileKind { graph, schedule, plan, sweep };
 Result<FileKind> file_kind(const std::filesystem::path& path);
 
 /// The graph given, or the one beside the schedule that has the digest it names.
-Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path, const std::string& graph_path);
+Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
+                        const std::string& graph_path);
 
 /// The budget that `--budget text` means for this graph; the error names the flag.
 Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph);

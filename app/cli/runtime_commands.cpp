@@ -11,7 +11,8 @@ namespace rematlas {
 
 void add_runtime_commands(const Commands& commands) {
     // Only named for the list of commands: `hand_over_to_runtime` comes first.
-    commands.app.add_subcommand("capture", "record a model's training step as a graph (rematlas capture --help)");
+    commands.app.add_subcommand("capture",
+                                "record a model's training step as a graph (rematlas capture --help)");
     commands.app.add_subcommand("run", "train with a plan and verify it (rematlas run --help)");
 }
 
@@ -22,7 +23,9 @@ Result<void> hand_over_to_runtime(int argc, char** argv) {
     const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
     const std::filesystem::path runtime = here / "rematlas-runtime";
     if (!std::filesystem::exists(runtime)) {
-        return Error{std::string(command) + ": needs the runtime, which was not built: libtorch was not found or REMATLAS_TORCH is OFF"};
+        return Error{
+            std::string(command) +
+            ": needs the runtime, which was not built: libtorch was not found or REMATLAS_TORCH is OFF"};
     }
     ::execv(runtime.c_str(), argv);
     return Error{runtime.string() + ": cannot start: " + std::strerror(errno)};

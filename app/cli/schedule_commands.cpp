@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-Result<Exit> check_command(const std::string& graph_path, const std::string& schedule_path, const std::string& budget_text, const OutputFlags& output) {
+Result<Exit> check_command(const std::string& graph_path, const std::string& schedule_path,
+                           const std::string& budget_text, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(graph_path);
     if (!graph) return graph.error();
     const Result<Schedule> schedule = read_schedule(schedule_path);
@@ -41,25 +42,31 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                     {"runs", report.runs},
                     {"reruns", report.reruns}});
     } else if (report.ok()) {
-        std::printf("ok: overhead %.4f, peak %s (%lld bytes, at step %zu), %zu runs of which %zu recompute\n", report.overhead, format_bytes(report.peak).c_str(),
+        std::printf("ok: overhead %.4f, peak %s (%lld bytes, at step %zu), %zu runs of which %zu recompute\n",
+                    report.overhead, format_bytes(report.peak).c_str(),
                     static_cast<long long>(report.peak.value), report.peak_step, report.runs, report.reruns);
     }
     if (report.ok()) return Exit::success;
-    for (std::size_t i = 1; i < report.violations.size() && !output.json; ++i) std::printf("%s\n", report.violations[i].c_str());
+    for (std::size_t i = 1; i < report.violations.size() && !output.json; ++i)
+        std::printf("%s\n", report.violations[i].c_str());
     return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
 }
 
-Result<Exit> export_command(const std::string& schedule_path, const std::string& graph_path, const std::string& format, const std::string& out, const OutputFlags& output) {
+Result<Exit> export_command(const std::string& schedule_path, const std::string& graph_path,
+                            const std::string& format, const std::string& out, const OutputFlags& output) {
     const Result<Schedule> schedule = read_schedule(schedule_path);
     if (!schedule) return schedule.error();
     const Result<Graph> graph = graph_for(*schedule, schedule_path, graph_path);
     if (!graph) return graph.error();
-    if (const CheckReport report = check(*graph, *schedule); !report.ok()) return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
+    if (const CheckReport report = check(*graph, *schedule); !report.ok())
+        return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
     Result<void> written;
     if (format == "plan") {
         written = write_plan(graph_text(*graph), *schedule, out);
     } else {
-        const Result<std::string> text = format == "chrome-trace" ? chrome_trace(*graph, *schedule) : format == "csv" ? step_table(*graph, *schedule) : dot_graph(*graph, *schedule);
+        const Result<std::string> text = format == "chrome-trace" ? chrome_trace(*graph, *schedule)
+                                         : format == "csv"        ? step_table(*graph, *schedule)
+                                                                  : dot_graph(*graph, *schedule);
         if (!text) return text.error();
         written = write_file(out, *text);
     }
@@ -95,8 +102,11 @@ std::vector<Difference> differences(const Schedule& a, const Schedule& b) {
     return found;
 }
 
-void print_difference(const Schedule& a, const Schedule& b, const std::vector<Difference>& found, const Graph* graph) {
-    const auto row = [](const char* name, const std::string& left, const std::string& right) { std::printf("%-10s %18s %18s\n", name, left.c_str(), right.c_str()); };
+void print_difference(const Schedule& a, const Schedule& b, const std::vector<Difference>& found,
+                      const Graph* graph) {
+    const auto row = [](const char* name, const std::string& left, const std::string& right) {
+        std::printf("%-10s %18s %18s\n", name, left.c_str(), right.c_str());
+    };
     const auto number = [](double value) {
         char text[32];
         std::snprintf(text, sizeof text, "%.4f", value);
@@ -111,26 +121,36 @@ void print_difference(const Schedule& a, const Schedule& b, const std::vector<Di
     std::printf("%zu ops run a different number of times\n", found.size());
     for (std::size_t i = 0; i < found.size() && i < 30; ++i) {
         const OpId id(static_cast<std::int64_t>(found[i].op));
-        const std::string name = graph && graph->ops.contains(id) ? graph->ops[id].name + " " + graph->ops[id].module : "";
+        const std::string name =
+            graph && graph->ops.contains(id) ? graph->ops[id].name + " " + graph->ops[id].module : "";
         std::printf("  op %-6zu %zu -> %zu  %s\n", found[i].op, found[i].a, found[i].b, name.c_str());
     }
     if (found.size() > 30) std::printf("  and %zu more (--json lists all)\n", found.size() - 30);
 }
 
-Result<Exit> diff_command(const std::string& left_path, const std::string& right_path, const OutputFlags& output) {
+Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
+                          const OutputFlags& output) {
     const Result<Schedule> a = read_schedule(left_path);
     if (!a) return a.error();
     const Result<Schedule> b = read_schedule(right_path);
     if (!b) return b.error();
-    if (a->graph_sha256 != b->graph_sha256) return Error{right_path + ": belongs to another graph than " + left_path};
+    if (a->graph_sha256 != b->graph_sha256)
+        return Error{right_path + ": belongs to another graph than " + left_path};
     const std::vector<Difference> found = differences(*a, *b);
     if (output.json) {
         const auto side = [](const Schedule& s) {
-            return json{{"solver", s.solver}, {"budget_bytes", s.budget.value}, {"overhead", s.overhead}, {"peak_bytes", s.peak.value}, {"steps", s.steps.size()}};
+            return json{{"solver", s.solver},
+                        {"budget_bytes", s.budget.value},
+                        {"overhead", s.overhead},
+                        {"peak_bytes", s.peak.value},
+                        {"steps", s.steps.size()}};
         };
         json ops = json::array();
         for (const Difference& d : found) ops.push_back({{"op", d.op}, {"a", d.a}, {"b", d.b}});
-        print_json({{"a", side(*a)}, {"b", side(*b)}, {"same_steps", a->steps == b->steps}, {"ops", std::move(ops)}});
+        print_json({{"a", side(*a)},
+                    {"b", side(*b)},
+                    {"same_steps", a->steps == b->steps},
+                    {"ops", std::move(ops)}});
         return Exit::success;
     }
     const Result<Graph> graph = graph_for(*a, left_path, "");
@@ -143,20 +163,27 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
 void add_schedule_commands(const Commands& commands) {
     static OutputFlags output;
     static std::string graph, schedule, budget, format = "plan", out, other;
-    CLI::App* check_app = commands.add("check", "re-simulate a schedule with the independent checker", "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB", output,
-                                       [] { return check_command(graph, schedule, budget, output); });
+    CLI::App* check_app = commands.add("check", "re-simulate a schedule with the independent checker",
+                                       "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB",
+                                       output, [] { return check_command(graph, schedule, budget, output); });
     check_app->add_option("graph", graph, "a .graph.json file")->required();
     check_app->add_option("schedule", schedule, "a .schedule.json file")->required();
     check_app->add_option("--budget", budget, "check against this budget instead of the schedule's own");
 
-    CLI::App* export_app = commands.add("export", "a schedule as a plan for training, a trace, a table or a graph", "rematlas export gpt12.schedule.json -o gpt12.plan", output,
-                                        [] { return export_command(schedule, graph, format, out, output); });
+    CLI::App* export_app =
+        commands.add("export", "a schedule as a plan for training, a trace, a table or a graph",
+                     "rematlas export gpt12.schedule.json -o gpt12.plan", output,
+                     [] { return export_command(schedule, graph, format, out, output); });
     export_app->add_option("schedule", schedule, "a .schedule.json file")->required();
-    export_app->add_option("--graph", graph, "its graph (default: the file beside it with the digest it names)");
-    export_app->add_option("--format", format, "plan, chrome-trace, csv or dot")->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))->capture_default_str();
+    export_app->add_option("--graph", graph,
+                           "its graph (default: the file beside it with the digest it names)");
+    export_app->add_option("--format", format, "plan, chrome-trace, csv or dot")
+        ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
+        ->capture_default_str();
     export_app->add_option("-o,--output", out, "the file to write")->required();
 
-    CLI::App* diff_app = commands.add("diff", "what two schedules of one graph do differently", "rematlas diff a.schedule.json b.schedule.json", output,
+    CLI::App* diff_app = commands.add("diff", "what two schedules of one graph do differently",
+                                      "rematlas diff a.schedule.json b.schedule.json", output,
                                       [] { return diff_command(schedule, other, output); });
     diff_app->add_option("a", schedule, "a .schedule.json file")->required();
     diff_app->add_option("b", other, "another one")->required();

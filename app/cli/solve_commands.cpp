@@ -43,7 +43,8 @@ struct SweepFlags {
 std::vector<std::string> split(const std::string& text) {
     std::vector<std::string> parts;
     std::size_t start = 0;
-    for (std::size_t comma = text.find(','); comma != std::string::npos; start = comma + 1, comma = text.find(',', start)) {
+    for (std::size_t comma = text.find(','); comma != std::string::npos;
+         start = comma + 1, comma = text.find(',', start)) {
         parts.push_back(text.substr(start, comma - start));
     }
     parts.push_back(text.substr(start));
@@ -52,10 +53,14 @@ std::vector<std::string> split(const std::string& text) {
 
 json dominant_json(const Graph& graph, const Infeasible& answer) {
     json out = {{"op", nullptr}, {"tensors", json::array()}};
-    if (answer.op.valid()) out["op"] = {{"id", answer.op.value}, {"name", graph.ops[answer.op].name}, {"module", graph.ops[answer.op].module}};
+    if (answer.op.valid())
+        out["op"] = {{"id", answer.op.value},
+                     {"name", graph.ops[answer.op].name},
+                     {"module", graph.ops[answer.op].module}};
     for (TensorId t : answer.dominant) {
         if (out["tensors"].size() == 10) break;
-        out["tensors"].push_back({{"id", t.value}, {"name", graph.tensors[t].name}, {"bytes", graph.tensors[t].bytes.value}});
+        out["tensors"].push_back(
+            {{"id", t.value}, {"name", graph.tensors[t].name}, {"bytes", graph.tensors[t].bytes.value}});
     }
     return out;
 }
@@ -63,15 +68,22 @@ json dominant_json(const Graph& graph, const Infeasible& answer) {
 void print_infeasible(const Graph& graph, const std::string& solver, Bytes budget, const Infeasible& answer) {
     std::fflush(stdout);
     if (answer.proven) {
-        std::fprintf(stderr, "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s (%lld bytes), %s more\n", format_bytes(budget).c_str(),
-                     static_cast<long long>(budget.value), format_bytes(answer.needed).c_str(), static_cast<long long>(answer.needed.value),
+        std::fprintf(stderr,
+                     "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s "
+                     "(%lld bytes), %s more\n",
+                     format_bytes(budget).c_str(), static_cast<long long>(budget.value),
+                     format_bytes(answer.needed).c_str(), static_cast<long long>(answer.needed.value),
                      format_bytes(answer.needed - budget).c_str());
     } else {
-        const std::string found = answer.smallest_found ? ", its smallest is " + format_bytes(*answer.smallest_found) : "";
-        std::fprintf(stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n", solver.c_str(), format_bytes(budget).c_str(), found.c_str(),
-                     format_bytes(answer.needed).c_str());
+        const std::string found =
+            answer.smallest_found ? ", its smallest is " + format_bytes(*answer.smallest_found) : "";
+        std::fprintf(
+            stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
+            solver.c_str(), format_bytes(budget).c_str(), found.c_str(), format_bytes(answer.needed).c_str());
     }
-    if (answer.op.valid()) std::printf("most is needed at op %d, %s %s:\n", answer.op.value, graph.ops[answer.op].name.c_str(), graph.ops[answer.op].module.c_str());
+    if (answer.op.valid())
+        std::printf("most is needed at op %d, %s %s:\n", answer.op.value, graph.ops[answer.op].name.c_str(),
+                    graph.ops[answer.op].module.c_str());
     for (std::size_t i = 0; i < answer.dominant.size() && i < 5; ++i) {
         const Tensor& tensor = graph.tensors[answer.dominant[i]];
         std::printf("  %12s  %s\n", format_bytes(tensor.bytes).c_str(), tensor.name.c_str());
@@ -80,19 +92,20 @@ void print_infeasible(const Graph& graph, const std::string& solver, Bytes budge
 
 json infeasible_json(const Graph& graph, const std::string& solver, Bytes budget, const Outcome& outcome) {
     const Infeasible& answer = *outcome.infeasible();
-    return {{"status", "infeasible"},
-            {"solver", solver},
-            {"overhead", nullptr},
-            {"peak_bytes", nullptr},
-            {"budget_bytes", budget.value},
-            {"bound", nullptr},
-            {"gap", nullptr},
-            {"solve_seconds", outcome.seconds},
-            {"needed_bytes", answer.needed.value},
-            {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - budget.value)},
-            {"proven", answer.proven},
-            {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
-            {"dominant", dominant_json(graph, answer)}};
+    return {
+        {"status", "infeasible"},
+        {"solver", solver},
+        {"overhead", nullptr},
+        {"peak_bytes", nullptr},
+        {"budget_bytes", budget.value},
+        {"bound", nullptr},
+        {"gap", nullptr},
+        {"solve_seconds", outcome.seconds},
+        {"needed_bytes", answer.needed.value},
+        {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - budget.value)},
+        {"proven", answer.proven},
+        {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
+        {"dominant", dominant_json(graph, answer)}};
 }
 
 json schedule_json(const Schedule& schedule) {
@@ -110,18 +123,25 @@ json schedule_json(const Schedule& schedule) {
 }
 
 void print_schedule(const Schedule& schedule) {
-    std::printf("%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
-                format_duration(Nanoseconds(static_cast<std::int64_t>(schedule.solve_seconds * 1e9))).c_str());
-    std::printf("%-10s %.4f  (+%.2f %% time, %s)\n", "overhead", schedule.overhead, (schedule.overhead - 1) * 100, format_duration(schedule.time).c_str());
-    std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(), format_bytes(schedule.budget).c_str());
-    if (schedule.bound) std::printf("%-10s %.4f over %s; gap %.2f %%\n", "bound", schedule.bound->overhead, schedule.bound->over.c_str(), schedule.bound->gap * 100);
-    else std::printf("%-10s none is known\n", "bound");
+    std::printf(
+        "%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
+        format_duration(Nanoseconds(static_cast<std::int64_t>(schedule.solve_seconds * 1e9))).c_str());
+    std::printf("%-10s %.4f  (+%.2f %% time, %s)\n", "overhead", schedule.overhead,
+                (schedule.overhead - 1) * 100, format_duration(schedule.time).c_str());
+    std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(),
+                format_bytes(schedule.budget).c_str());
+    if (schedule.bound)
+        std::printf("%-10s %.4f over %s; gap %.2f %%\n", "bound", schedule.bound->overhead,
+                    schedule.bound->over.c_str(), schedule.bound->gap * 100);
+    else
+        std::printf("%-10s none is known\n", "bound");
 }
 
 Progress solve_progress(const OutputFlags& flags) {
     if (!flags.shows_progress()) return {};
     return [](const Incumbent& best) {
-        std::fprintf(stderr, "\r\033[K%3.0f %%  overhead %.4f  peak %s", best.fraction_done * 100, best.overhead, format_bytes(best.peak).c_str());
+        std::fprintf(stderr, "\r\033[K%3.0f %%  overhead %.4f  peak %s", best.fraction_done * 100,
+                     best.overhead, format_bytes(best.peak).c_str());
         std::fflush(stderr);
     };
 }
@@ -144,24 +164,33 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     }
     const Result<std::unique_ptr<Solver>> solver = make_solver(name, options.get());
     if (!solver) return Error{"--solver: " + solver.error().message};
-    if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can) return can.error();
+    if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
+        return can.error();
     catch_interrupt();
-    const Limits limits{.time = std::chrono::nanoseconds(time->value), .stop = interrupt.get_token(), .seed = flags.seed, .threads = flags.threads};
+    const Limits limits{.time = std::chrono::nanoseconds(time->value),
+                        .stop = interrupt.get_token(),
+                        .seed = flags.seed,
+                        .threads = flags.threads};
     Result<Outcome> outcome = solve(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
     if (!outcome) return outcome.error();
     if (const Infeasible* infeasible = outcome->infeasible()) {
-        if (output.json) print_json(infeasible_json(*graph, name, *budget, *outcome));
-        else print_infeasible(*graph, name, *budget, *infeasible);
+        if (output.json)
+            print_json(infeasible_json(*graph, name, *budget, *outcome));
+        else
+            print_infeasible(*graph, name, *budget, *infeasible);
         return Exit::negative;
     }
     Schedule& schedule = std::get<Schedule>(outcome->answer);
     schedule.config = options;
     if (!flags.out.empty()) {
-        if (const Result<void> written = write_schedule(schedule, flags.out); !written) return written.error();
+        if (const Result<void> written = write_schedule(schedule, flags.out); !written)
+            return written.error();
     }
-    if (output.json) print_json(schedule_json(schedule));
-    else print_schedule(schedule);
+    if (output.json)
+        print_json(schedule_json(schedule));
+    else
+        print_schedule(schedule);
     return Exit::success;
 }
 
@@ -169,9 +198,13 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& fla
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     SweepOptions options{.solvers = split(flags.solvers), .budgets = {}, .count = flags.count, .limits = {}};
-    options.limits = {.time = std::chrono::nanoseconds(time->value), .stop = interrupt.get_token(), .seed = 1, .threads = flags.threads};
+    options.limits = {.time = std::chrono::nanoseconds(time->value),
+                      .stop = interrupt.get_token(),
+                      .seed = 1,
+                      .threads = flags.threads};
     for (const std::string& solver : options.solvers) {
-        if (const auto known = make_solver(solver); !known) return Error{"--solver: " + known.error().message};
+        if (const auto known = make_solver(solver); !known)
+            return Error{"--solver: " + known.error().message};
     }
     if (flags.budget.empty()) return options;
     for (const std::string& text : split(flags.budget)) {
@@ -190,8 +223,9 @@ void print_sweep(const Sweep& sweep) {
             char overhead[32] = "-", bound[32] = "-";
             if (found) std::snprintf(overhead, sizeof overhead, "%.4f", point.overhead);
             if (point.bound) std::snprintf(bound, sizeof bound, "%.4f", point.bound->overhead);
-            std::printf("%-14s %12s %12s %10s %10s  %s\n", curve.solver.c_str(), format_bytes(point.budget).c_str(), found ? format_bytes(point.peak).c_str() : "-", overhead, bound,
-                        point.status.c_str());
+            std::printf("%-14s %12s %12s %10s %10s  %s\n", curve.solver.c_str(),
+                        format_bytes(point.budget).c_str(), found ? format_bytes(point.peak).c_str() : "-",
+                        overhead, bound, point.status.c_str());
         }
     }
 }
@@ -203,22 +237,29 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     const Result<SweepOptions> options = sweep_options(flags, flatten(*graph));
     if (!options) return options.error();
     for (const std::string& path : {flags.out, flags.plot}) {
-        if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can) return can.error();
+        if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can)
+            return can.error();
     }
     const bool shows = output.shows_progress();
-    const Result<Sweep> sweep = run_sweep(*graph, *options, [shows](const std::string& solver, const SweepPoint& point) {
-        if (shows) std::fprintf(stderr, "\r\033[K%s at %s: %s", solver.c_str(), format_bytes(point.budget).c_str(), point.status.c_str());
-    });
+    const Result<Sweep> sweep =
+        run_sweep(*graph, *options, [shows](const std::string& solver, const SweepPoint& point) {
+            if (shows)
+                std::fprintf(stderr, "\r\033[K%s at %s: %s", solver.c_str(),
+                             format_bytes(point.budget).c_str(), point.status.c_str());
+        });
     if (shows) std::fprintf(stderr, "\r\033[K");
     if (!sweep) return sweep.error();
     if (!flags.out.empty()) {
         if (const Result<void> written = write_sweep(*sweep, flags.out); !written) return written.error();
     }
     if (!flags.plot.empty()) {
-        if (const Result<void> drawn = draw_sweep_file(*sweep, flags.plot, &*graph); !drawn) return drawn.error();
+        if (const Result<void> drawn = draw_sweep_file(*sweep, flags.plot, &*graph); !drawn)
+            return drawn.error();
     }
-    if (output.json) print_json(json::parse(sweep_text(*sweep)));
-    else print_sweep(*sweep);
+    if (output.json)
+        print_json(json::parse(sweep_text(*sweep)));
+    else
+        print_sweep(*sweep);
     return Exit::success;
 }
 
@@ -227,14 +268,20 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
 void add_solve_commands(const Commands& commands) {
     static OutputFlags output;
     static SolveFlags flags;
-    CLI::App* app = commands.add("solve", "a checked schedule under a budget", "rematlas solve resnet50.graph.json --budget 60% -o resnet50.schedule.json", output,
-                                 [] { return solve_command(flags, output); });
+    CLI::App* app = commands.add("solve", "a checked schedule under a budget",
+                                 "rematlas solve resnet50.graph.json --budget 60% -o resnet50.schedule.json",
+                                 output, [] { return solve_command(flags, output); });
     std::string names;
     for (std::string_view name : solver_names()) names += (names.empty() ? "" : ", ") + std::string(name);
     app->add_option("graph", flags.graph, "a .graph.json file")->required();
-    app->add_option("--budget", flags.budget, "bytes (2GiB, 512MiB) or a share of the peak without recomputation (60%)")->required();
+    app->add_option("--budget", flags.budget,
+                    "bytes (2GiB, 512MiB) or a share of the peak without recomputation (60%)")
+        ->required();
     app->add_option("--solver", flags.solver, "one of " + names)->capture_default_str();
-    app->add_option("--milp", flags.milp, "library for solvers that need one: highs, glpk; no solver in this version does")->check(CLI::IsMember({"highs", "glpk"}))->capture_default_str();
+    app->add_option("--milp", flags.milp,
+                    "library for solvers that need one: highs, glpk; no solver in this version does")
+        ->check(CLI::IsMember({"highs", "glpk"}))
+        ->capture_default_str();
     app->add_option("--time-limit", flags.time_limit, "wall clock")->capture_default_str();
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
     app->add_option("--seed", flags.seed, "of the random choices")->capture_default_str();
@@ -242,14 +289,24 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("-o,--output", flags.out, "write the schedule to this file");
 
     static SweepFlags sweep;
-    CLI::App* sweep_app = commands.add("sweep", "time against memory over many budgets", "rematlas sweep gpt12.graph.json --solver atlas,rotor --budgets 12 --plot tradeoff.svg", output,
-                                       [] { return sweep_command(sweep, output); });
+    CLI::App* sweep_app =
+        commands.add("sweep", "time against memory over many budgets",
+                     "rematlas sweep gpt12.graph.json --solver atlas,rotor --budgets 12 --plot tradeoff.svg",
+                     output, [] { return sweep_command(sweep, output); });
     sweep_app->add_option("graph", sweep.graph, "a .graph.json file")->required();
-    sweep_app->add_option("--solver", sweep.solvers, "one or several of " + names + ", with commas")->capture_default_str();
-    sweep_app->add_option("--budgets", sweep.count, "how many, from the smallest known to work to the peak without recomputation")->check(CLI::Range(1, 10000))->capture_default_str();
+    sweep_app->add_option("--solver", sweep.solvers, "one or several of " + names + ", with commas")
+        ->capture_default_str();
+    sweep_app
+        ->add_option("--budgets", sweep.count,
+                     "how many, from the smallest known to work to the peak without recomputation")
+        ->check(CLI::Range(1, 10000))
+        ->capture_default_str();
     sweep_app->add_option("--budget", sweep.budget, "these budgets instead, with commas");
-    sweep_app->add_option("--time-limit", sweep.time_limit, "wall clock for the whole sweep")->capture_default_str();
-    sweep_app->add_option("--threads", sweep.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
+    sweep_app->add_option("--time-limit", sweep.time_limit, "wall clock for the whole sweep")
+        ->capture_default_str();
+    sweep_app->add_option("--threads", sweep.threads, "threads")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
     sweep_app->add_option("-o,--output", sweep.out, "write the sweep to this file");
     sweep_app->add_option("--plot", sweep.plot, "draw it to this .svg, .png or .pdf");
 }

@@ -89,7 +89,8 @@ Result<std::string> read_file(const std::filesystem::path& path) {
         if (n < 0) return system_error(path, "read");
         if (n == 0) return bytes;
         bytes.append(chunk.data(), static_cast<std::size_t>(n));
-        if (static_cast<std::int64_t>(bytes.size()) > kLargestFile) return Error{path.string() + ": larger than 4 GiB"};
+        if (static_cast<std::int64_t>(bytes.size()) > kLargestFile)
+            return Error{path.string() + ": larger than 4 GiB"};
     }
 }
 
@@ -99,8 +100,8 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
     if (file.fd < 0) return system_error(path, "write");
     const mode_t mask = ::umask(0);
     ::umask(mask);
-    const bool written = write_all(file.fd, bytes) && ::fchmod(file.fd, 0666 & ~mask) == 0 && ::fsync(file.fd) == 0 &&
-                         ::rename(temporary.c_str(), path.c_str()) == 0;
+    const bool written = write_all(file.fd, bytes) && ::fchmod(file.fd, 0666 & ~mask) == 0 &&
+                         ::fsync(file.fd) == 0 && ::rename(temporary.c_str(), path.c_str()) == 0;
     if (written) return {};
     const Error error = system_error(path, "write");
     ::unlink(temporary.c_str());
@@ -108,7 +109,8 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
 }
 
 Result<void> check_can_write(const std::filesystem::path& path) {
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    const std::filesystem::path folder =
+        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_error(path, "write");
     if (std::filesystem::is_directory(path)) return Error{path.string() + ": is a directory"};
     return {};

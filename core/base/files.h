@@ -22,7 +22,8 @@ Result<void> check_can_write(const std::filesystem::path& path);
 /// Lower-case hex SHA-256.
 std::string sha256(std::string_view bytes);
 
-/// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with `name`.
+/// Parses JSON strictly: no duplicate keys, at most 200 levels deep. Errors are one line that starts with
+/// `name`.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view name);
 
 }  // namespace rematlas

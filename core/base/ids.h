@@ -38,8 +38,14 @@ struct Quantity {
     constexpr Quantity() = default;
     constexpr explicit Quantity(std::int64_t v) : value(v) {}
     constexpr auto operator<=>(const Quantity&) const = default;
-    constexpr Quantity& operator+=(Quantity o) { value += o.value; return *this; }
-    constexpr Quantity& operator-=(Quantity o) { value -= o.value; return *this; }
+    constexpr Quantity& operator+=(Quantity o) {
+        value += o.value;
+        return *this;
+    }
+    constexpr Quantity& operator-=(Quantity o) {
+        value -= o.value;
+        return *this;
+    }
     friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value + b.value); }
     friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value - b.value); }
     friend constexpr Quantity operator-(Quantity a) { return Quantity(-a.value); }
@@ -79,7 +85,10 @@ class IdVector {
         struct Iterator {
             std::int32_t at;
             IdType operator*() const { return IdType(at); }
-            Iterator& operator++() { ++at; return *this; }
+            Iterator& operator++() {
+                ++at;
+                return *this;
+            }
             bool operator!=(const Iterator& o) const { return at != o.at; }
         };
         Iterator begin() const { return {0}; }
@@ -95,5 +104,7 @@ class IdVector {
 
 template <class Tag>
 struct std::hash<rematlas::Id<Tag>> {
-    std::size_t operator()(rematlas::Id<Tag> id) const noexcept { return std::hash<std::int32_t>()(id.value); }
+    std::size_t operator()(rematlas::Id<Tag> id) const noexcept {
+        return std::hash<std::int32_t>()(id.value);
+    }
 };

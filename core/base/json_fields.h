@@ -13,7 +13,8 @@
 
 namespace rematlas {
 
-/// Thrown by Fields and caught by the file's reader, which turns it into a Result once. Never leaves a reader.
+/// Thrown by Fields and caught by the file's reader, which turns it into a Result once. Never leaves a
+/// reader.
 struct FieldError {
     std::string message;
 };
@@ -31,7 +32,9 @@ class Fields {
         return *found;
     }
     std::int64_t integer(const char* key) const { return whole(at(key), key); }
-    std::int64_t integer_or(const char* key, std::int64_t otherwise) const { return has(key) ? integer(key) : otherwise; }
+    std::int64_t integer_or(const char* key, std::int64_t otherwise) const {
+        return has(key) ? integer(key) : otherwise;
+    }
     double number(const char* key) const {
         const nlohmann::json& value = at(key);
         if (!value.is_number()) fail(std::string(key) + " is not a number");
@@ -47,7 +50,9 @@ class Fields {
         if (!value.is_string()) fail(std::string(key) + " is not a string");
         return value.get_ref<const std::string&>();
     }
-    std::string text_or(const char* key, std::string otherwise) const { return has(key) ? text(key) : otherwise; }
+    std::string text_or(const char* key, std::string otherwise) const {
+        return has(key) ? text(key) : otherwise;
+    }
     const nlohmann::json& array(const char* key) const {
         const nlohmann::json& value = at(key);
         if (!value.is_array()) fail(std::string(key) + " is not a list");
@@ -55,17 +60,21 @@ class Fields {
     }
     /// Integers written as 3 or 3.0; anything else, and what does not fit in 64 bits, is an error.
     std::int64_t whole(const nlohmann::json& value, std::string_view key) const {
-        if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(INT64_MAX)) fail(std::string(key) + " is too large");
+        if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t(INT64_MAX))
+            fail(std::string(key) + " is too large");
         if (value.is_number_integer()) return value.get<std::int64_t>();
         if (value.is_number_float()) {
             const double number = value.get<double>();
-            if (number >= -0x1p53 && number <= 0x1p53 && number == static_cast<double>(static_cast<std::int64_t>(number))) {
+            if (number >= -0x1p53 && number <= 0x1p53 &&
+                number == static_cast<double>(static_cast<std::int64_t>(number))) {
                 return static_cast<std::int64_t>(number);
             }
         }
         fail(std::string(key) + " is not an integer");
     }
-    [[noreturn]] void fail(const std::string& what) const { throw FieldError{place_.empty() ? what : place_ + ": " + what}; }
+    [[noreturn]] void fail(const std::string& what) const {
+        throw FieldError{place_.empty() ? what : place_ + ": " + what};
+    }
 
   private:
     const nlohmann::json& object_;
@@ -75,9 +84,12 @@ class Fields {
 /// Checks the header that every file of ours begins with.
 inline void expect_format(const Fields& file, std::string_view format, int version) {
     if (!file.has("format")) file.fail("format is missing: this is no " + std::string(format) + " file");
-    if (file.text("format") != format) file.fail("format is '" + file.text("format").substr(0, 60) + "', expected '" + std::string(format) + "'");
+    if (file.text("format") != format)
+        file.fail("format is '" + file.text("format").substr(0, 60) + "', expected '" + std::string(format) +
+                  "'");
     if (file.integer("version") != version) {
-        file.fail("version " + std::to_string(file.integer("version")) + " is not supported, expected " + std::to_string(version));
+        file.fail("version " + std::to_string(file.integer("version")) + " is not supported, expected " +
+                  std::to_string(version));
     }
 }
 

@@ -31,12 +31,21 @@ class [[nodiscard]] Result {
     Result(Error error) : state_(std::move(error)) {}
 
     explicit operator bool() const { return std::holds_alternative<T>(state_); }
-    T& operator*() { assert(*this); return *std::get_if<T>(&state_); }
-    const T& operator*() const { assert(*this); return *std::get_if<T>(&state_); }
+    T& operator*() {
+        assert(*this);
+        return *std::get_if<T>(&state_);
+    }
+    const T& operator*() const {
+        assert(*this);
+        return *std::get_if<T>(&state_);
+    }
     T* operator->() { return &**this; }
     const T* operator->() const { return &**this; }
     T take() { return std::move(**this); }
-    const Error& error() const { assert(!*this); return *std::get_if<Error>(&state_); }
+    const Error& error() const {
+        assert(!*this);
+        return *std::get_if<Error>(&state_);
+    }
 
   private:
     std::variant<T, Error> state_;
@@ -49,7 +58,10 @@ class [[nodiscard]] Result<void> {
     Result(Error error) : error_(std::move(error)) {}
 
     explicit operator bool() const { return !error_; }
-    const Error& error() const { assert(error_); return *error_; }
+    const Error& error() const {
+        assert(error_);
+        return *error_;
+    }
 
   private:
     std::optional<Error> error_;

@@ -15,10 +15,11 @@ struct Unit {
     double factor;
 };
 
-constexpr std::array kSizeUnits = {Unit{"", 1},       Unit{"B", 1},      Unit{"KB", 1e3},          Unit{"kB", 1e3},
-                                   Unit{"MB", 1e6},   Unit{"GB", 1e9},   Unit{"TB", 1e12},         Unit{"KiB", 1024.0},
-                                   Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9}, Unit{"ms", 1e6}, Unit{"us", 1e3},
+constexpr std::array kSizeUnits = {Unit{"", 1},         Unit{"B", 1},        Unit{"KB", 1e3},
+                                   Unit{"kB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
+                                   Unit{"TB", 1e12},    Unit{"KiB", 1024.0}, Unit{"MiB", 0x1p20},
+                                   Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
                                    Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
 
 /// A number and what follows it, blanks removed; no number when the text does not begin with one.
@@ -26,14 +27,17 @@ std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_v
     while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
     double number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    const auto [end, failure] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (failure != std::errc() || !std::isfinite(number)) return std::nullopt;
     std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
     while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
     return std::pair{number, rest};
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text.substr(0, 60)) + "'"; }
+std::string quoted(std::string_view text) {
+    return "'" + std::string(text.substr(0, 60)) + "'";
+}
 
 /// Whole numbers without a unit are read exactly, all others through double.
 template <std::size_t N>
@@ -61,7 +65,8 @@ std::string three_digits(double value, const char* unit) {
 }  // namespace
 
 Result<Bytes> parse_bytes(std::string_view text) {
-    const Result<std::int64_t> value = scaled(text, kSizeUnits, "a size such as 2GiB, 512MiB, 1500MB or 4096");
+    const Result<std::int64_t> value =
+        scaled(text, kSizeUnits, "a size such as 2GiB, 512MiB, 1500MB or 4096");
     if (!value) return value.error();
     return Bytes(*value);
 }
@@ -71,9 +76,11 @@ Result<Bytes> parse_budget(std::string_view text, Bytes full) {
     if (const auto parts = number_and_rest(text); parts && parts->second == "%") {
         if (parts->first < 0) return Error{quoted(text) + " is negative"};
         if (parts->first > 1e6) return Error{quoted(text) + " is too large"};
-        budget = Bytes(static_cast<std::int64_t>(std::floor(static_cast<double>(full.value) * parts->first / 100.0)));
+        budget = Bytes(
+            static_cast<std::int64_t>(std::floor(static_cast<double>(full.value) * parts->first / 100.0)));
     } else {
-        const Result<std::int64_t> bytes = scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096 or 60%");
+        const Result<std::int64_t> bytes =
+            scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096 or 60%");
         if (!bytes) return bytes.error();
         budget = Bytes(*bytes);
     }

@@ -12,7 +12,8 @@ namespace rematlas {
 /// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB". Errors: anything else, negative, or 2^62 and more.
 Result<Bytes> parse_bytes(std::string_view text);
 
-/// A budget: bytes as above, or a percentage of `full` such as "60%" (rounded down). Errors: as above, or not above 0.
+/// A budget: bytes as above, or a percentage of `full` such as "60%" (rounded down). Errors: as above, or not
+/// above 0.
 Result<Bytes> parse_budget(std::string_view text, Bytes full);
 
 /// "60s", "500ms", "2m", "1h", "10" (seconds).

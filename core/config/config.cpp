@@ -17,10 +17,17 @@ struct Type {
     std::string_view solver;  ///< empty: the type exists, its solver is not in this version
 };
 
-constexpr std::array kTypes = {Type{"atlas", "atlas"},           Type{"rotor", "rotor"}, Type{"dtr", "dtr"},
-                               Type{"noremat", "keep-all"},      Type{"chen-sqrt", "chen-sqrt"},
-                               Type{"chen-greedy", "chen-greedy"}, Type{"rockmate", ""},  Type{"checkmate", ""},
-                               Type{"hilp", ""},                 Type{"hiremate", ""},  Type{"offmate", ""}};
+constexpr std::array kTypes = {Type{"atlas", "atlas"},
+                               Type{"rotor", "rotor"},
+                               Type{"dtr", "dtr"},
+                               Type{"noremat", "keep-all"},
+                               Type{"chen-sqrt", "chen-sqrt"},
+                               Type{"chen-greedy", "chen-greedy"},
+                               Type{"rockmate", ""},
+                               Type{"checkmate", ""},
+                               Type{"hilp", ""},
+                               Type{"hiremate", ""},
+                               Type{"offmate", ""}};
 
 constexpr auto kAvailable = [] {
     std::array<std::string_view, 6> names;
@@ -37,7 +44,9 @@ std::string available() {
 Result<Type> find_type(std::string_view name) {
     for (const Type& type : kTypes) {
         if (type.name != name) continue;
-        if (type.solver.empty()) return Error{"type '" + std::string(name) + "': its solver is not in this version; there are: " + available()};
+        if (type.solver.empty())
+            return Error{"type '" + std::string(name) +
+                         "': its solver is not in this version; there are: " + available()};
         return type;
     }
     return Error{"type '" + std::string(name.substr(0, 60)) + "' is not known; there are: " + available()};
@@ -45,12 +54,17 @@ Result<Type> find_type(std::string_view name) {
 
 }  // namespace
 
-std::span<const std::string_view> config_types() { return kAvailable; }
+std::span<const std::string_view> config_types() {
+    return kAvailable;
+}
 
 Result<std::string> generate_config(std::string_view name) {
     const Result<Type> type = find_type(name);
     if (!type) return type.error();
-    const json config = {{"format", "rematlas.config"}, {"version", 1}, {"type", name}, {"options", default_options(type->solver)}};
+    const json config = {{"format", "rematlas.config"},
+                         {"version", 1},
+                         {"type", name},
+                         {"options", default_options(type->solver)}};
     return config.dump(2) + "\n";
 }
 
@@ -67,14 +81,17 @@ Result<Config> parse_config(std::string_view text, const std::string& name) {
         const Fields file(*parsed, "");
         expect_format(file, "rematlas.config", 1);
         for (const auto& [key, value] : parsed->items()) {
-            if (key != "format" && key != "version" && key != "type" && key != "options") file.fail("key '" + key.substr(0, 60) + "' is not known");
+            if (key != "format" && key != "version" && key != "type" && key != "options")
+                file.fail("key '" + key.substr(0, 60) + "' is not known");
         }
         const Result<Type> type = find_type(file.text("type"));
         if (!type) file.fail(type.error().message);
         const json options = file.has("options") ? file.at("options") : json::object();
         if (!options.is_object()) file.fail("options is not an object");
-        if (const auto solver = make_solver(type->solver, &options); !solver) file.fail(solver.error().message);
-        return Config{std::string(type->name), std::string(type->solver), std::make_shared<const json>(options)};
+        if (const auto solver = make_solver(type->solver, &options); !solver)
+            file.fail(solver.error().message);
+        return Config{std::string(type->name), std::string(type->solver),
+                      std::make_shared<const json>(options)};
     } catch (const FieldError& failure) {
         return Error{name + ": " + failure.message};
     }

@@ -1,4 +1,5 @@
-// Solver configurations as files: {"format": "rematlas.config", "version": 1, "type": "rotor", "options": {...}}.
+// Solver configurations as files: {"format": "rematlas.config", "version": 1, "type": "rotor", "options":
+// {...}}.
 //
 //     Result<Config> config = read_config("c.json");
 //     solve(graph, config->solver, &config->options, budget, limits);
@@ -24,7 +25,8 @@ struct Config {
 /// Types that can be generated.
 std::span<const std::string_view> config_types();
 
-/// A complete configuration with every option at its default. Errors: a type that is not known, or known but not in this version.
+/// A complete configuration with every option at its default. Errors: a type that is not known, or known but
+/// not in this version.
 Result<std::string> generate_config(std::string_view type);
 
 /// Errors name the file and the key: unknown keys, wrong types, values out of range.

@@ -32,7 +32,8 @@ void append_inplace(FlatGraph& flat, const Op& op) {
     });
     if (possible) {
         for (const InplacePair& pair : op.inplace) {
-            flat.inplace.push_back({pair.out.value, pair.in.value, std::min(flat.bytes[pair.out.index()], flat.bytes[pair.in.index()])});
+            flat.inplace.push_back({pair.out.value, pair.in.value,
+                                    std::min(flat.bytes[pair.out.index()], flat.bytes[pair.in.index()])});
         }
     }
     flat.inplace_begin.push_back(static_cast<std::int32_t>(flat.inplace.size()));
@@ -49,12 +50,14 @@ void collect_users(FlatGraph& flat) {
     }
 }
 
-/// Required: not forward, once only, with an effect on residents, maker of a result, or an ancestor of one of these.
+/// Required: not forward, once only, with an effect on residents, maker of a result, or an ancestor of one of
+/// these.
 void mark_required(FlatGraph& flat, const Graph& graph) {
     flat.required.assign(flat.op_count, 0);
     for (int op = flat.op_count - 1; op >= 0; --op) {
         const Op& source = graph.ops[OpId(op)];
-        bool required = flat.required[op] || source.phase != Phase::forward || !source.recomputable || !source.mutates.empty();
+        bool required = flat.required[op] || source.phase != Phase::forward || !source.recomputable ||
+                        !source.mutates.empty();
         for (std::int32_t t : flat.outputs[op]) required = required || flat.is_result[t];
         if (!required) continue;
         flat.required[op] = 1;

@@ -29,10 +29,10 @@ struct FlatGraph {
     std::vector<std::int64_t> time;       ///< per op, nanoseconds
     std::vector<std::int64_t> workspace;  ///< per op, bytes
     std::vector<std::int64_t> bytes;      ///< per tensor
-    Lists inputs;                         ///< per op: tensors that some op makes, ascending, without duplicates
-    Lists outputs;                        ///< per op
-    Lists users;                          ///< per tensor: ops that read it, ascending
-    std::vector<std::int32_t> producer;   ///< per tensor, -1 for residents
+    Lists inputs;   ///< per op: tensors that some op makes, ascending, without duplicates
+    Lists outputs;  ///< per op
+    Lists users;    ///< per tensor: ops that read it, ascending
+    std::vector<std::int32_t> producer;  ///< per tensor, -1 for residents
 
     struct Pair {
         std::int32_t out, in;
@@ -50,19 +50,21 @@ struct FlatGraph {
     std::int64_t base_time = 0;  ///< every op once: the time of the step without recomputation
 
     std::span<const Pair> inplace_pairs(int op) const {
-        return {inplace.data() + inplace_begin[op], static_cast<std::size_t>(inplace_begin[op + 1] - inplace_begin[op])};
+        return {inplace.data() + inplace_begin[op],
+                static_cast<std::size_t>(inplace_begin[op + 1] - inplace_begin[op])};
     }
 };
 
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
 
-/// A proven lower bound on the peak of every valid schedule without offloading: the largest footprint of a required op
-/// (residents + inputs + outputs + workspace, less what running in place saves), and the results together.
+/// A proven lower bound on the peak of every valid schedule without offloading: the largest footprint of a
+/// required op (residents + inputs + outputs + workspace, less what running in place saves), and the results
+/// together.
 struct PeakBound {
     Bytes bytes;
-    OpId op;                          ///< the op that sets it; invalid when the results do
-    std::vector<TensorId> tensors;    ///< its tensors, heaviest first
+    OpId op;                        ///< the op that sets it; invalid when the results do
+    std::vector<TensorId> tensors;  ///< its tensors, heaviest first
 };
 PeakBound least_peak(const FlatGraph& graph);
 

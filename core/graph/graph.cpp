@@ -7,8 +7,8 @@
 namespace rematlas {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKindNames = {"parameter",  "buffer",   "input",          "constant",
-                                                        "activation", "gradient", "optimizer_state"};
+constexpr std::array<std::string_view, 7> kKindNames = {
+    "parameter", "buffer", "input", "constant", "activation", "gradient", "optimizer_state"};
 constexpr std::array<std::string_view, 4> kPhaseNames = {"forward", "loss", "backward", "optimizer"};
 constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;
 
@@ -58,7 +58,8 @@ class Validation {
             if (op.time.value < 0) return Error{op_label(graph_, id) + " has a negative time"};
             if (op.workspace.value < 0) return Error{op_label(graph_, id) + " has a negative workspace"};
             if (op.time.value >= kLargestSum - time) return Error{"ops: the sum of their times is too large"};
-            if (op.workspace.value >= kLargestSum - bytes) return Error{op_label(graph_, id) + " has too large a workspace"};
+            if (op.workspace.value >= kLargestSum - bytes)
+                return Error{op_label(graph_, id) + " has too large a workspace"};
             time += op.time.value;
         }
         return {};
@@ -68,10 +69,13 @@ class Validation {
     Result<void> listed_once(OpId id, const std::vector<TensorId>& list, const char* field, int pass) {
         for (TensorId t : list) {
             if (!graph_.tensors.contains(t)) {
-                return Error{op_label(graph_, id) + ": " + field + " names tensor " + std::to_string(t.value) + ", which does not exist"};
+                return Error{op_label(graph_, id) + ": " + field + " names tensor " +
+                             std::to_string(t.value) + ", which does not exist"};
             }
             const int mark = id.value * 3 + pass;
-            if (mark_[t] == mark) return Error{op_label(graph_, id) + ": " + field + " names " + tensor_label(graph_, t) + " twice"};
+            if (mark_[t] == mark)
+                return Error{op_label(graph_, id) + ": " + field + " names " + tensor_label(graph_, t) +
+                             " twice"};
             mark_[t] = mark;
         }
         return {};
@@ -85,12 +89,14 @@ class Validation {
             if (auto kept = listed_once(id, op.outputs, "outputs", 2); !kept) return kept;
             for (TensorId t : op.outputs) {
                 if (producer_[t].valid()) {
-                    return Error{tensor_label(graph_, t) + " is made by op " + std::to_string(producer_[t].value) + " and by op " +
+                    return Error{tensor_label(graph_, t) + " is made by op " +
+                                 std::to_string(producer_[t].value) + " and by op " +
                                  std::to_string(id.value)};
                 }
                 producer_[t] = id;
             }
-            if (op.of && !graph_.ops.contains(*op.of)) return Error{op_label(graph_, id) + ": 'of' names an op that does not exist"};
+            if (op.of && !graph_.ops.contains(*op.of))
+                return Error{op_label(graph_, id) + ": 'of' names an op that does not exist"};
         }
         return {};
     }
@@ -99,12 +105,16 @@ class Validation {
         for (OpId id : graph_.ops.ids()) {
             for (TensorId t : graph_.ops[id].inputs) {
                 if (!producer_[t].valid() || producer_[t] < id) continue;
-                if (producer_[t] == id) return Error{op_label(graph_, id) + " reads its own output, " + tensor_label(graph_, t) + ": a cycle"};
-                return Error{op_label(graph_, id) + " reads " + tensor_label(graph_, t) + " before op " + std::to_string(producer_[t].value) +
-                             " makes it: a cycle or a wrong order"};
+                if (producer_[t] == id)
+                    return Error{op_label(graph_, id) + " reads its own output, " + tensor_label(graph_, t) +
+                                 ": a cycle"};
+                return Error{op_label(graph_, id) + " reads " + tensor_label(graph_, t) + " before op " +
+                             std::to_string(producer_[t].value) + " makes it: a cycle or a wrong order"};
             }
             for (TensorId t : graph_.ops[id].mutates) {
-                if (producer_[t].valid()) return Error{op_label(graph_, id) + ": mutates " + tensor_label(graph_, t) + ", which is not resident"};
+                if (producer_[t].valid())
+                    return Error{op_label(graph_, id) + ": mutates " + tensor_label(graph_, t) +
+                                 ", which is not resident"};
             }
         }
         return {};
@@ -115,12 +125,16 @@ class Validation {
             const Op& op = graph_.ops[id];
             std::vector<TensorId> seen;
             for (const InplacePair& pair : op.inplace) {
-                const bool known = std::find(op.outputs.begin(), op.outputs.end(), pair.out) != op.outputs.end() &&
-                                   std::find(op.inputs.begin(), op.inputs.end(), pair.in) != op.inputs.end();
-                if (!known) return Error{op_label(graph_, id) + ": 'inplace' is no pair of one of its outputs and one of its inputs"};
+                const bool known =
+                    std::find(op.outputs.begin(), op.outputs.end(), pair.out) != op.outputs.end() &&
+                    std::find(op.inputs.begin(), op.inputs.end(), pair.in) != op.inputs.end();
+                if (!known)
+                    return Error{op_label(graph_, id) +
+                                 ": 'inplace' is no pair of one of its outputs and one of its inputs"};
                 for (TensorId t : {pair.out, pair.in}) {
                     if (std::find(seen.begin(), seen.end(), t) != seen.end()) {
-                        return Error{op_label(graph_, id) + ": 'inplace' names " + tensor_label(graph_, t) + " twice"};
+                        return Error{op_label(graph_, id) + ": 'inplace' names " + tensor_label(graph_, t) +
+                                     " twice"};
                     }
                     seen.push_back(t);
                 }
@@ -132,7 +146,8 @@ class Validation {
     Result<void> results() {
         IdVector<TensorId, char> seen(graph_.tensors.size(), 0);
         for (TensorId t : graph_.results) {
-            if (!graph_.tensors.contains(t)) return Error{"results names tensor " + std::to_string(t.value) + ", which does not exist"};
+            if (!graph_.tensors.contains(t))
+                return Error{"results names tensor " + std::to_string(t.value) + ", which does not exist"};
             if (seen[t]) return Error{"results names " + tensor_label(graph_, t) + " twice"};
             seen[t] = 1;
         }
@@ -145,14 +160,20 @@ class Validation {
             const Block& block = graph_.blocks[id];
             const std::string label = "block " + std::to_string(id.value) + " (" + block.name + ")";
             // A parent before its children makes every chain of parents end.
-            if (block.parent.valid() && block.parent >= id) return Error{label + ": its parent does not come before it"};
-            if (block.twin.valid() && !graph_.blocks.contains(block.twin)) return Error{label + ": its twin does not exist"};
+            if (block.parent.valid() && block.parent >= id)
+                return Error{label + ": its parent does not come before it"};
+            if (block.twin.valid() && !graph_.blocks.contains(block.twin))
+                return Error{label + ": its twin does not exist"};
             for (BlockId child : block.children) {
-                if (!graph_.blocks.contains(child) || graph_.blocks[child].parent != id) return Error{label + ": a child does not name it as its parent"};
+                if (!graph_.blocks.contains(child) || graph_.blocks[child].parent != id)
+                    return Error{label + ": a child does not name it as its parent"};
             }
             for (OpId op : block.ops) {
-                if (!graph_.ops.contains(op)) return Error{label + " names op " + std::to_string(op.value) + ", which does not exist"};
-                if (covered[op]++) return Error{label + " names op " + std::to_string(op.value) + ", which is in another block or twice in it"};
+                if (!graph_.ops.contains(op))
+                    return Error{label + " names op " + std::to_string(op.value) + ", which does not exist"};
+                if (covered[op]++)
+                    return Error{label + " names op " + std::to_string(op.value) +
+                                 ", which is in another block or twice in it"};
             }
         }
         if (graph_.blocks.empty()) return {};
@@ -169,12 +190,22 @@ class Validation {
 
 }  // namespace
 
-std::string_view to_string(TensorKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
-std::string_view to_string(Phase phase) { return kPhaseNames[static_cast<std::size_t>(phase)]; }
-std::optional<TensorKind> tensor_kind_from(std::string_view text) { return enum_from<TensorKind>(text, kKindNames); }
-std::optional<Phase> phase_from(std::string_view text) { return enum_from<Phase>(text, kPhaseNames); }
+std::string_view to_string(TensorKind kind) {
+    return kKindNames[static_cast<std::size_t>(kind)];
+}
+std::string_view to_string(Phase phase) {
+    return kPhaseNames[static_cast<std::size_t>(phase)];
+}
+std::optional<TensorKind> tensor_kind_from(std::string_view text) {
+    return enum_from<TensorKind>(text, kKindNames);
+}
+std::optional<Phase> phase_from(std::string_view text) {
+    return enum_from<Phase>(text, kPhaseNames);
+}
 
-Result<void> validate(const Graph& graph) { return Validation(graph).run(); }
+Result<void> validate(const Graph& graph) {
+    return Validation(graph).run();
+}
 
 IdVector<TensorId, OpId> producers(const Graph& graph) {
     IdVector<TensorId, OpId> made_by(graph.tensors.size());

@@ -39,10 +39,10 @@ struct InplacePair {
 
 /// One ATen operation of the step.
 struct Op {
-    std::string name;             ///< operator name, e.g. aten::convolution
-    Nanoseconds time;             ///< of one run, compute only
-    Bytes workspace;              ///< held only while it runs
-    std::vector<TensorId> inputs;   ///< all on the device when it runs; no duplicates after reading
+    std::string name;              ///< operator name, e.g. aten::convolution
+    Nanoseconds time;              ///< of one run, compute only
+    Bytes workspace;               ///< held only while it runs
+    std::vector<TensorId> inputs;  ///< all on the device when it runs; no duplicates after reading
     std::vector<TensorId> outputs;
     Phase phase = Phase::forward;
     std::string module;                ///< module path, e.g. layer1.0.conv1; empty for the root
@@ -55,19 +55,19 @@ struct Op {
 
 /// A node of the hierarchy. A leaf holds ops directly; a block covers its own ops and those of its children.
 struct Block {
-    std::string name;                ///< last part of the module path, or a generated one
-    std::string path;                ///< full module path, or one made from the structure
-    BlockId parent;                  ///< invalid for a root
-    std::vector<BlockId> children;   ///< in execution order
-    std::vector<OpId> ops;           ///< own ops, those of no child
-    BlockId twin;                    ///< the backward block of a forward block and the reverse; invalid if none
-    int repeat_class = -1;           ///< equal blocks share a class; -1 when the block is unique
+    std::string name;               ///< last part of the module path, or a generated one
+    std::string path;               ///< full module path, or one made from the structure
+    BlockId parent;                 ///< invalid for a root
+    std::vector<BlockId> children;  ///< in execution order
+    std::vector<OpId> ops;          ///< own ops, those of no child
+    BlockId twin;           ///< the backward block of a forward block and the reverse; invalid if none
+    int repeat_class = -1;  ///< equal blocks share a class; -1 when the block is unique
 };
 
 /// What the device offers; needed for offloading only.
 struct Device {
     std::string name;
-    Bytes memory;                      ///< 0 when unknown
+    Bytes memory;  ///< 0 when unknown
     double to_host_bytes_per_second = 0;
     double to_device_bytes_per_second = 0;
 };
@@ -75,18 +75,19 @@ struct Device {
 struct Graph {
     std::string name;
     IdVector<TensorId, Tensor> tensors;
-    IdVector<OpId, Op> ops;         ///< a valid execution order
-    std::vector<TensorId> results;  ///< on the device when the step ends
+    IdVector<OpId, Op> ops;           ///< a valid execution order
+    std::vector<TensorId> results;    ///< on the device when the step ends
     IdVector<BlockId, Block> blocks;  ///< optional: the hierarchy
     std::optional<Device> device;
 
     std::shared_ptr<const nlohmann::json> provenance;  ///< free-form object: model, inputs, device, versions
-    std::shared_ptr<const nlohmann::json> replay;      ///< what the runtime needs to replay the ops; opaque here
+    std::shared_ptr<const nlohmann::json> replay;  ///< what the runtime needs to replay the ops; opaque here
     std::string sha256;  ///< hex digest of the file's bytes (uncompressed); set by reading and writing
 };
 
 /// Checks every rule of the format: ids in range, an order that is executable, at most one producer a tensor,
-/// no negative number, sums that fit in 62 bits, in-place pairs that are pairs, results that exist, a hierarchy that is a forest.
+/// no negative number, sums that fit in 62 bits, in-place pairs that are pairs, results that exist, a
+/// hierarchy that is a forest.
 Result<void> validate(const Graph& graph);
 
 /// The op that makes each tensor; invalid for residents.

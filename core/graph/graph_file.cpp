@@ -71,7 +71,8 @@ std::vector<InplacePair> read_pairs(const Fields& op, std::size_t tensor_count) 
     if (!op.has("inplace")) return pairs;
     for (const json& pair : op.array("inplace")) {
         if (!pair.is_array() || pair.size() != 2) op.fail("inplace is not a list of [out, in] pairs");
-        pairs.push_back({id_of<TensorId>(op, pair[0], "inplace", tensor_count), id_of<TensorId>(op, pair[1], "inplace", tensor_count)});
+        pairs.push_back({id_of<TensorId>(op, pair[0], "inplace", tensor_count),
+                         id_of<TensorId>(op, pair[1], "inplace", tensor_count)});
     }
     return pairs;
 }
@@ -108,7 +109,9 @@ void read_ops(const Fields& file, Graph& graph) {
         if (id >= 0 && id < static_cast<std::int64_t>(list.size()) && seen[static_cast<std::size_t>(id)]++) {
             fields.fail("id " + std::to_string(id) + " is given twice");
         }
-        if (id != static_cast<std::int64_t>(i)) fields.fail("id " + std::to_string(id) + " is not the op's place in the order, " + std::to_string(i));
+        if (id != static_cast<std::int64_t>(i))
+            fields.fail("id " + std::to_string(id) + " is not the op's place in the order, " +
+                        std::to_string(i));
         graph.ops.push_back(read_op(fields, graph, list.size()));
     }
 }
@@ -122,7 +125,8 @@ void read_blocks(const Fields& file, Graph& graph) {
         Block& block = graph.blocks[BlockId(static_cast<std::int64_t>(i))];
         block.name = fields.text("name");
         block.path = fields.text_or("path", block.name);
-        if (fields.has("parent")) block.parent = id_of<BlockId>(fields, fields.at("parent"), "parent", list.size());
+        if (fields.has("parent"))
+            block.parent = id_of<BlockId>(fields, fields.at("parent"), "parent", list.size());
         if (fields.has("twin")) block.twin = id_of<BlockId>(fields, fields.at("twin"), "twin", list.size());
         block.children = ids_if_any<BlockId>(fields, "children", list.size());
         block.ops = ids_if_any<OpId>(fields, "ops", graph.ops.size());
@@ -138,10 +142,13 @@ void read_device(const Fields& file, Graph& graph) {
     Device device;
     device.name = fields.text_or("name", "");
     device.memory = Bytes(fields.integer_or("memory_bytes", 0));
-    device.to_host_bytes_per_second = fields.has("to_host_bytes_per_second") ? fields.number("to_host_bytes_per_second") : 0;
-    device.to_device_bytes_per_second = fields.has("to_device_bytes_per_second") ? fields.number("to_device_bytes_per_second") : 0;
+    device.to_host_bytes_per_second =
+        fields.has("to_host_bytes_per_second") ? fields.number("to_host_bytes_per_second") : 0;
+    device.to_device_bytes_per_second =
+        fields.has("to_device_bytes_per_second") ? fields.number("to_device_bytes_per_second") : 0;
     if (device.memory.value < 0) fields.fail("memory_bytes is negative");
-    if (device.to_host_bytes_per_second < 0 || device.to_device_bytes_per_second < 0) fields.fail("a link speed is negative");
+    if (device.to_host_bytes_per_second < 0 || device.to_device_bytes_per_second < 0)
+        fields.fail("a link speed is negative");
     graph.device = device;
 }
 
@@ -153,7 +160,10 @@ json plain(const std::vector<IdType>& ids) {
 }
 
 json tensor_json(TensorId id, const Tensor& tensor) {
-    return {{"id", id.value}, {"name", tensor.name}, {"bytes", tensor.bytes.value}, {"kind", to_string(tensor.kind)}};
+    return {{"id", id.value},
+            {"name", tensor.name},
+            {"bytes", tensor.bytes.value},
+            {"kind", to_string(tensor.kind)}};
 }
 
 json op_json(OpId id, const Op& op) {
@@ -217,12 +227,14 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
         graph.results = ids_of<TensorId>(file, "results", graph.tensors.size());
         read_blocks(file, graph);
         read_device(file, graph);
-        if (file.has("provenance")) graph.provenance = std::make_shared<const json>(std::move((*parsed)["provenance"]));
+        if (file.has("provenance"))
+            graph.provenance = std::make_shared<const json>(std::move((*parsed)["provenance"]));
         if (file.has("replay")) graph.replay = std::make_shared<const json>(std::move((*parsed)["replay"]));
     } catch (const FieldError& failure) {
         return Error{std::string(name) + ": " + failure.message};
     }
-    if (Result<void> valid = validate(graph); !valid) return Error{std::string(name) + ": " + valid.error().message};
+    if (Result<void> valid = validate(graph); !valid)
+        return Error{std::string(name) + ": " + valid.error().message};
     graph.sha256 = sha256(text);
     return graph;
 }
@@ -234,7 +246,8 @@ Result<Graph> read_graph(const std::filesystem::path& path) {
 }
 
 std::string graph_text(const Graph& graph) {
-    std::string text = "{\"format\": \"rematlas.graph\", \"version\": 1, \"name\": " + json(graph.name).dump();
+    std::string text =
+        "{\"format\": \"rematlas.graph\", \"version\": 1, \"name\": " + json(graph.name).dump();
     if (graph.provenance) text += ",\n\"provenance\": " + graph.provenance->dump();
     if (graph.device) text += ",\n\"device\": " + device_json(*graph.device).dump();
     append_list(text, "tensors", graph.tensors, tensor_json);
@@ -259,7 +272,8 @@ Result<std::filesystem::path> find_graph_file(const std::filesystem::path& folde
         const Result<std::string> text = read_file(entry.path());
         if (text && sha256(*text) == digest) return entry.path();
     }
-    return Error{folder.string() + ": no graph file there has the digest " + std::string(digest.substr(0, 12)) + "... that the schedule names"};
+    return Error{folder.string() + ": no graph file there has the digest " +
+                 std::string(digest.substr(0, 12)) + "... that the schedule names"};
 }
 
 }  // namespace rematlas

@@ -10,7 +10,8 @@
 
 namespace rematlas {
 
-/// Reads and validates. Hostile input is refused with one line that names the file and the field. Sets `sha256`.
+/// Reads and validates. Hostile input is refused with one line that names the file and the field. Sets
+/// `sha256`.
 Result<Graph> read_graph(const std::filesystem::path& path);
 Result<Graph> parse_graph(std::string_view text, std::string_view name);
 

@@ -22,7 +22,8 @@ std::vector<std::size_t> group_starts(std::size_t count) {
 
 class Decomposition {
   public:
-    explicit Decomposition(const Graph& graph) : graph_(graph), producer_(producers(graph)), block_of_(graph.ops.size()) {}
+    explicit Decomposition(const Graph& graph)
+        : graph_(graph), producer_(producers(graph)), block_of_(graph.ops.size()) {}
 
     IdVector<BlockId, Block> run() {
         dissolve_single_ops();
@@ -69,21 +70,26 @@ class Decomposition {
         return dot == std::string::npos ? "" : path.substr(0, dot);
     }
 
-    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent: such names are the ops' own.
+    /// Where more than a level's worth of modules hold one forward op each, their ops belong to the parent:
+    /// such names are the ops' own.
     void dissolve_single_ops() {
         std::unordered_map<std::string, int> ops_of, inner;
         for (const Op& op : graph_.ops) {
             if (op.phase == Phase::forward) ++ops_of[op.module];
-            for (std::string path = op.module; !path.empty(); path = parent_path(path)) inner[parent_path(path)] += path != op.module;
+            for (std::string path = op.module; !path.empty(); path = parent_path(path))
+                inner[parent_path(path)] += path != op.module;
         }
         std::unordered_map<std::string, int> single_children;
-        const auto single = [&](const std::string& path) { return !path.empty() && ops_of[path] <= 1 && inner[path] == 0; };
+        const auto single = [&](const std::string& path) {
+            return !path.empty() && ops_of[path] <= 1 && inner[path] == 0;
+        };
         for (const Op& op : graph_.ops) {
             if (op.phase == Phase::forward && single(op.module)) ++single_children[parent_path(op.module)];
         }
         for (OpId id : graph_.ops.ids()) {
             const std::string& path = graph_.ops[id].module;
-            const bool dissolved = single(path) && single_children[parent_path(path)] > static_cast<int>(kLargestLevel);
+            const bool dissolved =
+                single(path) && single_children[parent_path(path)] > static_cast<int>(kLargestLevel);
             path_of_.push_back(dissolved ? parent_path(path) : path);
         }
     }
@@ -93,7 +99,8 @@ class Decomposition {
         std::unordered_map<std::string, BlockId> known;
         for (OpId op : graph_.ops.ids()) {
             if (graph_.ops[op].phase != phase) continue;
-            if (!root.valid()) root = add(BlockId(), std::string(to_string(phase)), std::string(to_string(phase)));
+            if (!root.valid())
+                root = add(BlockId(), std::string(to_string(phase)), std::string(to_string(phase)));
             place(op, block_at(root, path_of_[op], known));
         }
         return root;
@@ -136,7 +143,8 @@ class Decomposition {
         if (blocks_[id].twin.valid()) cut_twin(blocks_[id].twin, parts);
     }
 
-    /// A part is called what its ops' modules have in common, else by the first and the last of them; the twin takes the name too.
+    /// A part is called what its ops' modules have in common, else by the first and the last of them; the
+    /// twin takes the name too.
     void name_by_content(BlockId id) {
         const std::vector<OpId> ops = all_ops(id);
         const std::string& first = graph_.ops[ops.front()].module;
@@ -145,11 +153,13 @@ class Decomposition {
         std::string shared = first;
         for (OpId op : ops) {
             const std::string& module = graph_.ops[op].module;
-            const auto differ = std::mismatch(shared.begin(), shared.end(), module.begin(), module.end()).first;
+            const auto differ =
+                std::mismatch(shared.begin(), shared.end(), module.begin(), module.end()).first;
             shared.erase(differ, shared.end());
         }
         // Whole words only: conv2_block1_1 and conv2_block1_2 share conv2_block1.
-        if (shared.size() < first.size()) shared.erase(shared.find_last_of("._-") == std::string::npos ? 0 : shared.find_last_of("._-"));
+        if (shared.size() < first.size())
+            shared.erase(shared.find_last_of("._-") == std::string::npos ? 0 : shared.find_last_of("._-"));
         std::string& name = blocks_[id].name;
         name = ops.size() == 1 ? first : shared.size() > 2 ? shared : first + " .. " + last;
         if (blocks_[id].twin.valid()) blocks_[blocks_[id].twin].name = name;
@@ -159,14 +169,16 @@ class Decomposition {
         const std::string name = "part" + std::to_string(index);
         const BlockId id = add(parent, name, blocks_[parent].path + "." + name);
         if (blocks_[parent].twin.valid()) {
-            const BlockId twin = add(blocks_[parent].twin, name, blocks_[blocks_[parent].twin].path + "." + name);
+            const BlockId twin =
+                add(blocks_[parent].twin, name, blocks_[blocks_[parent].twin].path + "." + name);
             blocks_[id].twin = twin;
             blocks_[twin].twin = id;
         }
         return id;
     }
 
-    /// A backward op goes with the forward op it belongs to, else with the latest forward op it reads from, else with the op before it.
+    /// A backward op goes with the forward op it belongs to, else with the latest forward op it reads from,
+    /// else with the op before it.
     void cut_twin(BlockId twin, const std::vector<BlockId>& parts) {
         const std::vector<OpId> ops = std::move(blocks_[twin].ops);
         blocks_[twin].ops.clear();
@@ -196,7 +208,8 @@ class Decomposition {
 
     void order_children(BlockId id) {
         std::vector<BlockId>& children = blocks_[id].children;
-        std::stable_sort(children.begin(), children.end(), [&](BlockId a, BlockId b) { return first_op(a) < first_op(b); });
+        std::stable_sort(children.begin(), children.end(),
+                         [&](BlockId a, BlockId b) { return first_op(a) < first_op(b); });
     }
 
     /// Positions after which at most one tensor of the level is alive: all of the flow passes through it.
@@ -248,11 +261,14 @@ class Decomposition {
         const auto refer = [&](TensorId t) {
             const auto [at, fresh] = number.emplace(t, number.size());
             text += " " + std::to_string(at->second);
-            if (fresh) text += ":" + std::to_string(graph_.tensors[t].bytes.value) + std::string(to_string(graph_.tensors[t].kind));
+            if (fresh)
+                text += ":" + std::to_string(graph_.tensors[t].bytes.value) +
+                        std::string(to_string(graph_.tensors[t].kind));
         };
         for (OpId op : all_ops(id)) {
             const Op& o = graph_.ops[op];
-            text += ";" + o.name + " w" + std::to_string(o.workspace.value) + (o.recomputable ? "" : "!") + " <";
+            text +=
+                ";" + o.name + " w" + std::to_string(o.workspace.value) + (o.recomputable ? "" : "!") + " <";
             for (TensorId t : o.inputs) refer(t);
             text += " >";
             for (TensorId t : o.outputs) refer(t);

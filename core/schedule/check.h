@@ -16,12 +16,13 @@ struct CheckReport {
     double overhead = 0;
     Bytes peak;
     std::size_t peak_step = 0;
-    std::size_t runs = 0;       ///< run and run_inplace steps
-    std::size_t reruns = 0;     ///< runs of an op that had run before
+    std::size_t runs = 0;    ///< run and run_inplace steps
+    std::size_t reruns = 0;  ///< runs of an op that had run before
     bool ok() const { return violations.empty(); }
 };
 
-/// Re-simulates the schedule on the graph and compares with what it predicts (when `schedule.peak` is set) and with the budget
+/// Re-simulates the schedule on the graph and compares with what it predicts (when `schedule.peak` is set)
+/// and with the budget
 /// (`budget`, else `schedule.budget` when positive). Stops collecting at 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 

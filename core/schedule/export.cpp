@@ -9,7 +9,9 @@ namespace {
 
 using nlohmann::json;
 
-double microseconds(Nanoseconds time) { return static_cast<double>(time.value) / 1000.0; }
+double microseconds(Nanoseconds time) {
+    return static_cast<double>(time.value) / 1000.0;
+}
 
 /// A field of a comma-separated line (RFC 4180, section 2).
 std::string csv_field(const std::string& text) {
@@ -40,7 +42,11 @@ Result<std::string> chrome_trace(const Graph& graph, const Schedule& schedule) {
                           {"ts", microseconds(trace.start)},
                           {"dur", microseconds(trace.end - trace.start)},
                           {"args", {{"op", id.value}, {"module", op.module}, {"step", i}}}});
-        events.push_back({{"name", "memory"}, {"ph", "C"}, {"pid", 1}, {"ts", microseconds(trace.start)}, {"args", {{"bytes", trace.during.value}}}});
+        events.push_back({{"name", "memory"},
+                          {"ph", "C"},
+                          {"pid", 1},
+                          {"ts", microseconds(trace.start)},
+                          {"args", {{"bytes", trace.during.value}}}});
     }
     return json{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }
@@ -53,9 +59,12 @@ Result<std::string> step_table(const Graph& graph, const Schedule& schedule) {
         const Step& step = schedule.steps[i];
         const StepTrace& trace = played->steps[i];
         const Op* op = step.runs() ? &graph.ops[step.op()] : nullptr;
-        text += std::to_string(i) + ',' + std::string(to_string(step.kind)) + ',' + std::to_string(step.id) + ',';
-        text += csv_field(op ? op->name : graph.tensors[step.tensor()].name) + ',' + csv_field(op ? op->module : "") + ',';
-        text += (op ? std::string(to_string(op->phase)) : "") + ',' + std::to_string(trace.start.value) + ',' + std::to_string(trace.end.value) + ',';
+        text +=
+            std::to_string(i) + ',' + std::string(to_string(step.kind)) + ',' + std::to_string(step.id) + ',';
+        text += csv_field(op ? op->name : graph.tensors[step.tensor()].name) + ',' +
+                csv_field(op ? op->module : "") + ',';
+        text += (op ? std::string(to_string(op->phase)) : "") + ',' + std::to_string(trace.start.value) +
+                ',' + std::to_string(trace.end.value) + ',';
         text += std::to_string(trace.during.value) + ',' + std::to_string(trace.after.value) + '\n';
     }
     return text;
@@ -71,9 +80,12 @@ Result<std::string> dot_graph(const Graph& graph, const Schedule& schedule) {
         const Op& op = graph.ops[step.op()];
         const bool again = count[step.op()] > 0;
         const std::string node = "r" + std::to_string(step.id) + "_" + std::to_string(count[step.op()]++);
-        text += "  " + node + " [label=" + json(op.name + "\n" + op.module).dump() + (again ? ", style=dashed" : "") + "];\n";
+        text += "  " + node + " [label=" + json(op.name + "\n" + op.module).dump() +
+                (again ? ", style=dashed" : "") + "];\n";
         for (TensorId t : op.inputs) {
-            if (!maker[t].empty()) text += "  " + maker[t] + " -> " + node + " [tooltip=" + json(graph.tensors[t].name).dump() + "];\n";
+            if (!maker[t].empty())
+                text += "  " + maker[t] + " -> " + node + " [tooltip=" + json(graph.tensors[t].name).dump() +
+                        "];\n";
         }
         for (TensorId t : op.outputs) maker[t] = node;
     }

@@ -45,7 +45,8 @@ bool runs_in_place(const FlatGraph& graph, int op, const std::uint8_t* kept_inpu
 
 std::int64_t saved_in_place(const FlatGraph& graph, int op) {
     const auto pairs = graph.inplace_pairs(op);
-    return std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0}, [](std::int64_t sum, const auto& pair) { return sum + pair.saved; });
+    return std::accumulate(pairs.begin(), pairs.end(), std::int64_t{0},
+                           [](std::int64_t sum, const auto& pair) { return sum + pair.saved; });
 }
 
 }  // namespace
@@ -97,7 +98,8 @@ std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> ru
         steps.push_back(in_place ? Step::run_inplace(OpId(op)) : Step::run(OpId(op)));
         const auto pairs = graph.inplace_pairs(op);
         for (std::int32_t t : graph.inputs[op]) {
-            const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(), [t](const auto& pair) { return pair.in == t; });
+            const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
+                                                       [t](const auto& pair) { return pair.in == t; });
             if (!*kept++ && !taken) steps.push_back(Step::free(TensorId(t)));
         }
         for (std::int32_t t : graph.outputs[op]) {

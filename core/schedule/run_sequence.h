@@ -20,12 +20,13 @@ struct SequenceCost {
     std::size_t peak_run = 0;  ///< index of the first run at the peak
 };
 
-/// Lifetimes: between two consecutive events of a tensor (runs of its producer, uses, and the end for results), the tensor is
-/// kept if and only if the second is a use. A run is in place for a pair whose input is not used again.
-/// Cost: linear in the number of events. `runs` must be executable (see `is_executable`).
+/// Lifetimes: between two consecutive events of a tensor (runs of its producer, uses, and the end for
+/// results), the tensor is kept if and only if the second is a use. A run is in place for a pair whose input
+/// is not used again. Cost: linear in the number of events. `runs` must be executable (see `is_executable`).
 SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// True when each run has its inputs made before it, every required op runs, ops that may run once run once, and all results are made.
+/// True when each run has its inputs made before it, every required op runs, ops that may run once run once,
+/// and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
 /// The same sequence as steps: run or run_inplace, each tensor freed right after its last use of a lifetime.

@@ -37,21 +37,21 @@ struct Step {
 /// A proven lower bound on the overhead, over all schedules of the class it names.
 struct Bound {
     double overhead = 1.0;
-    double gap = 0.0;         ///< (overhead of the schedule - bound) / bound
-    std::string over;         ///< the class, `bound.class` in files, e.g. "any order, any reruns"
+    double gap = 0.0;  ///< (overhead of the schedule - bound) / bound
+    std::string over;  ///< the class, `bound.class` in files, e.g. "any order, any reruns"
 };
 
 struct Schedule {
-    std::string graph;         ///< name of the graph
+    std::string graph;  ///< name of the graph
     std::string graph_sha256;
     std::string solver;
     std::shared_ptr<const nlohmann::json> config;  ///< the solver's options; null when default
     Bytes budget;
-    Nanoseconds time;          ///< predicted
-    double overhead = 1.0;     ///< predicted time over the time of the step without recomputation
-    Bytes peak;                ///< predicted
+    Nanoseconds time;       ///< predicted
+    double overhead = 1.0;  ///< predicted time over the time of the step without recomputation
+    Bytes peak;             ///< predicted
     std::optional<Bound> bound;
-    std::string status;        ///< optimal or feasible
+    std::string status;  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
 };

@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, 5> kStepNames = {"run", "run_inplace", "f
 
 Step read_step(const Fields& file, const json& step, std::size_t index) {
     const std::string key = "steps[" + std::to_string(index) + "]";
-    if (!step.is_array() || step.size() != 2 || !step[0].is_string()) file.fail(key + " is not a pair such as [\"run\", 3]");
+    if (!step.is_array() || step.size() != 2 || !step[0].is_string())
+        file.fail(key + " is not a pair such as [\"run\", 3]");
     const std::string& name = step[0].get_ref<const std::string&>();
     const auto kind = std::find(kStepNames.begin(), kStepNames.end(), name);
     if (kind == kStepNames.end()) file.fail(key + ": step '" + name.substr(0, 60) + "' is not known");
@@ -31,18 +32,22 @@ void read_predicted(const Fields& file, Schedule& schedule) {
     schedule.time = Nanoseconds(predicted.integer_or("time_ns", 0));
     schedule.overhead = predicted.number("overhead");
     schedule.peak = Bytes(predicted.integer("peak_bytes"));
-    if (schedule.time.value < 0 || schedule.overhead < 0 || schedule.peak.value < 0) predicted.fail("a value is negative");
+    if (schedule.time.value < 0 || schedule.overhead < 0 || schedule.peak.value < 0)
+        predicted.fail("a value is negative");
 }
 
 void read_bound(const Fields& file, Schedule& schedule) {
     if (!file.has("bound")) return;
     const Fields fields(file.at("bound"), "bound");
-    schedule.bound = Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0, fields.text_or("class", "")};
+    schedule.bound = Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
+                           fields.text_or("class", "")};
 }
 
 }  // namespace
 
-std::string_view to_string(StepKind kind) { return kStepNames[static_cast<std::size_t>(kind)]; }
+std::string_view to_string(StepKind kind) {
+    return kStepNames[static_cast<std::size_t>(kind)];
+}
 
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
     Result<json> parsed = parse_json(text, name);
@@ -89,7 +94,10 @@ std::string schedule_text(const Schedule& schedule) {
                  {"solver", schedule.solver},
                  {"config", schedule.config ? *schedule.config : json::object()},
                  {"budget_bytes", schedule.budget.value},
-                 {"predicted", {{"time_ns", schedule.time.value}, {"overhead", schedule.overhead}, {"peak_bytes", schedule.peak.value}}},
+                 {"predicted",
+                  {{"time_ns", schedule.time.value},
+                   {"overhead", schedule.overhead},
+                   {"peak_bytes", schedule.peak.value}}},
                  {"bound", bound_json(schedule.bound)},
                  {"status", schedule.status},
                  {"solve_seconds", schedule.solve_seconds}};
@@ -98,7 +106,8 @@ std::string schedule_text(const Schedule& schedule) {
     text += ",\n\"steps\": [";
     for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
         text += i == 0 ? "\n" : i % 8 == 0 ? ",\n" : ", ";
-        text += "[\"" + std::string(to_string(schedule.steps[i].kind)) + "\", " + std::to_string(schedule.steps[i].id) + "]";
+        text += "[\"" + std::string(to_string(schedule.steps[i].kind)) + "\", " +
+                std::to_string(schedule.steps[i].id) + "]";
     }
     return text + "]}\n";
 }
@@ -125,7 +134,8 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     try {
         const Fields fields(*head, "");
         expect_format(fields, "rematlas.plan", 1);
-        if (fields.integer("graph_bytes") < 0 || fields.integer("schedule_bytes") < 0) fields.fail("a length is negative");
+        if (fields.integer("graph_bytes") < 0 || fields.integer("schedule_bytes") < 0)
+            fields.fail("a length is negative");
         graph_bytes = static_cast<std::size_t>(fields.integer("graph_bytes"));
         schedule_bytes = static_cast<std::size_t>(fields.integer("schedule_bytes"));
     } catch (const FieldError& failure) {
@@ -139,7 +149,8 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     if (!graph) return graph.error();
     Result<Schedule> schedule = parse_schedule(rest.substr(graph_bytes), name + " (schedule)");
     if (!schedule) return schedule.error();
-    if (schedule->graph_sha256 != graph->sha256) return Error{name + ": the schedule in it belongs to another graph"};
+    if (schedule->graph_sha256 != graph->sha256)
+        return Error{name + ": the schedule in it belongs to another graph"};
     return Plan{graph.take(), schedule.take()};
 }
 
@@ -149,25 +160,32 @@ Result<Plan> read_plan(const std::filesystem::path& path) {
     return parse_plan(*bytes, path.string());
 }
 
-Result<void> write_plan(std::string_view graph_text, const Schedule& schedule, const std::filesystem::path& path) {
+Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,
+                        const std::filesystem::path& path) {
     Result<Graph> graph = parse_graph(graph_text, path.string());
     if (!graph) return graph.error();
     if (!graph->replay) return not_for_training(path.string());
-    if (schedule.graph_sha256 != graph->sha256) return Error{path.string() + ": the schedule belongs to another graph"};
+    if (schedule.graph_sha256 != graph->sha256)
+        return Error{path.string() + ": the schedule belongs to another graph"};
     const std::string steps = schedule_text(schedule);
-    const json head = {{"format", "rematlas.plan"}, {"version", 1}, {"graph_bytes", graph_text.size()}, {"schedule_bytes", steps.size()}};
+    const json head = {{"format", "rematlas.plan"},
+                       {"version", 1},
+                       {"graph_bytes", graph_text.size()},
+                       {"schedule_bytes", steps.size()}};
     return write_file(path, head.dump() + "\n" + std::string(graph_text) + steps);
 }
 
 Result<Plan> read_plan_or_schedule(const std::filesystem::path& path) {
     Result<std::string> bytes = read_file(path);
     if (!bytes) return bytes.error();
-    if (const auto line = bytes->find('\n'); line != std::string::npos && bytes->substr(0, line).find("rematlas.plan") != std::string::npos) {
+    if (const auto line = bytes->find('\n');
+        line != std::string::npos && bytes->substr(0, line).find("rematlas.plan") != std::string::npos) {
         return parse_plan(*bytes, path.string());
     }
     Result<Schedule> schedule = parse_schedule(*bytes, path.string());
     if (!schedule) return schedule.error();
-    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    const std::filesystem::path folder =
+        path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     Result<std::filesystem::path> graph_path = find_graph_file(folder, schedule->graph_sha256);
     if (!graph_path) return graph_path.error();
     Result<Graph> graph = read_graph(*graph_path);

@@ -21,7 +21,8 @@ std::string schedule_text(const Schedule& schedule);
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);
 
-/// What is exported for training: the graph file's exact bytes (so that its digest still holds) and the schedule, in one file.
+/// What is exported for training: the graph file's exact bytes (so that its digest still holds) and the
+/// schedule, in one file.
 struct Plan {
     Graph graph;
     Schedule schedule;
@@ -29,8 +30,10 @@ struct Plan {
 Result<Plan> read_plan(const std::filesystem::path& path);
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name);
 
-/// Errors: the schedule belongs to another graph, or the graph holds nothing to replay (it was not captured by the runtime).
-Result<void> write_plan(std::string_view graph_text, const Schedule& schedule, const std::filesystem::path& path);
+/// Errors: the schedule belongs to another graph, or the graph holds nothing to replay (it was not captured
+/// by the runtime).
+Result<void> write_plan(std::string_view graph_text, const Schedule& schedule,
+                        const std::filesystem::path& path);
 
 /// A plan, or a schedule whose graph file lies in the same folder (found by digest).
 Result<Plan> read_plan_or_schedule(const std::filesystem::path& path);

@@ -9,7 +9,10 @@ namespace {
 class Simulator {
   public:
     explicit Simulator(const Graph& graph)
-        : graph_(graph), producer_(producers(graph)), places_(graph.tensors.size()), run_count_(graph.ops.size(), 0) {
+        : graph_(graph),
+          producer_(producers(graph)),
+          places_(graph.tensors.size()),
+          run_count_(graph.ops.size(), 0) {
         for (TensorId t : graph.tensors.ids()) {
             if (producer_[t].valid()) continue;
             places_[t].on_device = true;
@@ -43,29 +46,41 @@ class Simulator {
     struct Place {
         bool on_device = false;
         bool on_host = false;
-        Nanoseconds ready;         ///< when the copy to the device is done
-        Nanoseconds host_ready;    ///< when the copy to the host is done
+        Nanoseconds ready;       ///< when the copy to the device is done
+        Nanoseconds host_ready;  ///< when the copy to the host is done
     };
 
     Result<void> step(const Step& step, StepTrace& trace) {
-        const bool known = step.runs() ? graph_.ops.contains(step.op()) : graph_.tensors.contains(step.tensor());
-        if (!known) return Error{std::string(to_string(step.kind)) + " " + std::to_string(step.id) + ": no such " + (step.runs() ? "op" : "tensor")};
+        const bool known =
+            step.runs() ? graph_.ops.contains(step.op()) : graph_.tensors.contains(step.tensor());
+        if (!known)
+            return Error{std::string(to_string(step.kind)) + " " + std::to_string(step.id) + ": no such " +
+                         (step.runs() ? "op" : "tensor")};
         switch (step.kind) {
-            case StepKind::run: return execute(step.op(), false, trace);
-            case StepKind::run_inplace: return execute(step.op(), true, trace);
-            case StepKind::free: return release(step.tensor(), trace);
-            case StepKind::offload: return offload(step.tensor());
-            case StepKind::fetch: return fetch(step.tensor(), trace);
+            case StepKind::run:
+                return execute(step.op(), false, trace);
+            case StepKind::run_inplace:
+                return execute(step.op(), true, trace);
+            case StepKind::free:
+                return release(step.tensor(), trace);
+            case StepKind::offload:
+                return offload(step.tensor());
+            case StepKind::fetch:
+                return fetch(step.tensor(), trace);
         }
         return Error{"unknown step"};
     }
 
     Result<void> execute(OpId id, bool in_place, StepTrace& trace) {
         const Op& op = graph_.ops[id];
-        if (in_place && op.inplace.empty()) return Error{"op " + std::to_string(id.value) + " cannot run in place"};
-        if (run_count_[id]++ > 0 && !op.recomputable) return Error{"op " + std::to_string(id.value) + " must run once only"};
+        if (in_place && op.inplace.empty())
+            return Error{"op " + std::to_string(id.value) + " cannot run in place"};
+        if (run_count_[id]++ > 0 && !op.recomputable)
+            return Error{"op " + std::to_string(id.value) + " must run once only"};
         for (TensorId t : op.inputs) {
-            if (!places_[t].on_device) return Error{"op " + std::to_string(id.value) + " needs " + label(t) + ", which is not on the device"};
+            if (!places_[t].on_device)
+                return Error{"op " + std::to_string(id.value) + " needs " + label(t) +
+                             ", which is not on the device"};
             now_ = std::max(now_, places_[t].ready);
         }
         trace.start = now_;
@@ -73,7 +88,9 @@ class Simulator {
         for (TensorId t : op.outputs) during += graph_.tensors[t].bytes;
         if (in_place) {
             for (const InplacePair& pair : op.inplace) {
-                if (!producer_[pair.in].valid()) return Error{"op " + std::to_string(id.value) + " would overwrite the resident " + label(pair.in)};
+                if (!producer_[pair.in].valid())
+                    return Error{"op " + std::to_string(id.value) + " would overwrite the resident " +
+                                 label(pair.in)};
                 during -= std::min(graph_.tensors[pair.out].bytes, graph_.tensors[pair.in].bytes);
                 drop(pair.in);
             }
@@ -89,7 +106,8 @@ class Simulator {
 
     Result<void> release(TensorId t, StepTrace& trace) {
         if (!places_[t].on_device) return Error{"free of " + label(t) + ", which is not on the device"};
-        if (!producer_[t].valid() && !places_[t].on_host) return Error{"free of the resident " + label(t) + " without a copy on the host"};
+        if (!producer_[t].valid() && !places_[t].on_host)
+            return Error{"free of the resident " + label(t) + " without a copy on the host"};
         if (places_[t].on_host) now_ = std::max(now_, places_[t].host_ready);
         trace.start = now_;
         drop(t);
@@ -97,7 +115,8 @@ class Simulator {
     }
 
     Result<void> offload(TensorId t) {
-        if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0) return Error{"offload: the graph names no link speed to the host"};
+        if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
+            return Error{"offload: the graph names no link speed to the host"};
         if (!places_[t].on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
         const Nanoseconds start = std::max({now_, link_to_host_, places_[t].ready});
         link_to_host_ = start + copy_time(t, graph_.device->to_host_bytes_per_second);
@@ -107,7 +126,8 @@ class Simulator {
     }
 
     Result<void> fetch(TensorId t, StepTrace& trace) {
-        if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0) return Error{"fetch: the graph names no link speed to the device"};
+        if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0)
+            return Error{"fetch: the graph names no link speed to the device"};
         if (places_[t].on_device) return Error{"fetch of " + label(t) + ", which is on the device"};
         if (!places_[t].on_host) return Error{"fetch of " + label(t) + ", which has no copy on the host"};
         const Nanoseconds start = std::max({now_, link_to_device_, places_[t].host_ready});
@@ -128,9 +148,12 @@ class Simulator {
         alive_ -= graph_.tensors[t].bytes;
     }
     Nanoseconds copy_time(TensorId t, double bytes_per_second) const {
-        return Nanoseconds(std::llround(static_cast<double>(graph_.tensors[t].bytes.value) / bytes_per_second * 1e9));
+        return Nanoseconds(
+            std::llround(static_cast<double>(graph_.tensors[t].bytes.value) / bytes_per_second * 1e9));
     }
-    std::string label(TensorId t) const { return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")"; }
+    std::string label(TensorId t) const {
+        return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")";
+    }
 
     const Graph& graph_;
     IdVector<TensorId, OpId> producer_;
@@ -143,6 +166,8 @@ class Simulator {
 
 }  // namespace
 
-Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps) { return Simulator(graph).run(steps); }
+Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps) {
+    return Simulator(graph).run(steps);
+}
 
 }  // namespace rematlas

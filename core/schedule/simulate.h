@@ -11,20 +11,20 @@ namespace rematlas {
 /// Time and memory of one step of the schedule.
 struct StepTrace {
     Nanoseconds start, end;  ///< start == end for steps that take no compute time
-    Bytes during;            ///< device bytes held while it runs: everything alive, its outputs and its workspace
-    Bytes after;             ///< device bytes alive after it
+    Bytes during;  ///< device bytes held while it runs: everything alive, its outputs and its workspace
+    Bytes after;   ///< device bytes alive after it
 };
 
 struct Simulation {
     Nanoseconds time;
     Bytes peak;
-    std::size_t peak_step = 0;    ///< the first step that reaches the peak
+    std::size_t peak_step = 0;  ///< the first step that reaches the peak
     std::vector<StepTrace> steps;
 };
 
-/// Semantics: the file format's. Copies to and from the host run on one link each way beside compute, at the speeds of
-/// `graph.device`; a `free` of a tensor whose copy is not yet done waits for it.
-/// Errors: the first step that is not possible, named by its index.
+/// Semantics: the file format's. Copies to and from the host run on one link each way beside compute, at the
+/// speeds of `graph.device`; a `free` of a tensor whose copy is not yet done waits for it. Errors: the first
+/// step that is not possible, named by its index.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps);
 
 }  // namespace rematlas

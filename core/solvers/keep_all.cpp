@@ -19,6 +19,8 @@ class KeepAll final : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_keep_all() { return std::make_unique<KeepAll>(); }
+std::unique_ptr<Solver> make_keep_all() {
+    return std::make_unique<KeepAll>();
+}
 
 }  // namespace rematlas

@@ -19,12 +19,14 @@ struct Outcome {
 };
 
 /// Runs the solver, plays its schedule through the independent checker and fills in the file's fields.
-/// Errors: unknown solver or option; and, never seen so far, a schedule that the checker refuses (it is not returned).
-Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohmann::json* options, Bytes budget, const Limits& limits,
-                      const Progress& progress = {});
+/// Errors: unknown solver or option; and, never seen so far, a schedule that the checker refuses (it is not
+/// returned).
+Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohmann::json* options,
+                      Bytes budget, const Limits& limits, const Progress& progress = {});
 
 /// The same with a solver and a flat graph at hand, for many budgets in a row.
-Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits, const Progress& progress = {});
+Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
+                      const Progress& progress = {});
 
 /// Peak of the step without recomputation.
 Bytes keep_all_peak(const FlatGraph& graph);

@@ -18,7 +18,8 @@ using nlohmann::json;
 using Factory = Result<std::unique_ptr<Solver>> (*)(const json*);
 
 Result<std::unique_ptr<Solver>> keep_all_from(const json* options) {
-    if (options && !options->empty()) return Error{"keep-all: unknown key '" + options->begin().key() + "': it has no options"};
+    if (options && !options->empty())
+        return Error{"keep-all: unknown key '" + options->begin().key() + "': it has no options"};
     return make_keep_all();
 }
 
@@ -30,14 +31,31 @@ Result<std::unique_ptr<Solver>> from(const json* options) {
     return make(*parsed);
 }
 
-json no_options() { return json::object(); }
-json chen_sqrt_defaults() { return {{"segments", ChenSqrtOptions{}.segments}}; }
-json chen_greedy_defaults() { return {{"thresholds", ChenGreedyOptions{}.thresholds}}; }
-json rotor_defaults() { return {{"slots", RotorOptions{}.slots}, {"max_stages", RotorOptions{}.max_stages}}; }
-json dtr_defaults() { return {{"heuristic", "dtr-eq"}, {"deallocation", "eager"}, {"thrash", DtrOptions{}.thrash}, {"seed", DtrOptions{}.seed}}; }
+json no_options() {
+    return json::object();
+}
+json chen_sqrt_defaults() {
+    return {{"segments", ChenSqrtOptions{}.segments}};
+}
+json chen_greedy_defaults() {
+    return {{"thresholds", ChenGreedyOptions{}.thresholds}};
+}
+json rotor_defaults() {
+    return {{"slots", RotorOptions{}.slots}, {"max_stages", RotorOptions{}.max_stages}};
+}
+json dtr_defaults() {
+    return {{"heuristic", "dtr-eq"},
+            {"deallocation", "eager"},
+            {"thrash", DtrOptions{}.thrash},
+            {"seed", DtrOptions{}.seed}};
+}
 json atlas_defaults() {
     const AtlasOptions o;
-    return {{"seed", o.seed},           {"max_moves", o.max_moves}, {"first_cycle", o.first_cycle}, {"cycle_growth", o.cycle_growth}, {"start_temperature", o.start_temperature},
+    return {{"seed", o.seed},
+            {"max_moves", o.max_moves},
+            {"first_cycle", o.first_cycle},
+            {"cycle_growth", o.cycle_growth},
+            {"start_temperature", o.start_temperature},
             {"end_temperature", o.end_temperature}};
 }
 
@@ -47,12 +65,13 @@ struct Entry {
     json (*defaults)();
 };
 
-constexpr std::array kSolvers = {Entry{"atlas", from<atlas_options, make_atlas>, atlas_defaults},
-                                 Entry{"rotor", from<rotor_options, make_rotor>, rotor_defaults},
-                                 Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
-                                 Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},
-                                 Entry{"chen-sqrt", from<chen_sqrt_options, make_chen_sqrt>, chen_sqrt_defaults},
-                                 Entry{"keep-all", keep_all_from, no_options}};
+constexpr std::array kSolvers = {
+    Entry{"atlas", from<atlas_options, make_atlas>, atlas_defaults},
+    Entry{"rotor", from<rotor_options, make_rotor>, rotor_defaults},
+    Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
+    Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},
+    Entry{"chen-sqrt", from<chen_sqrt_options, make_chen_sqrt>, chen_sqrt_defaults},
+    Entry{"keep-all", keep_all_from, no_options}};
 
 constexpr auto kNames = [] {
     std::array<std::string_view, kSolvers.size()> names;
@@ -70,7 +89,9 @@ bool all_required(const FlatGraph& graph) {
 
 }  // namespace
 
-std::span<const std::string_view> solver_names() { return kNames; }
+std::span<const std::string_view> solver_names() {
+    return kNames;
+}
 
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const json* options) {
     for (const Entry& entry : kSolvers) {
@@ -94,7 +115,8 @@ Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> run
     solution.steps = lower(graph, runs);
     solution.time = Nanoseconds(cost.time);
     solution.peak = Bytes(cost.peak);
-    solution.overhead = graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
+    solution.overhead =
+        graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
     if (cost.time == graph.base_time && all_required(graph)) {
         solution.status = Status::optimal;
         solution.bound = Bound{1.0, 0.0, "any order, any reruns"};

@@ -28,8 +28,8 @@ struct Problem {
 
 struct Limits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
-    std::stop_token stop{};    ///< checked at least every 50 ms: the solver then returns its best so far
-    std::uint64_t seed = 1;    ///< equal seeds, threads and step counts give equal answers
+    std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
+    std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
 };
 
@@ -53,8 +53,8 @@ struct Solution {
     std::optional<Bound> bound;
 };
 
-/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule; `proven` says whether it exceeds
-/// the budget, i.e. no solver can do it, or whether only this solver found nothing.
+/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule; `proven`
+/// says whether it exceeds the budget, i.e. no solver can do it, or whether only this solver found nothing.
 struct Infeasible {
     Bytes needed;
     bool proven = false;
@@ -70,13 +70,16 @@ class Solver {
     virtual ~Solver() = default;
     virtual std::string_view name() const = 0;
     virtual std::string_view summary() const = 0;  ///< one line: what it is and what it assumes
-    virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress) const = 0;
+    virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                         const Progress& progress) const = 0;
 };
 
-/// Builds a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, out of range.
+/// Builds a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, out
+/// of range.
 Result<std::unique_ptr<Solver>> make_solver(std::string_view name, const nlohmann::json* options = nullptr);
 
-/// Every option of a solver at its default, as `make_solver` takes them. An empty object for a solver without options.
+/// Every option of a solver at its default, as `make_solver` takes them. An empty object for a solver without
+/// options.
 nlohmann::json default_options(std::string_view name);
 
 /// Names of all solvers that `make_solver` builds, in the order they are shown.

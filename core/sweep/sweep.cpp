@@ -14,9 +14,11 @@ using Clock = std::chrono::steady_clock;
 /// The time that is left, divided over the points that are left.
 class TimeShares {
   public:
-    TimeShares(std::chrono::nanoseconds total, std::size_t points) : end_(Clock::now() + total), left_(points) {}
+    TimeShares(std::chrono::nanoseconds total, std::size_t points)
+        : end_(Clock::now() + total), left_(points) {}
     std::chrono::nanoseconds next() {
-        const auto rest = std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::milliseconds(1));
+        const auto rest =
+            std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::milliseconds(1));
         return rest / std::max<std::size_t>(left_--, 1);
     }
 
@@ -26,7 +28,8 @@ class TimeShares {
 };
 
 SweepPoint point_from(Bytes budget, Outcome&& outcome) {
-    SweepPoint point{.budget = budget, .status = "infeasible", .peak = {}, .overhead = 0, .bound = {}, .steps = {}};
+    SweepPoint point{
+        .budget = budget, .status = "infeasible", .peak = {}, .overhead = 0, .bound = {}, .steps = {}};
     if (auto* schedule = std::get_if<Schedule>(&outcome.answer)) {
         point.status = schedule->status;
         point.peak = schedule->peak;
@@ -54,7 +57,8 @@ void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
 std::vector<std::size_t> quick_solvers_first(const std::vector<std::unique_ptr<Solver>>& solvers) {
     std::vector<std::size_t> order(solvers.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) { return solvers[i]->name() != "atlas"; });
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t i) { return solvers[i]->name() != "atlas"; });
     return order;
 }
 
@@ -74,7 +78,8 @@ Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
     return std::min(smallest_feasible(problem.flat, limits).peak, keep_all_peak(problem.flat));
 }
 
-Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
+Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
+                        const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
     std::vector<std::unique_ptr<Solver>> solvers;

@@ -35,14 +35,16 @@ struct Sweep {
 
 struct SweepOptions {
     std::vector<std::string> solvers;
-    std::vector<Bytes> budgets;  ///< empty: `count` budgets from the smallest found feasible to the peak without recomputation
+    std::vector<Bytes> budgets;  ///< empty: `count` budgets from the smallest found feasible to the peak
+                                 ///< without recomputation
     int count = 16;
-    Limits limits;               ///< the time is for the whole sweep
+    Limits limits;  ///< the time is for the whole sweep
 };
 
-/// Every schedule is checked; a schedule for a smaller budget is offered to the larger ones. `on_point` is called after each point (solver, point).
-/// Errors: an unknown solver.
-Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
+/// Every schedule is checked; a schedule for a smaller budget is offered to the larger ones. `on_point` is
+/// called after each point (solver, point). Errors: an unknown solver.
+Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
+                        const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
 
 /// `count` budgets from smallest to largest, evenly spaced, both included.
 std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count);

@@ -21,16 +21,19 @@ SweepPoint read_point(const Fields& fields) {
         point.peak = Bytes(fields.integer("peak_bytes"));
         point.overhead = fields.number("overhead");
     }
-    if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0) fields.fail("a value is negative");
+    if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0)
+        fields.fail("a value is negative");
     if (fields.has("bound")) {
         const Fields bound(fields.at("bound"), "bound");
-        point.bound = Bound{bound.number("overhead"), bound.has("gap") ? bound.number("gap") : 0, bound.text_or("class", "")};
+        point.bound = Bound{bound.number("overhead"), bound.has("gap") ? bound.number("gap") : 0,
+                            bound.text_or("class", "")};
     }
     return point;
 }
 
 json point_json(const SweepPoint& point) {
-    json out = {{"budget_bytes", point.budget.value}, {"status", point.status}, {"bound", bound_json(point.bound)}};
+    json out = {
+        {"budget_bytes", point.budget.value}, {"status", point.status}, {"bound", bound_json(point.bound)}};
     if (point.status == "infeasible") return out;
     out["peak_bytes"] = point.peak.value;
     out["overhead"] = point.overhead;
@@ -61,7 +64,8 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
             sweep.curves.push_back({curve.text("solver"), {}});
             const json& points = curve.array("points");
             for (std::size_t p = 0; p < points.size(); ++p) {
-                sweep.curves.back().points.push_back(read_point(Fields(points[p], place + ".points[" + std::to_string(p) + "]")));
+                sweep.curves.back().points.push_back(
+                    read_point(Fields(points[p], place + ".points[" + std::to_string(p) + "]")));
             }
         }
     } catch (const FieldError& failure) {
@@ -77,10 +81,16 @@ std::string sweep_text(const Sweep& sweep) {
         for (const SweepPoint& point : curve.points) points.push_back(point_json(point));
         curves.push_back({{"solver", curve.solver}, {"points", std::move(points)}});
     }
-    const json out = {{"format", "rematlas.sweep"}, {"version", 1}, {"graph", sweep.graph}, {"graph_sha256", sweep.graph_sha256}, {"curves", std::move(curves)}};
+    const json out = {{"format", "rematlas.sweep"},
+                      {"version", 1},
+                      {"graph", sweep.graph},
+                      {"graph_sha256", sweep.graph_sha256},
+                      {"curves", std::move(curves)}};
     return out.dump(1) + "\n";
 }
 
-Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path) { return write_file(path, sweep_text(sweep)); }
+Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path) {
+    return write_file(path, sweep_text(sweep));
+}
 
 }  // namespace rematlas

@@ -17,7 +17,8 @@ Schedule keep_all(const Graph& graph) {
 }
 
 /// The first violation, or nothing.
-std::string violation(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt) {
+std::string violation(const Graph& graph, const Schedule& schedule,
+                      std::optional<Bytes> budget = std::nullopt) {
     const CheckReport report = check(graph, schedule, budget);
     return report.ok() ? "" : report.violations.front();
 }
@@ -25,9 +26,10 @@ std::string violation(const Graph& graph, const Schedule& schedule, std::optiona
 TEST(Check, a_schedule_by_hand_passes_with_its_numbers) {
     const Graph graph = small_graph();
     Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)),        Step::run(OpId(1)),        Step::free(TensorId(1)), Step::run(OpId(2)),  Step::run(OpId(0)),
-                      Step::run(OpId(3)),        Step::free(TensorId(2)),   Step::free(TensorId(3)), Step::run(OpId(4)),  Step::free(TensorId(1)),
-                      Step::free(TensorId(4))};
+    schedule.steps = {Step::run(OpId(0)),      Step::run(OpId(1)),      Step::free(TensorId(1)),
+                      Step::run(OpId(2)),      Step::run(OpId(0)),      Step::run(OpId(3)),
+                      Step::free(TensorId(2)), Step::free(TensorId(3)), Step::run(OpId(4)),
+                      Step::free(TensorId(1)), Step::free(TensorId(4))};
     const CheckReport report = check(graph, schedule);
     ASSERT_TRUE(report.ok()) << report.violations.front();
     EXPECT_EQ(report.time, Nanoseconds(60));
@@ -41,7 +43,10 @@ TEST(Check, names_the_step_that_reads_what_is_not_there) {
     const Graph graph = small_graph();
     Schedule schedule = keep_all(graph);
     schedule.steps.insert(schedule.steps.begin() + 1, Step::free(TensorId(1)));
-    EXPECT_NE(violation(graph, schedule).find("step 2: op 1 (b) reads tensor 1 (a), which is not on the device"), std::string::npos) << violation(graph, schedule);
+    EXPECT_NE(
+        violation(graph, schedule).find("step 2: op 1 (b) reads tensor 1 (a), which is not on the device"),
+        std::string::npos)
+        << violation(graph, schedule);
 }
 
 TEST(Check, refuses_each_kind_of_broken_schedule) {
@@ -108,15 +113,20 @@ class Offloading : public testing::Test {
   protected:
     void SetUp() override {
         graph_ = small_graph();
-        graph_.device = Device{.name = "d", .memory = Bytes(0), .to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10};  // 100 bytes take 10 ns
+        graph_.device = Device{.name = "d",
+                               .memory = Bytes(0),
+                               .to_host_bytes_per_second = 1e10,
+                               .to_device_bytes_per_second = 1e10};  // 100 bytes take 10 ns
     }
     Graph graph_;
 };
 
 TEST_F(Offloading, copies_run_beside_compute_and_are_waited_for) {
     Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)),   Step::run(OpId(1)),        Step::offload(TensorId(1)), Step::run(OpId(2)),      Step::free(TensorId(1)), Step::fetch(TensorId(1)),
-                      Step::run(OpId(3)),   Step::free(TensorId(2)),   Step::free(TensorId(3)),    Step::run(OpId(4)),      Step::free(TensorId(1)), Step::free(TensorId(4))};
+    schedule.steps = {Step::run(OpId(0)), Step::run(OpId(1)),      Step::offload(TensorId(1)),
+                      Step::run(OpId(2)), Step::free(TensorId(1)), Step::fetch(TensorId(1)),
+                      Step::run(OpId(3)), Step::free(TensorId(2)), Step::free(TensorId(3)),
+                      Step::run(OpId(4)), Step::free(TensorId(1)), Step::free(TensorId(4))};
     const CheckReport report = check(graph_, schedule);
     ASSERT_TRUE(report.ok()) << report.violations.front();
     EXPECT_EQ(report.time, Nanoseconds(60));  // 10 ns of waiting for the fetch
@@ -128,7 +138,8 @@ TEST_F(Offloading, copies_run_beside_compute_and_are_waited_for) {
 
 TEST_F(Offloading, a_free_waits_for_the_copy_to_the_host) {
     Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)), Step::offload(TensorId(1)), Step::free(TensorId(1)), Step::fetch(TensorId(1))};
+    schedule.steps = {Step::run(OpId(0)), Step::offload(TensorId(1)), Step::free(TensorId(1)),
+                      Step::fetch(TensorId(1))};
     const Result<Simulation> simulated = simulate(graph_, schedule.steps);
     ASSERT_TRUE(simulated);
     EXPECT_EQ(simulated->steps[2].end, Nanoseconds(20));

@@ -37,7 +37,9 @@ TEST_F(ConfigFile, a_type_whose_solver_is_missing_says_so) {
 
 TEST_F(ConfigFile, errors_name_the_key) {
     const auto message = [&](const char* options) {
-        const Result<Config> config = read(R"({"format":"rematlas.config","version":1,"type":"dtr","options":)" + std::string(options) + "}");
+        const Result<Config> config =
+            read(R"({"format":"rematlas.config","version":1,"type":"dtr","options":)" + std::string(options) +
+                 "}");
         return config ? std::string() : config.error().message;
     };
     EXPECT_EQ(message(R"({"heuristic": "lru"})"), "");
@@ -45,7 +47,10 @@ TEST_F(ConfigFile, errors_name_the_key) {
     EXPECT_NE(message(R"({"heuristic": 7})").find("heuristic"), std::string::npos);
     EXPECT_NE(message(R"({"heuristic": "astrology"})").find("heuristic"), std::string::npos);
     EXPECT_NE(message(R"({"thrash": -1})").find("thrash"), std::string::npos);
-    EXPECT_NE(read(R"({"format":"rematlas.config","version":1,"type":"dtr","extra":1})").error().message.find("extra"), std::string::npos);
+    EXPECT_NE(read(R"({"format":"rematlas.config","version":1,"type":"dtr","extra":1})")
+                  .error()
+                  .message.find("extra"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Damaged files never crash a reader and never pass as valid with broken contents: a few thousand random edits of each format.
-// The targets in tests/fuzz search further, guided by coverage.
+// Damaged files never crash a reader and never pass as valid with broken contents: a few thousand random
+// edits of each format. The targets in tests/fuzz search further, guided by coverage.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -21,13 +21,17 @@ namespace {
 void expect_survives(const std::string& text, const std::function<std::string(const std::string&)>& read) {
     ASSERT_EQ(read(text), "");
     std::uint64_t state = 1;
-    const auto next = [&state](std::uint64_t n) { return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n; };
+    const auto next = [&state](std::uint64_t n) {
+        return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n;
+    };
     int refused = 0;
     for (int round = 0; round < 2000; ++round) {
         std::string damaged = text;
         for (std::uint64_t i = 0; i <= next(3); ++i) {
-            if (next(4) == 0) damaged.erase(next(damaged.size()), next(20));
-            else damaged[next(damaged.size())] = "0123456789-[]{},:\"e.x\n"[next(22)];
+            if (next(4) == 0)
+                damaged.erase(next(damaged.size()), next(20));
+            else
+                damaged[next(damaged.size())] = "0123456789-[]{},:\"e.x\n"[next(22)];
         }
         const std::string message = read(damaged);
         refused += !message.empty();
@@ -37,7 +41,9 @@ void expect_survives(const std::string& text, const std::function<std::string(co
 }
 
 template <class T>
-std::string message_of(const Result<T>& result) { return result ? "" : result.error().message; }
+std::string message_of(const Result<T>& result) {
+    return result ? "" : result.error().message;
+}
 
 struct Samples {
     Graph graph = random_training_graph(3);
@@ -75,18 +81,29 @@ TEST(DamagedFiles, schedule_and_its_check) {
 TEST(DamagedFiles, plan) {
     const Samples samples;
     const std::string graph = graph_text(samples.graph), schedule = schedule_text(samples.schedule);
-    const nlohmann::json head = {{"format", "rematlas.plan"}, {"version", 1}, {"graph_bytes", graph.size()}, {"schedule_bytes", schedule.size()}};
-    expect_survives(head.dump() + "\n" + graph + schedule, [](const std::string& bytes) { return message_of(parse_plan(bytes, "p")); });
+    const nlohmann::json head = {{"format", "rematlas.plan"},
+                                 {"version", 1},
+                                 {"graph_bytes", graph.size()},
+                                 {"schedule_bytes", schedule.size()}};
+    expect_survives(head.dump() + "\n" + graph + schedule,
+                    [](const std::string& bytes) { return message_of(parse_plan(bytes, "p")); });
 }
 
 TEST(DamagedFiles, sweep) {
-    const SweepPoint point{.budget = Bytes(10), .status = "feasible", .peak = Bytes(9), .overhead = 1.5, .bound = Bound{1.2, 0.25, "any"}, .steps = {}};
+    const SweepPoint point{.budget = Bytes(10),
+                           .status = "feasible",
+                           .peak = Bytes(9),
+                           .overhead = 1.5,
+                           .bound = Bound{1.2, 0.25, "any"},
+                           .steps = {}};
     const Sweep sweep{"g", "ab", {{"atlas", {point, point}}}};
-    expect_survives(sweep_text(sweep), [](const std::string& text) { return message_of(parse_sweep(text, "w")); });
+    expect_survives(sweep_text(sweep),
+                    [](const std::string& text) { return message_of(parse_sweep(text, "w")); });
 }
 
 TEST(DamagedFiles, config) {
-    expect_survives(*generate_config("dtr"), [](const std::string& text) { return message_of(parse_config(text, "c")); });
+    expect_survives(*generate_config("dtr"),
+                    [](const std::string& text) { return message_of(parse_config(text, "c")); });
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ void expect_covers(const Graph& graph) {
     }
 }
 
-const Block* block_at(const IdVector<BlockId, Block>& blocks, const std::string& path, const std::string& root) {
+const Block* block_at(const IdVector<BlockId, Block>& blocks, const std::string& path,
+                      const std::string& root) {
     for (BlockId id : blocks.ids()) {
         BlockId top = id;
         while (blocks[top].parent.valid()) top = blocks[top].parent;
@@ -58,11 +59,13 @@ Graph layered(int layers) {
         last = out;
     };
     for (int i = 0; i < layers; ++i) {
-        for (const char* part : {"norm", "attn.qkv", "attn.proj"}) op("h." + std::to_string(i) + "." + part, Phase::forward, 16);
+        for (const char* part : {"norm", "attn.qkv", "attn.proj"})
+            op("h." + std::to_string(i) + "." + part, Phase::forward, 16);
     }
     op("", Phase::loss, 4);
     for (int i = layers; i-- > 0;) {
-        for (const char* part : {"attn.proj", "attn.qkv", "norm"}) op("h." + std::to_string(i) + "." + part, Phase::backward, 16);
+        for (const char* part : {"attn.proj", "attn.qkv", "norm"})
+            op("h." + std::to_string(i) + "." + part, Phase::backward, 16);
     }
     graph.results = {last};
     return graph;
@@ -87,13 +90,20 @@ TEST(Decompose, follows_module_paths_with_twins_and_repeats) {
 TEST(Decompose, cuts_a_long_chain_without_paths_into_levels) {
     const Graph graph = random_chain(7, 200);
     const auto blocks = decompose(graph);
-    for (BlockId id : blocks.ids()) EXPECT_LE(blocks[id].children.size() + blocks[id].ops.size(), 45u) << blocks[id].path;
+    for (BlockId id : blocks.ids())
+        EXPECT_LE(blocks[id].children.size() + blocks[id].ops.size(), 45u) << blocks[id].path;
     EXPECT_GT(blocks.size(), 20u);
 }
 
 TEST(Decompose, returns_the_blocks_a_graph_has) {
     Graph graph = small_graph();
-    graph.blocks.push_back({.name = "all", .path = "all", .parent = {}, .children = {}, .ops = {OpId(0), OpId(1), OpId(2), OpId(3), OpId(4)}, .twin = {}, .repeat_class = -1});
+    graph.blocks.push_back({.name = "all",
+                            .path = "all",
+                            .parent = {},
+                            .children = {},
+                            .ops = {OpId(0), OpId(1), OpId(2), OpId(3), OpId(4)},
+                            .twin = {},
+                            .repeat_class = -1});
     EXPECT_EQ(decompose(graph).size(), 1u);
 }
 

@@ -36,7 +36,8 @@ TEST(Export, the_table_has_one_line_a_step) {
     graph.ops[OpId(0)].name = "odd,\"name\"";
     const Schedule schedule = with_one_rerun(graph);
     const std::string table = *step_table(graph, schedule);
-    EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')), schedule.steps.size() + 1);
+    EXPECT_EQ(static_cast<std::size_t>(std::count(table.begin(), table.end(), '\n')),
+              schedule.steps.size() + 1);
     EXPECT_NE(table.find("\"odd,\"\"name\"\"\""), std::string::npos);
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-bool same_content(const Graph& a, const Graph& b) { return graph_text(a) == graph_text(b); }
+bool same_content(const Graph& a, const Graph& b) {
+    return graph_text(a) == graph_text(b);
+}
 
 TEST(GraphFile, a_written_graph_reads_back_equal) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
@@ -63,8 +65,16 @@ const Hostile kHostile[] = {
     {"bytes_a_string", [](json& g) { g["tensors"][1]["bytes"] = "100"; }, "bytes is not an integer"},
     {"bytes_a_fraction", [](json& g) { g["tensors"][1]["bytes"] = 1.5; }, "bytes is not an integer"},
     {"bytes_too_large", [](json& g) { g["tensors"][1]["bytes"] = std::uint64_t(-1); }, "too large"},
-    {"bytes_sum_too_large", [](json& g) { for (auto& t : g["tensors"]) t["bytes"] = INT64_MAX / 3; }, "too large"},
-    {"times_sum_too_large", [](json& g) { for (auto& o : g["ops"]) o["time_ns"] = INT64_MAX / 4; }, "too large"},
+    {"bytes_sum_too_large",
+     [](json& g) {
+         for (auto& t : g["tensors"]) t["bytes"] = INT64_MAX / 3;
+     },
+     "too large"},
+    {"times_sum_too_large",
+     [](json& g) {
+         for (auto& o : g["ops"]) o["time_ns"] = INT64_MAX / 4;
+     },
+     "too large"},
     {"negative_time", [](json& g) { g["ops"][1]["time_ns"] = -5; }, "negative time"},
     {"negative_workspace", [](json& g) { g["ops"][1]["workspace_bytes"] = -5; }, "negative workspace"},
     {"time_missing", [](json& g) { g["ops"][1].erase("time_ns"); }, "time_ns is missing"},
@@ -74,7 +84,11 @@ const Hostile kHostile[] = {
     {"missing_tensor_read", [](json& g) { g["ops"][1]["inputs"] = {99}; }, "does not exist"},
     {"missing_tensor_made", [](json& g) { g["ops"][1]["outputs"] = {-3}; }, "does not exist"},
     {"missing_result", [](json& g) { g["results"] = {44}; }, "does not exist"},
-    {"result_twice", [](json& g) { g["results"] = {5, 5}; }, "twice"},
+    {"result_twice",
+     [](json& g) {
+         g["results"] = {5, 5};
+     },
+     "twice"},
     {"made_twice", [](json& g) { g["ops"][1]["outputs"] = {1}; }, "is made by op 0 and by op 1"},
     {"cycle", [](json& g) { g["ops"][0]["inputs"] = {2}; }, "cycle"},
     {"own_output", [](json& g) { g["ops"][0]["inputs"] = {1}; }, "cycle"},
@@ -82,15 +96,32 @@ const Hostile kHostile[] = {
     {"unknown_kind", [](json& g) { g["tensors"][0]["kind"] = "vapour"; }, "vapour"},
     {"recomputable_no_boolean", [](json& g) { g["ops"][0]["recomputable"] = "no"; }, "recomputable"},
     {"inplace_no_pair", [](json& g) { g["ops"][1]["inplace"] = {{2}}; }, "inplace"},
-    {"inplace_of_strangers", [](json& g) { g["ops"][1]["inplace"] = {{2, 3}}; }, "inplace"},
+    {"inplace_of_strangers",
+     [](json& g) {
+         g["ops"][1]["inplace"] = {{2, 3}};
+     },
+     "inplace"},
     {"mutates_what_is_made", [](json& g) { g["ops"][1]["mutates"] = {1}; }, "not resident"},
     {"of_nothing", [](json& g) { g["ops"][3]["of"] = 77; }, "of"},
-    {"block_with_stranger", [](json& g) { g["blocks"] = {{{"name", "b"}, {"ops", {0, 1, 2, 3, 9}}}}; }, "blocks[0]"},
-    {"block_without_all", [](json& g) { g["blocks"] = {{{"name", "b"}, {"ops", {0, 1, 2, 3}}}}; }, "is in none"},
-    {"block_own_parent", [](json& g) { g["blocks"] = {{{"name", "b"}, {"parent", 0}, {"ops", {0, 1, 2, 3, 4}}}}; }, "parent"},
+    {"block_with_stranger",
+     [](json& g) {
+         g["blocks"] = {{{"name", "b"}, {"ops", {0, 1, 2, 3, 9}}}};
+     },
+     "blocks[0]"},
+    {"block_without_all",
+     [](json& g) {
+         g["blocks"] = {{{"name", "b"}, {"ops", {0, 1, 2, 3}}}};
+     },
+     "is in none"},
+    {"block_own_parent",
+     [](json& g) {
+         g["blocks"] = {{{"name", "b"}, {"parent", 0}, {"ops", {0, 1, 2, 3, 4}}}};
+     },
+     "parent"},
 };
 
-INSTANTIATE_TEST_SUITE_P(All, HostileGraph, testing::ValuesIn(kHostile), [](const auto& param) { return std::string(param.param.what); });
+INSTANTIATE_TEST_SUITE_P(All, HostileGraph, testing::ValuesIn(kHostile),
+                         [](const auto& param) { return std::string(param.param.what); });
 
 TEST(GraphFile, a_tensor_read_twice_by_one_op_is_needed_once) {
     json graph = json::parse(graph_text(small_graph()));

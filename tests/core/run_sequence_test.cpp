@@ -13,7 +13,9 @@ namespace {
 /// The graph's order with reruns put in at random wherever they can run.
 RunSequence with_random_reruns(const FlatGraph& graph, std::uint64_t seed) {
     std::uint64_t state = seed * 2 + 1;
-    const auto next = [&state](std::uint64_t n) { return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n; };
+    const auto next = [&state](std::uint64_t n) {
+        return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n;
+    };
     RunSequence runs;
     for (int op = 0; op < graph.op_count; ++op) {
         runs.push_back(op);
@@ -73,7 +75,8 @@ TEST(RunSequence, an_op_runs_in_place_only_where_its_input_dies) {
     Graph graph = small_graph();
     graph.ops[OpId(1)].inplace = {{TensorId(2), TensorId(1)}};
     const FlatGraph flat = flatten(graph);
-    EXPECT_EQ(lower(flat, keep_all_sequence(flat))[1], Step::run(OpId(1))) << "a is read again by the backward ops";
+    EXPECT_EQ(lower(flat, keep_all_sequence(flat))[1], Step::run(OpId(1)))
+        << "a is read again by the backward ops";
     const RunSequence again{0, 1, 2, 0, 3, 4};
     EXPECT_EQ(lower(flat, again)[1], Step::run_inplace(OpId(1))) << "a is made again before its next use";
     EXPECT_EQ(cost_of(flat, again).peak, 410);

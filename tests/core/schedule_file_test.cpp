@@ -28,7 +28,8 @@ Schedule some_schedule(const std::string& digest) {
     schedule.bound = Bound{1.1, 0.09, "any order"};
     schedule.status = "feasible";
     schedule.solve_seconds = 0.5;
-    schedule.steps = {Step::run(OpId(0)), Step::run_inplace(OpId(1)), Step::free(TensorId(2)), Step::offload(TensorId(3)), Step::fetch(TensorId(3))};
+    schedule.steps = {Step::run(OpId(0)), Step::run_inplace(OpId(1)), Step::free(TensorId(2)),
+                      Step::offload(TensorId(3)), Step::fetch(TensorId(3))};
     return schedule;
 }
 
@@ -42,14 +43,19 @@ TEST(ScheduleFile, a_written_schedule_reads_back_equal) {
 }
 
 TEST(ScheduleFile, a_schedule_of_another_writer_needs_the_steps_only) {
-    const Result<Schedule> read = parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[["run",0]]})", "s");
+    const Result<Schedule> read =
+        parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[["run",0]]})", "s");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_FALSE(read->bound);
 }
 
 TEST(ScheduleFile, broken_steps_are_named) {
-    for (const char* steps : {R"([["jump", 1]])", R"([["run", -1]])", R"([["run", 1.5]])", R"([["run"]])", R"([["run", 1, 2]])", R"(["run"])", R"([[1, "run"]])", R"([["run", 99999999999]])"}) {
-        const Result<Schedule> read = parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":)" + std::string(steps) + "}", "s");
+    for (const char* steps :
+         {R"([["jump", 1]])", R"([["run", -1]])", R"([["run", 1.5]])", R"([["run"]])", R"([["run", 1, 2]])",
+          R"(["run"])", R"([[1, "run"]])", R"([["run", 99999999999]])"}) {
+        const Result<Schedule> read = parse_schedule(
+            R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":)" + std::string(steps) + "}",
+            "s");
         ASSERT_FALSE(read) << steps;
         EXPECT_NE(read.error().message.find("steps[0]"), std::string::npos) << read.error().message;
     }
@@ -57,7 +63,8 @@ TEST(ScheduleFile, broken_steps_are_named) {
 
 TEST(ScheduleFile, every_truncation_is_refused) {
     const std::string text = schedule_text(some_schedule("ab"));
-    for (std::size_t length = 0; length + 2 < text.size(); ++length) EXPECT_FALSE(parse_schedule(text.substr(0, length), "s")) << length;
+    for (std::size_t length = 0; length + 2 < text.size(); ++length)
+        EXPECT_FALSE(parse_schedule(text.substr(0, length), "s")) << length;
 }
 
 class PlanFile : public testing::Test {

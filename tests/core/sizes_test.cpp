@@ -14,7 +14,8 @@ TEST(Sizes, binary_and_decimal_units_are_read) {
 }
 
 TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
-    for (const char* text : {"", "GiB", "2 gigs", "-1", "1e400", "nan", "inf", "0x10", "12%", "9999999999TiB", "1,5GiB"}) {
+    for (const char* text :
+         {"", "GiB", "2 gigs", "-1", "1e400", "nan", "inf", "0x10", "12%", "9999999999TiB", "1,5GiB"}) {
         const Result<Bytes> read = parse_bytes(text);
         ASSERT_FALSE(read) << text;
         EXPECT_NE(read.error().message.find(text), std::string::npos) << read.error().message;
@@ -28,7 +29,8 @@ TEST(Sizes, a_budget_may_be_a_percentage_of_the_peak) {
 }
 
 TEST(Sizes, a_budget_is_above_zero) {
-    for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", ""}) EXPECT_FALSE(parse_budget(text, Bytes(1000))) << text;
+    for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", ""})
+        EXPECT_FALSE(parse_budget(text, Bytes(1000))) << text;
 }
 
 TEST(Sizes, durations_have_units) {

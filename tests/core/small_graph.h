@@ -5,15 +5,19 @@
 
 namespace rematlas {
 
-/// x (resident, 10 bytes) -> a -> b -> loss, then backward through b and a. Every activation and gradient has 100 bytes, every op takes
-/// 10 ns; op `b` needs 7 bytes of workspace. op ids: 0 a, 1 b, 2 loss, 3 backward of b (reads a, b's output), 4 backward of a (reads a).
-/// tensor ids: 0 x, 1 a, 2 b, 3 gradient of b, 4 gradient of a, 5 gradient of x (the result).
+/// x (resident, 10 bytes) -> a -> b -> loss, then backward through b and a. Every activation and gradient has
+/// 100 bytes, every op takes 10 ns; op `b` needs 7 bytes of workspace. op ids: 0 a, 1 b, 2 loss, 3 backward
+/// of b (reads a, b's output), 4 backward of a (reads a). tensor ids: 0 x, 1 a, 2 b, 3 gradient of b, 4
+/// gradient of a, 5 gradient of x (the result).
 inline Graph small_graph() {
     Graph graph;
     graph.name = "small";
-    graph.tensors = {Tensor{"x", Bytes(10), TensorKind::input},       Tensor{"a", Bytes(100), TensorKind::activation},
-                     Tensor{"b", Bytes(100), TensorKind::activation}, Tensor{"grad_b", Bytes(100), TensorKind::gradient},
-                     Tensor{"grad_a", Bytes(100), TensorKind::gradient}, Tensor{"grad_x", Bytes(100), TensorKind::gradient}};
+    graph.tensors = {Tensor{"x", Bytes(10), TensorKind::input},
+                     Tensor{"a", Bytes(100), TensorKind::activation},
+                     Tensor{"b", Bytes(100), TensorKind::activation},
+                     Tensor{"grad_b", Bytes(100), TensorKind::gradient},
+                     Tensor{"grad_a", Bytes(100), TensorKind::gradient},
+                     Tensor{"grad_x", Bytes(100), TensorKind::gradient}};
     const auto op = [&](const char* name, Phase phase, std::vector<TensorId> inputs, TensorId output) {
         Op made;
         made.name = name;

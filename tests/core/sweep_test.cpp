@@ -90,7 +90,9 @@ TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
                         EXPECT_EQ(schedule->time.value, optimum->time) << name << " at " << seed;
                     }
                     if (schedule->bound) {
-                        EXPECT_LE(schedule->bound->overhead * static_cast<double>(flat.base_time), static_cast<double>(optimum->time) * (1 + 1e-9)) << name << " at " << seed;
+                        EXPECT_LE(schedule->bound->overhead * static_cast<double>(flat.base_time),
+                                  static_cast<double>(optimum->time) * (1 + 1e-9))
+                            << name << " at " << seed;
                     }
                 } else if (outcome->infeasible()->proven) {
                     EXPECT_FALSE(optimum) << name << " at " << seed;

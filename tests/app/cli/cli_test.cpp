@@ -38,7 +38,8 @@ class CommandLine : public testing::Test {
     void SetUp() override {
         folder_ = fs::path(testing::TempDir()) / ("rematlas_cli_" + std::to_string(::getpid()));
         fs::create_directories(folder_);
-        graph_ = random_training_graph(11, {.forward_ops = 30, .weight_gradients = false, .forward_results = false, .run_once = false});
+        graph_ = random_training_graph(
+            11, {.forward_ops = 30, .weight_gradients = false, .forward_results = false, .run_once = false});
         graph_.name = "g";
         ASSERT_TRUE(write_graph(graph_, file("g.graph.json")));
     }
@@ -54,7 +55,8 @@ class CommandLine : public testing::Test {
 
     /// Arguments go through the shell; there are no blanks in our paths.
     Ran run(const std::string& arguments) const {
-        const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") + " 2>" + file("err") + " </dev/null";
+        const std::string command = std::string(REMATLAS_PROGRAM) + " " + arguments + " >" + file("out") +
+                                    " 2>" + file("err") + " </dev/null";
         const int status = std::system(command.c_str());
         return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, slurp(file("out")), slurp(file("err"))};
     }
@@ -72,7 +74,8 @@ class CommandLine : public testing::Test {
 
 TEST_F(CommandLine, every_command_has_help_with_an_example) {
     EXPECT_EQ(run("--help").exit, 0);
-    for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "diff", "config generate", "config check"}) {
+    for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "diff",
+                                "config generate", "config check"}) {
         const Ran ran = run(std::string(command) + " --help");
         EXPECT_EQ(ran.exit, 0) << command;
         EXPECT_THAT(ran.out, HasSubstr("rematlas " + std::string(command))) << command;
@@ -80,10 +83,13 @@ TEST_F(CommandLine, every_command_has_help_with_an_example) {
 }
 
 TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_accepts) {
-    const Ran solved = run("solve " + file("g.graph.json") + " --budget 70% --time-limit 300ms --json -o " + file("s.schedule.json"));
+    const Ran solved = run("solve " + file("g.graph.json") + " --budget 70% --time-limit 300ms --json -o " +
+                           file("s.schedule.json"));
     ASSERT_EQ(solved.exit, 0) << solved.err;
     const json answer = json::parse(solved.out);
-    for (const char* key : {"status", "solver", "overhead", "peak_bytes", "budget_bytes", "bound", "gap", "solve_seconds"}) EXPECT_TRUE(answer.contains(key)) << key;
+    for (const char* key :
+         {"status", "solver", "overhead", "peak_bytes", "budget_bytes", "bound", "gap", "solve_seconds"})
+        EXPECT_TRUE(answer.contains(key)) << key;
     EXPECT_EQ(answer["solver"], "atlas");
     EXPECT_EQ(answer["budget_bytes"], keep_all_peak(flatten(graph_)).value * 7 / 10);
     EXPECT_LE(answer["peak_bytes"], answer["budget_bytes"]);
@@ -117,7 +123,8 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("solve " + file("none.graph.json") + " --budget 50%"), 2, "none.graph.json");
     expect_error(run("solve " + folder_.string() + " --budget 50%"), 2, "directory");
     expect_error(run("frobnicate"), 2, "frobnicate");
-    expect_error(run("solve " + g + " --budget 100% -o /nowhere/at/all/s.json --solver dtr"), 2, "/nowhere/at/all");
+    expect_error(run("solve " + g + " --budget 100% -o /nowhere/at/all/s.json --solver dtr"), 2,
+                 "/nowhere/at/all");
     expect_error(run("sweep " + g + " --solver atlas,magic"), 2, "magic");
     expect_error(run("sweep " + g + " --budgets 0"), 2, "--budgets");
     expect_error(run("config generate hiremate"), 2, "not in this version");
@@ -126,12 +133,17 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
 
 TEST_F(CommandLine, a_broken_graph_file_is_refused_by_every_command_that_reads_one) {
     ASSERT_TRUE(write_file(file("cut.graph.json"), slurp(file("g.graph.json")).substr(0, 500)));
-    for (const std::string command : {"inspect ", "decompose ", "sweep ", "solve --budget 50% ", "draw -o p.svg "}) expect_error(run(command + file("cut.graph.json")), 2, "cut.graph.json");
+    for (const std::string command :
+         {"inspect ", "decompose ", "sweep ", "solve --budget 50% ", "draw -o p.svg "})
+        expect_error(run(command + file("cut.graph.json")), 2, "cut.graph.json");
     EXPECT_FALSE(fs::exists("p.svg"));
 }
 
 TEST_F(CommandLine, check_names_the_step_and_exits_1) {
-    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("s.schedule.json")).exit, 0);
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
+                  file("s.schedule.json"))
+                  .exit,
+              0);
     json schedule = json::parse(slurp(file("s.schedule.json")));
     schedule["steps"].erase(0);
     ASSERT_TRUE(write_file(file("s.schedule.json"), schedule.dump()));
@@ -141,19 +153,28 @@ TEST_F(CommandLine, check_names_the_step_and_exits_1) {
 TEST_F(CommandLine, check_refuses_a_schedule_of_another_graph) {
     Graph other = random_training_graph(12);
     ASSERT_TRUE(write_graph(other, file("other.graph.json")));
-    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("s.schedule.json")).exit, 0);
-    expect_error(run("check " + file("other.graph.json") + " " + file("s.schedule.json")), 1, "another graph");
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
+                  file("s.schedule.json"))
+                  .exit,
+              0);
+    expect_error(run("check " + file("other.graph.json") + " " + file("s.schedule.json")), 1,
+                 "another graph");
 }
 
 TEST_F(CommandLine, sweep_writes_its_file_and_prints_the_same_object) {
-    const Ran ran = run("sweep " + file("g.graph.json") + " --solver keep-all,dtr,chen-sqrt --budgets 5 --time-limit 1s --json -o " + file("g.sweep.json"));
+    const Ran ran =
+        run("sweep " + file("g.graph.json") +
+            " --solver keep-all,dtr,chen-sqrt --budgets 5 --time-limit 1s --json -o " + file("g.sweep.json"));
     ASSERT_EQ(ran.exit, 0) << ran.err;
     EXPECT_EQ(json::parse(ran.out), json::parse(slurp(file("g.sweep.json"))));
     EXPECT_EQ(json::parse(ran.out)["curves"].size(), 3u);
 }
 
 TEST_F(CommandLine, export_writes_each_form_and_refuses_a_plan_of_a_graph_without_replay) {
-    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("s.schedule.json")).exit, 0);
+    ASSERT_EQ(
+        run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("s.schedule.json"))
+            .exit,
+        0);
     for (const char* format : {"chrome-trace", "csv", "dot"}) {
         const Ran ran = run("export " + file("s.schedule.json") + " --format " + format + " -o " + file("e"));
         EXPECT_EQ(ran.exit, 0) << ran.err;
@@ -166,10 +187,18 @@ TEST_F(CommandLine, export_writes_each_form_and_refuses_a_plan_of_a_graph_withou
 }
 
 TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
-    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " + file("a.schedule.json")).exit, 0);
-    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("b.schedule.json")).exit, 0);
-    EXPECT_TRUE(json::parse(run("diff " + file("a.schedule.json") + " " + file("a.schedule.json") + " --json").out)["same_steps"]);
-    const json different = json::parse(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --json").out);
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
+                  file("a.schedule.json"))
+                  .exit,
+              0);
+    ASSERT_EQ(
+        run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("b.schedule.json"))
+            .exit,
+        0);
+    EXPECT_TRUE(json::parse(run("diff " + file("a.schedule.json") + " " + file("a.schedule.json") + " --json")
+                                .out)["same_steps"]);
+    const json different =
+        json::parse(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --json").out);
     EXPECT_FALSE(different["same_steps"]);
     EXPECT_FALSE(different["ops"].empty());
 }
@@ -180,12 +209,14 @@ TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
     config["options"]["heuristic"] = "lru";
     ASSERT_TRUE(write_file(file("c.json"), config.dump()));
     EXPECT_EQ(run("config check " + file("c.json")).exit, 0);
-    const Ran solved = run("solve " + file("g.graph.json") + " --budget 90% --json --config " + file("c.json"));
+    const Ran solved =
+        run("solve " + file("g.graph.json") + " --budget 90% --json --config " + file("c.json"));
     ASSERT_EQ(solved.exit, 0) << solved.err;
     EXPECT_EQ(json::parse(solved.out)["solver"], "dtr");
     config["options"]["heuristic"] = "astrology";
     ASSERT_TRUE(write_file(file("c.json"), config.dump()));
-    expect_error(run("solve " + file("g.graph.json") + " --budget 90% --config " + file("c.json")), 2, "heuristic");
+    expect_error(run("solve " + file("g.graph.json") + " --budget 90% --config " + file("c.json")), 2,
+                 "heuristic");
 }
 
 TEST_F(CommandLine, the_runtime_is_needed_by_capture_and_run_only) {
@@ -199,7 +230,8 @@ TEST_F(CommandLine, the_runtime_is_needed_by_capture_and_run_only) {
         const std::string command = "ldd " REMATLAS_PROGRAM " >" + file("out");
         return Ran{std::system(command.c_str()), slurp(file("out")), ""};
     }();
-    for (const char* library : {"libtorch", "libc10", "libQt", "libgvc", "libcgraph"}) EXPECT_EQ(linked.out.find(library), std::string::npos) << library;
+    for (const char* library : {"libtorch", "libc10", "libQt", "libgvc", "libcgraph"})
+        EXPECT_EQ(linked.out.find(library), std::string::npos) << library;
 }
 
 }  // namespace
