@@ -21,7 +21,14 @@ void BlockFilterModel::set_search(const QString& words) {
 
 bool BlockFilterModel::filterAcceptsRow(int row, const QModelIndex& parent) const {
     if (words_.isEmpty()) return true;
-    const QString hay = sourceModel()->index(row, 0, parent).data(BlockTreeModel::search_role).toString();
+    return matches(sourceModel()->index(row, 0, parent).data(BlockTreeModel::search_role).toString());
+}
+
+bool BlockFilterModel::matches(const QModelIndex& index) const {
+    return matches(index.data(BlockTreeModel::search_role).toString());
+}
+
+bool BlockFilterModel::matches(const QString& hay) const {
     return std::all_of(words_.begin(), words_.end(),
                        [&](const QString& word) { return hay.contains(word, Qt::CaseInsensitive); });
 }

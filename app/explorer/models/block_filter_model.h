@@ -12,11 +12,14 @@ class BlockFilterModel : public QSortFilterProxyModel {
     explicit BlockFilterModel(QObject* parent = nullptr);
     void set_search(const QString& words);
     const QStringList& words() const { return words_; }
+    /// The row itself matches, not only one of its descendants.
+    bool matches(const QModelIndex& index) const;
 
   protected:
     bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
   private:
+    bool matches(const QString& hay) const;
     QStringList words_;
 };
 

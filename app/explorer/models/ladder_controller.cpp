@@ -26,7 +26,7 @@ LayoutRequest request_for(const BlockView& view) {
         items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
     }
     for (const BlockViewCluster& cluster : view.clusters) {
-        titles.push_back({std::min(small.horizontalAdvance(text(cluster.label)) + 40, 220.0), 18});
+        titles.push_back({std::min(small.horizontalAdvance(numbered_name(text(cluster.label), text(cluster.path))) + 40, 220.0), 18});
     }
     return layout_request(view, items, titles);
 }
@@ -132,6 +132,19 @@ void LadderController::expand_block(BlockId block) {
 void LadderController::collapse_block(BlockId block) {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return;
     rematlas::collapse(graph_->graph.blocks, expanded_, block);
+    lay_out();
+}
+
+void LadderController::expand_all(BlockId block) {
+    if (!graph_ || !graph_->graph.blocks.contains(block)) return;
+    std::vector<BlockId> open{block};
+    while (!open.empty()) {
+        const BlockId at = open.back();
+        open.pop_back();
+        rematlas::expand(graph_->graph.blocks, expanded_, at);
+        const std::vector<BlockId>& children = graph_->graph.blocks[at].children;
+        open.insert(open.end(), children.begin(), children.end());
+    }
     lay_out();
 }
 

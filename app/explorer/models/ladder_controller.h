@@ -39,6 +39,8 @@ class LadderController : public QObject {
     void toggle(BlockId block);
     void expand_block(BlockId block);
     void collapse_block(BlockId block);
+    /// The block, all blocks inside, and their twins.
+    void expand_all(BlockId block);
     void set_depth(int depth);
     /// Expands what hides the selected block or op.
     void reveal(const Selected& selected);

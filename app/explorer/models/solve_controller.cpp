@@ -32,25 +32,38 @@ class ThrottledProgress {
     std::chrono::steady_clock::time_point last_{};
 };
 
-QString dominant_lines(const LoadedGraph& graph, const std::vector<TensorId>& dominant) {
+constexpr std::size_t most_shown = 6;
+
+QString place_of(const LoadedGraph& graph, const Infeasible& infeasible) {
+    if (!graph.graph.ops.contains(infeasible.op)) return SolveController::tr("The results of the step must all be there when it ends:");
+    const Op& op = graph.graph.ops[infeasible.op];
+    const QString where = op.module.empty() ? QString() : SolveController::tr(", in %1").arg(text(op.module));
+    return SolveController::tr("The memory is needed by %1 (op %2, %3%4):")
+        .arg(text(op.name))
+        .arg(infeasible.op.value)
+        .arg(text(to_string(op.phase)), where);
+}
+
+QString rest_of(const LoadedGraph& graph, const Infeasible& infeasible) {
     QStringList lines;
-    const std::size_t shown = std::min<std::size_t>(dominant.size(), 6);
-    for (std::size_t i = 0; i < shown; ++i) {
-        const Tensor& tensor = graph.graph.tensors[dominant[i]];
-        lines << QStringLiteral("%1  %2 (%3)").arg(bytes_text(tensor.bytes), tensor_name(graph, dominant[i]),
-                                                   text(to_string(tensor.kind)));
+    if (infeasible.dominant.size() > most_shown) {
+        Bytes others;
+        for (std::size_t i = most_shown; i < infeasible.dominant.size(); ++i) others += graph.graph.tensors[infeasible.dominant[i]].bytes;
+        lines << SolveController::tr("%1 smaller ones take %2.").arg(infeasible.dominant.size() - most_shown).arg(bytes_text(others));
     }
-    if (dominant.size() > shown) {
-        lines << SolveController::tr("and %1 smaller ones").arg(dominant.size() - shown);
+    if (graph.flat.resident_bytes > 0) {
+        lines << SolveController::tr("%1 of parameters, buffers and inputs stay all the time.").arg(bytes_text(Bytes(graph.flat.resident_bytes)));
     }
-    return lines.join('\n');
+    return lines.join(' ');
 }
 
 }  // namespace
 
 NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasible& infeasible) {
     NoScheduleReport report{.headline = {},
-                            .detail = {},
+                            .place = {},
+                            .heaviest = {},
+                            .rest = {},
                             .needed = infeasible.needed,
                             .proven = infeasible.proven,
                             .op = infeasible.op,
@@ -66,23 +79,12 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
         }
         report.headline += SolveController::tr(" No schedule at all can need less than %1.").arg(bytes_text(infeasible.needed));
     }
-    QStringList detail;
-    if (graph.graph.ops.contains(infeasible.op)) {
-        const Op& op = graph.graph.ops[infeasible.op];
-        detail << SolveController::tr("The memory is needed by %1 (op %2, %3%4):")
-                      .arg(text(op.name))
-                      .arg(infeasible.op.value)
-                      .arg(text(to_string(op.phase)),
-                           op.module.empty() ? QString() : SolveController::tr(", in %1").arg(text(op.module)));
-    } else if (!infeasible.dominant.empty()) {
-        detail << SolveController::tr("The results of the step alone take:");
+    if (!infeasible.dominant.empty()) report.place = place_of(graph, infeasible);
+    for (std::size_t i = 0; i < std::min(infeasible.dominant.size(), most_shown); ++i) {
+        const TensorId tensor = infeasible.dominant[i];
+        report.heaviest << qMakePair(tensor_name(graph, tensor), bytes_text(graph.graph.tensors[tensor].bytes));
     }
-    if (!infeasible.dominant.empty()) detail << dominant_lines(graph, infeasible.dominant);
-    if (graph.flat.resident_bytes > 0) {
-        detail << SolveController::tr("%1 of parameters, buffers and inputs stay all the time.")
-                      .arg(bytes_text(Bytes(graph.flat.resident_bytes)));
-    }
-    report.detail = detail.join('\n');
+    report.rest = rest_of(graph, infeasible);
     return report;
 }
 

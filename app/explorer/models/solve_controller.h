@@ -1,7 +1,9 @@
 // Solving in the background: progress, incumbents, cancel, and answers in plain words.
 #pragma once
 
+#include <QList>
 #include <QObject>
+#include <QPair>
 #include <QString>
 #include <chrono>
 #include <functional>
@@ -19,10 +21,12 @@ struct SolveRequest {
     std::chrono::milliseconds time = std::chrono::seconds(10);
 };
 
-/// Why there is no schedule, for people: one headline, then the tensors that fill the memory.
+/// Why there is no schedule, for people: one headline, then where the memory is needed and the tensors that fill it.
 struct NoScheduleReport {
     QString headline;
-    QString detail;  ///< several lines
+    QString place;                             ///< which op needs the memory, or that the results do
+    QList<QPair<QString, QString>> heaviest;   ///< tensor and bytes
+    QString rest;                              ///< what is not in the list
     Bytes needed;
     bool proven = false;
     OpId op;

@@ -40,7 +40,8 @@ QString numbered_name(const QString& name, const QString& path) {
     bool number = false;
     name.toInt(&number);
     const QString before = path.section('.', -2, -2);
-    return number && !before.isEmpty() ? before + '.' + path.section('.', -1) : name;
+    if (!number) return name;
+    return before.isEmpty() ? QCoreApplication::translate("Block", "block %1").arg(name) : before + '.' + name;
 }
 
 QString block_name(const LoadedGraph& graph, BlockId block) {

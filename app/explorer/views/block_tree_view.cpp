@@ -33,6 +33,8 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
       search_(new QLineEdit), tree_(new QTreeView) {
     filter_->setSourceModel(model_);
     search_->setPlaceholderText(tr("Search blocks and operators"));
+    search_->setToolTip(tr("Enter goes from match to match, also in the graph"));
+    search_->setObjectName("search");
     search_->setClearButtonEnabled(true);
     search_->addAction(theme::icon("search"), QLineEdit::LeadingPosition);
     auto* order = new QToolButton;
@@ -40,6 +42,10 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
     order->setToolTip(tr("Back to execution order"));
     order->setAccessibleName(tr("Execution order"));
 
+    QPalette rows = tree_->palette();
+    rows.setColor(QPalette::Highlight, QColor(0xd9, 0xe5, 0xf7));
+    rows.setColor(QPalette::HighlightedText, theme::ink);
+    tree_->setPalette(rows);
     tree_->setModel(filter_);
     tree_->setItemDelegateForColumn(BlockTreeModel::name, new NameDelegate(tree_));
     tree_->setUniformRowHeights(true);
@@ -66,7 +72,7 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
         filter_->sort(-1);
     });
     connect(search_, &QLineEdit::textChanged, this, &BlockTreeView::apply_search);
-    connect(search_, &QLineEdit::returnPressed, this, [this] { tree_->setFocus(); });
+    connect(search_, &QLineEdit::returnPressed, this, &BlockTreeView::go_to_next_match);
     connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
         if (!following_) document_.selection.select(model_->selected_at(filter_->mapToSource(index)));
     });
@@ -104,6 +110,20 @@ void BlockTreeView::show_selection(const Selected& selected) {
         tree_->setCurrentIndex({});
     }
     following_ = false;
+}
+
+void BlockTreeView::go_to_next_match() {
+    if (filter_->words().isEmpty() || filter_->rowCount() == 0) return;
+    // Rows that stay only for what lies below them are passed over; at the end it begins again.
+    const QModelIndex begin = tree_->currentIndex().isValid() ? tree_->currentIndex() : filter_->index(filter_->rowCount() - 1, 0);
+    QModelIndex at = begin;
+    do {
+        at = tree_->indexBelow(at);
+        if (!at.isValid()) at = filter_->index(0, 0);
+        if (filter_->matches(at)) break;
+    } while (at != begin);
+    tree_->setCurrentIndex(at);
+    emit reveal_requested(model_->selected_at(filter_->mapToSource(at)));
 }
 
 void BlockTreeView::apply_search(const QString& words) {

@@ -28,6 +28,7 @@ class BlockTreeView : public QWidget {
     void show_graph();
     void show_selection(const Selected& selected);
     void apply_search(const QString& words);
+    void go_to_next_match();
 
     Document& document_;
     BlockTreeModel* model_;

@@ -162,7 +162,7 @@ void GraphLayer::paint_clusters(QPainter& painter, const QRectF& exposed, double
         painter.setBrush(fill);
         painter.drawRoundedRect(rect, 6, 6);
         if (detail < 0.3) continue;
-        QString title = text(cluster.label);
+        QString title = numbered_name(text(cluster.label), text(cluster.path));
         if (cluster.repeats > 1) title += QStringLiteral("  \u00d7%1").arg(cluster.repeats);
         const QRectF strip = rect.adjusted(9, 3, -9, 0);
         painter.setPen(theme::muted);

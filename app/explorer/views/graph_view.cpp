@@ -1,8 +1,10 @@
 #include "app/explorer/views/graph_view.h"
 
 #include <QGraphicsScene>
+#include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QMenu>
 #include <QScrollBar>
 #include <QToolTip>
 #include <QWheelEvent>
@@ -225,22 +227,55 @@ void GraphView::select_at(const QPoint& position) {
     document_.selection.select(selected);
 }
 
-void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
-    const GraphHit hit = layer_->hit(mapToScene(event->pos()));
-    if (!layer_->ladder()) return;
-    BlockId block;
-    QRectF place;
+BlockId GraphView::block_at(const QPoint& position, QRectF* place) const {
+    const LadderPtr& ladder = layer_->ladder();
+    if (!ladder) return {};
+    const GraphHit hit = layer_->hit(mapToScene(position));
     if (hit.item >= 0) {
-        block = layer_->ladder()->view.items[hit.item].block;
-        place = layer_->item_rect(hit.item);
-    } else if (hit.title) {
-        block = layer_->ladder()->view.clusters[hit.cluster].block;
-        place = layer_->cluster_rect(hit.cluster);
+        if (place) *place = layer_->item_rect(hit.item);
+        return ladder->view.items[hit.item].block;
     }
-    if (!block.valid()) return;
+    if (!hit.title) return {};
+    if (place) *place = layer_->cluster_rect(hit.cluster);
+    return ladder->view.clusters[hit.cluster].block;
+}
+
+void GraphView::anchor_at(BlockId block, const QRectF& place) {
     anchor_ = Selected::of(block);
     anchor_position_ = mapFromScene(QPointF(place.center().x(), place.top()));
+}
+
+void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+    QRectF place;
+    const BlockId block = block_at(event->pos(), &place);
+    if (!block.valid()) return;
+    anchor_at(block, place);
     document_.ladder.toggle(block);
+}
+
+void GraphView::contextMenuEvent(QContextMenuEvent* event) {
+    select_at(event->pos());
+    QRectF place;
+    const BlockId block = block_at(event->pos(), &place);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    LadderController& ladder = document_.ladder;
+    if (block.valid()) {
+        const bool expanded = ladder.is_expanded(block);
+        menu->addAction(expanded ? tr("Collapse with its twin") : tr("Expand with its twin"), this, [this, block, place] {
+            anchor_at(block, place);
+            document_.ladder.toggle(block);
+        });
+        menu->addAction(tr("Expand everything inside"), this, [this, block, place] {
+            anchor_at(block, place);
+            document_.ladder.expand_all(block);
+        });
+        menu->addSeparator();
+    }
+    menu->addAction(tr("Fit width"), this, &GraphView::fit_width);
+    menu->addAction(tr("Fit all"), this, &GraphView::fit_all);
+    if (!document_.selection.current().empty()) menu->addAction(tr("Centre the selection"), this, &GraphView::center_selection);
+    menu->popup(event->globalPos());
 }
 
 void GraphView::keyPressEvent(QKeyEvent* event) {

@@ -37,6 +37,7 @@ class GraphView : public QGraphicsView {
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void drawForeground(QPainter* painter, const QRectF& rect) override;
     bool viewportEvent(QEvent* event) override;
@@ -46,6 +47,8 @@ class GraphView : public QGraphicsView {
     void show_ladder();
     void show_selection();
     void select_at(const QPoint& position);
+    BlockId block_at(const QPoint& position, QRectF* place = nullptr) const;
+    void anchor_at(BlockId block, const QRectF& place);
     void keep_in_place(const Selected& anchor, const QPointF& viewport_position);
 
     Document& document_;

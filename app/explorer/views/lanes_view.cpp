@@ -59,7 +59,7 @@ LanesView::LanesView(Document& document, QWidget* parent)
     connect(axis_button_, &QToolButton::toggled, this, [this](bool equal) { set_axis(equal ? LaneAxis::steps : LaneAxis::time); });
     connect(&document_, &Document::schedule_changed, this, &LanesView::show_schedule);
     connect(&document_.budget, &BudgetController::changed, this, qOverload<>(&QWidget::update));
-    connect(&document_.selection, &Selection::changed, this, qOverload<>(&QWidget::update));
+    connect(&document_.selection, &Selection::changed, this, &LanesView::mark_selection);
     connect(&document_.selection, &Selection::cursor_moved, this, qOverload<>(&QWidget::update));
 }
 
@@ -74,6 +74,20 @@ void LanesView::show_schedule() {
     const LaneAxis axis = axis_button_->isChecked() ? LaneAxis::steps : natural_axis(*schedule);
     data_ = lane_data(*schedule, axis);
     show_all();
+}
+
+void LanesView::mark_selection() {
+    const Selected& selected = document_.selection.current();
+    marked_ = {};
+    if (document_.graph() && !selected.empty()) {
+        marked_.resize(document_.graph()->graph.ops.size());
+        if (selected.op.valid()) {
+            marked_[selected.op] = 1;
+        } else {
+            for (OpId op : ops_under(*document_.graph(), selected.block)) marked_[op] = 1;
+        }
+    }
+    update();
 }
 
 void LanesView::set_axis(LaneAxis axis) {
@@ -170,7 +184,6 @@ void LanesView::paint_lanes(QPainter& painter) const {
 void LanesView::paint_bars(QPainter& painter, Lane lane, const QRectF& rect) const {
     // Bars narrower than a pixel are joined, so that painting costs pixels and not steps.
     const SchedulePtr& schedule = document_.schedule();
-    const Selected& selected = document_.selection.current();
     painter.setRenderHint(QPainter::Antialiasing, false);
     double joined_to = -1;
     auto first = std::lower_bound(data_.bars.begin(), data_.bars.end(), from_,
@@ -179,21 +192,24 @@ void LanesView::paint_bars(QPainter& painter, Lane lane, const QRectF& rect) con
         if (bar->lane != lane) continue;
         const double left = x_of(bar->begin), right = std::max(x_of(bar->end), left + 1);
         const Step& step = schedule->schedule.steps[bar->step];
-        const bool marked = step.runs() && selected.op.valid() && step.op() == selected.op;
+        const bool marked = step.runs() && marked_.contains(step.op()) && marked_[step.op()];
         if (right <= joined_to && !marked) continue;
         const QRectF box(left, rect.top() + 1, right - left, rect.height() - 2);
         painter.fillRect(box, bar_color(*bar));
         joined_to = std::max(joined_to, right);
         if (right - left > 3) painter.fillRect(QRectF(right - 1, box.top(), 1, box.height()), QColor(255, 255, 255, 140));
         if (marked) painter.fillRect(box.adjusted(right - left < 4 ? -1 : 0, 0, right - left < 4 ? 1 : 0, 0), theme::highlight);
-        if (right - left > 60 && step.runs()) {
-            painter.setPen(Qt::white);
-            const QString name = short_op_name(schedule->graph->graph.ops[step.op()]);
-            painter.drawText(box.adjusted(5, 0, -5, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                             painter.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(right - left) - 10));
-        }
+        if (right - left > 60 && step.runs()) paint_bar_label(painter, box, step.op());
     }
     painter.setRenderHint(QPainter::Antialiasing);
+}
+
+void LanesView::paint_bar_label(QPainter& painter, const QRectF& box, OpId op) const {
+    const bool marked = marked_.contains(op) && marked_[op];
+    painter.setPen(marked ? theme::ink : theme::base);
+    const QString name = short_op_name(document_.graph()->graph.ops[op]);
+    painter.drawText(box.adjusted(5, 0, -5, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     painter.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(box.width()) - 10));
 }
 
 void LanesView::paint_memory(QPainter& painter) const {

@@ -49,6 +49,8 @@ class LanesView : public QWidget {
     void paint_empty(QPainter& painter) const;
     void paint_lanes(QPainter& painter) const;
     void paint_bars(QPainter& painter, Lane lane, const QRectF& rect) const;
+    void paint_bar_label(QPainter& painter, const QRectF& box, OpId op) const;
+    void mark_selection();
     void paint_memory(QPainter& painter) const;
     void paint_memory_curve(QPainter& painter, const QRectF& rect) const;
     void paint_line(QPainter& painter, std::int64_t bytes, const QString& label, const QColor& color, bool below) const;
@@ -58,6 +60,7 @@ class LanesView : public QWidget {
 
     Document& document_;
     LaneData data_;
+    IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
     QToolButton* axis_button_;
     double from_ = 0, to_ = 1;
     double press_x_ = 0, press_from_ = 0;

@@ -275,9 +275,14 @@ void SolvePanel::show_schedule() {
 }
 
 void SolvePanel::show_infeasible(const NoScheduleReport& report) {
-    show_message(QStringLiteral("<div style='color:%1; font-weight:600'>%2</div><div style='margin-top:6px'>%3</div>")
-                     .arg(theme::danger.name(), report.headline.toHtmlEscaped(),
-                          report.detail.toHtmlEscaped().replace("\n", "<br>")));
+    QString html = QStringLiteral("<div style='color:%1; font-weight:600'>%2</div>").arg(theme::danger.name(), report.headline.toHtmlEscaped());
+    if (!report.place.isEmpty()) html += QStringLiteral("<div style='margin-top:8px; margin-bottom:4px'>%1</div>").arg(report.place.toHtmlEscaped());
+    QList<QPair<QString, QString>> rows;
+    const QFontMetrics metrics(answer_->font());
+    for (const auto& [name, bytes] : report.heaviest) rows << qMakePair(metrics.elidedText(name, Qt::ElideMiddle, 225), bytes);
+    if (!rows.isEmpty()) html += rows_html(rows);
+    if (!report.rest.isEmpty()) html += QStringLiteral("<div style='margin-top:4px'>%1</div>").arg(report.rest.toHtmlEscaped());
+    show_message(html);
 }
 
 void SolvePanel::show_message(const QString& html) { answer_->setText(html); }

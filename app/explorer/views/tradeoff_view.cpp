@@ -6,6 +6,7 @@
 #include <QHelpEvent>
 #include <QToolTip>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 
 #include "app/explorer/models/wording.h"
@@ -26,6 +27,12 @@ Unit unit_for(std::int64_t bytes) {
     if (bytes >= 1 << 21) return {1024.0 * 1024, "MiB"};
     if (bytes >= 1 << 11) return {1024.0, "KiB"};
     return {1.0, "B"};
+}
+
+/// By name, so that a solver keeps its colour from sweep to sweep.
+QColor color_of(const std::string& solver) {
+    const auto names = solver_names();
+    return theme::solver_color(static_cast<int>(std::find(names.begin(), names.end(), solver) - names.begin()));
 }
 
 bool useful(const SweepPoint& point) { return point.peak.value > 0; }
@@ -182,7 +189,7 @@ void TradeoffView::refresh() {
     double most = 5;
     for (std::size_t i = 0; i < sweep.curves.size(); ++i) {
         const SweepCurve& curve = sweep.curves[i];
-        const QColor color = theme::solver_color(static_cast<int>(i));
+        const QColor color = color_of(curve.solver);
         QVector<double> x, y;
         for (const SweepPoint& point : curve.points) {
             if (!useful(point)) continue;

@@ -116,14 +116,14 @@ void MainWindow::make_toolbar() {
     bar->setContextMenuPolicy(Qt::PreventContextMenu);
     bar->addAction(findChild<QAction*>("open"));
     qobject_cast<QToolButton*>(bar->widgetForAction(findChild<QAction*>("open")))->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    auto* export_button = new QToolButton;
-    export_button->setIcon(theme::icon("save"));
-    export_button->setText(tr("Export"));
-    export_button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
-    export_button->setToolTip(tr("Export schedules, plans and pictures"));
-    export_button->setMenu(export_menu_);
-    export_button->setPopupMode(QToolButton::InstantPopup);
-    bar->addWidget(export_button);
+    export_button_ = new QToolButton;
+    export_button_->setIcon(theme::icon("save"));
+    export_button_->setText(tr("Export"));
+    export_button_->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    export_button_->setToolTip(tr("Export schedules, plans and pictures"));
+    export_button_->setMenu(export_menu_);
+    export_button_->setPopupMode(QToolButton::InstantPopup);
+    bar->addWidget(export_button_);
     bar->addSeparator();
     for (const char* name : {"fit_width", "fit_all", "shallower", "deeper"}) bar->addAction(findChild<QAction*>(name));
     bar->addSeparator();
@@ -141,6 +141,7 @@ void MainWindow::make_toolbar() {
 
 void MainWindow::update_actions() {
     const bool graph = document_.graph() != nullptr;
+    if (export_button_) export_button_->setEnabled(graph);
     for (QAction* action : needs_graph_) action->setEnabled(graph);
     for (QAction* action : needs_schedule_) action->setEnabled(graph && document_.schedule());
     for (QAction* action : needs_sweep_) action->setEnabled(graph && !document_.sweep.empty());

@@ -35,6 +35,7 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     output_->setText(file.absolutePath() + '/' + file.completeBaseName() + ".graph.json");
     auto* browse = new QToolButton;
     browse->setText(tr("Choose"));
+    browse->setProperty("boxed", true);
     auto* output_row = new QHBoxLayout;
     output_row->addWidget(output_);
     output_row->addWidget(browse);

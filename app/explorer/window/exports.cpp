@@ -41,9 +41,17 @@ void MainWindow::report_saved(const Result<void>& result, const QString& path) {
     }
 }
 
+void MainWindow::write_in_background(const QString& path, std::function<Result<void>()> write) {
+    show_working(tr("Writing %1").arg(QFileInfo(path).fileName()), -1);
+    writing_.start([this, path, write = std::move(write)](std::stop_token) {
+        return [this, path, result = write()] { report_saved(result, path); };
+    });
+}
+
 void MainWindow::export_schedule() {
     const QString path = ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
-    if (!path.isEmpty()) report_saved(write_schedule(document_.schedule()->schedule, path.toStdString()), path);
+    if (path.isEmpty()) return;
+    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] { return write_schedule(schedule->schedule, file); });
 }
 
 void MainWindow::export_plan() {
@@ -52,33 +60,40 @@ void MainWindow::export_plan() {
         return;
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
-    if (!path.isEmpty()) report_saved(write_plan(document_.graph()->text, document_.schedule()->schedule, path.toStdString()), path);
+    if (path.isEmpty()) return;
+    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+        return write_plan(schedule->graph->text, schedule->schedule, file);
+    });
 }
 
 void MainWindow::save_sweep() {
     const QString path = ask_for_file(tr("Export the sweep"), ".sweep.json", tr("Sweeps (*.sweep.json)"));
-    if (!path.isEmpty()) report_saved(write_sweep(document_.sweep.sweep(), path.toStdString()), path);
+    if (path.isEmpty()) return;
+    write_in_background(path, [sweep = document_.sweep.sweep(), file = path.toStdString()] { return write_sweep(sweep, file); });
 }
 
 void MainWindow::export_graph_picture() {
     const QString path = ask_for_file(tr("Picture of the graph"), "_graph.svg", picture_filter);
     if (path.isEmpty()) return;
-    const Schedule* schedule = document_.schedule() ? &document_.schedule()->schedule : nullptr;
-    report_saved(draw_graph_file(document_.graph()->graph, schedule, path.toStdString(), document_.ladder.depth()), path);
+    write_in_background(path, [graph = document_.graph(), schedule = document_.schedule(), depth = document_.ladder.depth(), file = path.toStdString()] {
+        return draw_graph_file(graph->graph, schedule ? &schedule->schedule : nullptr, file, depth);
+    });
 }
 
 void MainWindow::export_schedule_picture() {
     const QString path = ask_for_file(tr("Picture of the schedule"), "_schedule.svg", picture_filter);
-    if (!path.isEmpty()) {
-        report_saved(draw_schedule_file(document_.graph()->graph, document_.schedule()->schedule, path.toStdString()), path);
-    }
+    if (path.isEmpty()) return;
+    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+        return draw_schedule_file(schedule->graph->graph, schedule->schedule, file);
+    });
 }
 
 void MainWindow::export_sweep_picture() {
     const QString path = ask_for_file(tr("Picture of the trade-off"), "_tradeoff.svg", picture_filter);
-    if (!path.isEmpty()) {
-        report_saved(draw_sweep_file(document_.sweep.sweep(), path.toStdString(), &document_.graph()->graph), path);
-    }
+    if (path.isEmpty()) return;
+    write_in_background(path, [graph = document_.graph(), sweep = document_.sweep.sweep(), file = path.toStdString()] {
+        return draw_sweep_file(sweep, file, &graph->graph);
+    });
 }
 
 void MainWindow::export_current_view() {

@@ -154,6 +154,7 @@ void MainWindow::connect_document() {
     connect(&document_.capture, &CaptureController::progressed, this,
             [this](const QString& stage, double fraction) { show_working(tr("Capture: %1").arg(stage), fraction); });
     connect(&document_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
+    connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
 
 void MainWindow::show_working(const QString& what, double fraction) {
@@ -170,7 +171,7 @@ void MainWindow::show_working(const QString& what, double fraction) {
 }
 
 void MainWindow::show_quiet_state() {
-    if (document_.opening() || document_.capture.running()) return;
+    if (document_.opening() || document_.capture.running() || writing_.running()) return;
     for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
         widget->hide();
     }

@@ -9,6 +9,7 @@
 #include <QSettings>
 #include <QStackedWidget>
 #include <QToolButton>
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -84,12 +85,15 @@ class MainWindow : public QMainWindow {
     void export_current_view();
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
+    /// Off the GUI thread, since a picture may need a layout of its own.
+    void write_in_background(const QString& path, std::function<Result<void>()> write);
     void report_saved(const Result<void>& result, const QString& path);
     QString base_name() const;
 
     QSettings* settings_;
     Document document_;
     RecentFiles recent_;
+    BackgroundJob writing_;
     QStackedWidget* pages_;
     WelcomePage* welcome_;
     GraphPage* graph_page_;
@@ -104,6 +108,7 @@ class MainWindow : public QMainWindow {
 
     QMenu* recent_menu_ = nullptr;
     QMenu* export_menu_ = nullptr;
+    QToolButton* export_button_ = nullptr;
     QComboBox* coloring_ = nullptr;
     QLabel* facts_ = nullptr;
     QLabel* work_ = nullptr;

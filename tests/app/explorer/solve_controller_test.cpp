@@ -49,8 +49,10 @@ TEST(SolveController, SaysInPlainWordsWhyNothingFits) {
     EXPECT_EQ(report.needed, graph->least.bytes);
     EXPECT_TRUE(report.headline.contains("4.00 KiB")) << report.headline.toStdString();
     EXPECT_TRUE(report.headline.contains("at least"));
-    EXPECT_TRUE(report.detail.contains("aten::")) << "names the op: " << report.detail.toStdString();
-    EXPECT_TRUE(report.detail.contains("1.00 MiB")) << "and the tensors with their bytes: " << report.detail.toStdString();
+    EXPECT_TRUE(report.place.contains("aten::")) << "names the op: " << report.place.toStdString();
+    ASSERT_FALSE(report.heaviest.isEmpty()) << "and the tensors with their bytes";
+    EXPECT_EQ(report.heaviest.first().second, "1.00 MiB");
+    EXPECT_TRUE(report.rest.contains("parameters")) << report.rest.toStdString();
 }
 
 TEST(SolveController, TellsWhatOnlyThisSolverCannotDo) {
