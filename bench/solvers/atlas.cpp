@@ -1,10 +1,10 @@
 // Bench of the atlas solver: quality on reference problems, speed on large graphs. CSV on standard output:
 // name,run,value,unit.
 //
-//     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of PROBLEMS_DIR/reference.json
-//     bench_atlas gpt [SECONDS]                                  synthetic GPT graphs of about 2,500 and
-//     10,000 ops bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second bench_atlas
-//     smallest PROBLEMS_DIR [SECONDS]                smallest budget found against the proven bound
+//     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of reference.json
+//     bench_atlas gpt [SECONDS]                                  GPT graphs of 2,249 and 8,969 ops
+//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
+//     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
 #include "core/solvers/atlas/atlas.h"
 
 #include <cstdio>

@@ -23,9 +23,9 @@ struct GreedyRule {
     bool with_ancestors = false;  ///< the cost counts the evicted ancestors, up to 64
 };
 
-/// Where nothing can be evicted the sequence goes over the budget, so the caller must look at its cost.
-/// Empty when the deadline passed, or at four times as many runs as there are ops: it thrashes then.
-/// Cost: O(tensors alive) an eviction.
+/// Where nothing can be evicted the sequence goes over the budget, so the caller must look at its cost. Empty
+/// when the deadline passed, or at four times as many runs as there are ops: it thrashes then. Cost:
+/// O(tensors alive) an eviction.
 std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
                                         const Deadline& deadline);
 

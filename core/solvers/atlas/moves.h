@@ -1,12 +1,11 @@
 // The moves of the search: edits of a run sequence that keep it executable, whatever they do to its memory.
 //
 // - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that
-// needs; runs that
-//   serve nothing any more are removed;
+//   needs; runs that serve nothing any more are removed;
 // - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
 // - shift a run: the same op at another place (this changes the order of ops that run once, as well);
 // - compounds of these: make room where a removal went over the budget, or spend the room that an eviction
-// made.
+//   made.
 //
 // Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes.
 #pragma once
