@@ -1,11 +1,61 @@
 #include "core/solvers/solve.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/bounds/one_moment.h"
 #include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
+
+namespace {
+
+constexpr auto kLongestBound = std::chrono::milliseconds(200);
+constexpr double kRounding = 1e-9;  // of overheads as doubles
+
+BoundLimits bound_limits(const Limits& limits) {
+    return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestBound), .stop = limits.stop};
+}
+
+/// Solvers without a bound of their own get the one that holds for every schedule.
+/// Errors: a bound above the overhead of a schedule that exists; one of the two is wrong.
+Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
+    if (!schedule.bound) {
+        const OverheadBound bound = overhead_lower_bound(graph, budget, bound_limits(limits));
+        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+    }
+    if (!schedule.bound) return {};
+    if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
+        return Error{"solver " + schedule.solver + " went below the proven bound " +
+                     std::to_string(schedule.bound->overhead) + ", please report it"};
+    }
+    schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
+    schedule.bound->gap = (schedule.overhead - schedule.bound->overhead) / schedule.bound->overhead;
+    if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
+    return {};
+}
+
+/// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
+/// footprint of an op.
+void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
+    const auto fits_none = [&](Bytes tried) {
+        return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);
+    };
+    if (!answer.proven && !fits_none(budget)) return;
+    Bytes low = std::max(budget, answer.needed - Bytes(1)),
+          high = answer.smallest_found.value_or(keep_all_peak(graph));
+    const auto end = std::chrono::steady_clock::now() + kLongestBound;
+    while (low + Bytes(1) < high && std::chrono::steady_clock::now() < end && !limits.stop.stop_requested()) {
+        const Bytes middle((low.value + high.value) / 2);
+        (fits_none(middle) ? low : high) = middle;
+    }
+    answer.needed = std::max(answer.needed, low + Bytes(1));
+    answer.proven = answer.needed > budget;
+}
+
+}  // namespace
 
 Bytes keep_all_peak(const FlatGraph& graph) {
     return Bytes(cost_of(graph, keep_all_sequence(graph)).peak);
@@ -18,6 +68,7 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     Outcome outcome;
     outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
+        raise_needed(problem.flat, budget, limits, *infeasible);
         outcome.answer = std::move(*infeasible);
         return outcome;
     }
@@ -31,9 +82,9 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     schedule.overhead = solution.overhead;
     schedule.peak = solution.peak;
     schedule.bound = solution.bound;
-    if (schedule.bound)
-        schedule.bound->gap = (schedule.overhead - schedule.bound->overhead) / schedule.bound->overhead;
     schedule.status = solution.status == Status::optimal ? "optimal" : "feasible";
+    if (Result<void> bounded = add_bound(problem.flat, budget, limits, schedule); !bounded)
+        return bounded.error();
     schedule.solve_seconds = outcome.seconds;
     schedule.steps = std::move(solution.steps);
     const CheckReport report = check(problem.graph, schedule, budget);
