@@ -15,6 +15,14 @@ namespace {
 /// Constants travel inside the graph file.
 constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 
+/// The whole storage as a row of bytes.
+at::Tensor bytes_of(const at::Tensor& tensor) {
+    const c10::DispatchKeySet keys(tensor.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA);
+    at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(tensor.storage()), keys, c10::scalarTypeToTypeMeta(c10::ScalarType::Byte));
+    bytes.unsafeGetTensorImpl()->set_sizes_contiguous({static_cast<std::int64_t>(tensor.storage().nbytes())});
+    return bytes;
+}
+
 template <class Visit>
 void for_each_tensor(const c10::IValue& value, Visit&& visit) {
     if (value.isTensor()) {
@@ -74,7 +82,8 @@ void Recorder::snapshot(int value, const at::Tensor& tensor) {
     constant.kind = TensorKind::constant;
     constant.name = "constant" + std::to_string(value);
     if (constant.bytes > largest_constant) refuse(constant.name, std::to_string(constant.bytes) + " bytes; make it a buffer of the module");
-    constant.contents.assign(static_cast<const char*>(tensor.storage().data()), static_cast<std::size_t>(constant.bytes));
+    const at::Tensor host = bytes_of(tensor).cpu();
+    constant.contents.assign(static_cast<const char*>(host.const_data_ptr()), static_cast<std::size_t>(constant.bytes));
 }
 
 int Recorder::operand_of(const at::Tensor& tensor) {
@@ -88,10 +97,11 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
                     .sizes = tensor.sizes().vec(),
                     .strides = tensor.strides().vec(),
                     .offset = tensor.storage_offset(),
-                    .wrapped_number = tensor.unsafeGetTensorImpl()->is_wrapped_number()};
+                    .wrapped_number = tensor.unsafeGetTensorImpl()->is_wrapped_number(),
+                    .on_host = tensor.device().is_cpu() && !device_.device().is_cpu()};
     std::string key;
     const auto append = [&key](std::int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
-    append(value), append(static_cast<int>(operand.dtype)), append(operand.offset), append(operand.wrapped_number);
+    append(value), append(static_cast<int>(operand.dtype)), append(operand.offset), append(operand.wrapped_number), append(operand.on_host);
     for (std::int64_t size : operand.sizes) append(size);
     for (std::int64_t stride : operand.strides) append(stride);
     const auto [entry, fresh] = operand_index_.try_emplace(std::move(key), static_cast<int>(recording_.operands.size()));

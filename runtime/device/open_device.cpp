@@ -1,10 +1,39 @@
+#include <dlfcn.h>
+
+#include <filesystem>
+
+#include "runtime/device/cuda_library.h"
 #include "runtime/device/device.h"
 
 namespace rematlas {
+namespace {
+
+Error no_cuda(std::string why) {
+    why.resize(std::min(why.find('\n'), why.size()));
+    return {"--device cuda: " + why};
+}
+
+Result<std::unique_ptr<DeviceRuntime>> open_cuda() {
+    std::error_code failure;
+    const auto library = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path() / cuda_library_name;
+    if (!std::filesystem::exists(library)) return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
+    // Stays open: kernels register themselves with the dispatcher for good.
+    void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!handle) return no_cuda(dlerror());
+    const auto open = reinterpret_cast<decltype(&rematlas_open_cuda)>(dlsym(handle, cuda_library_symbol));
+    if (!open) return no_cuda(dlerror());
+    std::string why_not;
+    std::unique_ptr<DeviceRuntime> device(open(&why_not));
+    if (!device) return no_cuda(why_not);
+    return device;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name) {
     if (name == "cpu") return cpu_runtime();
-    return Error{"--device " + name + ": unknown device"};
+    if (name == "cuda") return open_cuda();
+    return Error{"--device " + name + ": expected cpu or cuda"};
 }
 
 }  // namespace rematlas

@@ -57,7 +57,13 @@ std::optional<Loss> loss_from(std::string_view name) {
 
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed) {
     at::Generator generator = at::detail::createCPUGenerator(seed);
-    for (at::Tensor& gradient : gradients) gradient.uniform_(-1.0, 1.0, generator);
+    for (at::Tensor& gradient : gradients) {
+        if (gradient.device().is_cpu()) {
+            gradient.uniform_(-1.0, 1.0, generator);
+        } else {
+            gradient.copy_(at::empty(gradient.sizes(), c10::TensorOptions().dtype(gradient.scalar_type())).uniform_(-1.0, 1.0, generator));
+        }
+    }
 }
 
 StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,

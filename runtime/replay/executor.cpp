@@ -126,11 +126,14 @@ Result<void> Executor::State::bind(const Model& model) {
 }
 
 Result<void> Executor::State::place_constants() {
+    IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0);
+    for (const Operand& operand : tape.operands)
+        if (operand.on_host && operand.tensor.valid()) on_host[operand.tensor] = true;
     for (auto& [tensor, bytes] : tape.constants) {
         if (static_cast<std::int64_t>(bytes.size()) != graph.tensors[tensor].bytes.value) return Error{graph.name + ": replay: a constant of the wrong size"};
         const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
         if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
-        operands.place(tensor, host.to(device.device()).storage());
+        operands.place(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
         std::string().swap(bytes);
     }
     for (TensorId tensor : graph.tensors.ids()) {

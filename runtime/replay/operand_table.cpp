@@ -38,12 +38,13 @@ c10::Storage address_space(const Operand& operand, c10::Device device) {
 
 }  // namespace
 
-OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t tensors, c10::Device device)
+OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t tensors, c10::Device step_device)
     : looking_at_(tensors),
       storages_(tensors),
       present_(tensors, 0),
-      nothing_(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, device), nullptr, false) {
+      nothing_(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, step_device), nullptr, false) {
     for (const Operand& operand : operands) {
+        const c10::Device device = operand.on_host ? c10::Device(c10::DeviceType::CPU) : step_device;
         if (operand.tensor.valid()) looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
         operands_.push_back(make_tensor(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
     }

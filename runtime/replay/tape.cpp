@@ -90,12 +90,13 @@ Argument argument_from_json(const json& item) {
     return {Argument::Kind::value, value_from_json(item), {}};
 }
 
-/// [tensor, type, sizes, strides, offset] and true for a wrapped number.
+/// [tensor, type, sizes, strides, offset], and flags when there are any: 1 for a wrapped number, 2 for host memory.
 json operand_to_json(const Operand& operand) {
     const std::string_view name = dtype_name(operand.dtype);
     if (name.empty()) throw std::invalid_argument(std::string("tensors of type ") + c10::toString(operand.dtype) + " cannot be replayed");
     json item = {operand.tensor.value, name, operand.sizes, operand.strides, operand.offset};
-    if (operand.wrapped_number) item.push_back(true);
+    const int flags = operand.wrapped_number + 2 * operand.on_host;
+    if (flags) item.push_back(flags);
     return item;
 }
 
@@ -107,7 +108,8 @@ Operand operand_from_json(const json& item) {
                     .sizes = item.at(2).get<std::vector<std::int64_t>>(),
                     .strides = item.at(3).get<std::vector<std::int64_t>>(),
                     .offset = item.at(4).get<std::int64_t>(),
-                    .wrapped_number = item.size() > 5 && item.at(5).get<bool>()};
+                    .wrapped_number = item.size() > 5 && (item.at(5).get<int>() & 1),
+                    .on_host = item.size() > 5 && (item.at(5).get<int>() & 2)};
     if (operand.sizes.size() != operand.strides.size() || operand.offset < 0) throw std::invalid_argument("operand with a broken geometry");
     return operand;
 }
