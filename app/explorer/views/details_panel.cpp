@@ -63,13 +63,11 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
         const Tensor& tensor = graph.graph.tensors[tensors[i]];
         const OpId producer = graph.producer[tensors[i]];
         QString name = producer.valid() ? op_link(graph, producer) : tensor_name(graph, tensors[i]).toHtmlEscaped();
-        name += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme::muted.name(), escaped(to_string(tensor.kind)));
-        if (schedule && producer.valid()) {
-            const Decision decision = schedule->decisions.tensors[tensors[i]];
-            if (decision != Decision::keep) {
-                name += QStringLiteral(" <span style='color:%1'>%2</span>").arg(theme::of(decision).name(), decision_text(decision));
-            }
-        }
+        // What becomes of a tensor says more than its kind.
+        const bool kept = !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
+        const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
+        name += QStringLiteral(" <span style='color:%1'>%2</span>")
+                    .arg(kept ? theme::muted.name() : theme::of(decision).name(), kept ? escaped(to_string(tensor.kind)) : decision_text(decision));
         html.row(name, bytes_text(tensor.bytes));
     }
     if (tensors.size() > most) html.row(DetailsPanel::tr("and %1 more").arg(tensors.size() - most), {});

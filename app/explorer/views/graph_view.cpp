@@ -147,7 +147,14 @@ void GraphView::center_selection() {
     const QRectF rect = layer_->marked_rect();
     if (rect.isNull()) return;
     if (transform().m11() < 0.5) setTransform(QTransform::fromScale(0.9, 0.9));
-    centerOn(rect.center());
+    // Forward and backward belong together: both sides of the ladder come into view.
+    QRectF both = rect;
+    for (int item : layer_->marked()) {
+        const int twin = layer_->ladder()->view.items[item].twin;
+        if (twin >= 0) both |= layer_->item_rect(twin);
+    }
+    const double room = viewport()->width() / transform().m11();
+    centerOn(both.width() < room ? both.center().x() : rect.center().x(), rect.center().y());
     emit zoomed();
 }
 

@@ -230,6 +230,7 @@ void SolvePanel::show_running() {
     progress_->show();
     incumbent_->setText(tr("Looking for a first schedule"));
     incumbent_->show();
+    show_schedule();  // takes away why the last budget was too small
 }
 
 void SolvePanel::show_improvement(double overhead, qint64 peak, double bound, double fraction) {

@@ -122,7 +122,7 @@ QIcon dot(const QColor& color) {
         painter.setBrush(color);
         painter.drawEllipse(QRectF(1.5 * scale, 1.5 * scale, 9 * scale, 9 * scale));
         pixmap.setDevicePixelRatio(scale);
-        icon.addPixmap(pixmap);
+        for (QIcon::Mode mode : {QIcon::Normal, QIcon::Selected}) icon.addPixmap(pixmap, mode);  // the dot is data: no tint
     }
     return icon;
 }

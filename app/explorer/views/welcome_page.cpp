@@ -49,6 +49,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     column->addSpacing(10);
     column->addWidget(open, 0, Qt::AlignLeft);
     column->addWidget(hint);
+    column->addWidget(make_work_box());
     column->addWidget(recent_box_);
     column->addStretch(3);
     auto* row = new QHBoxLayout(this);
@@ -64,6 +65,35 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     connect(&recent_, &RecentFiles::changed, this, &WelcomePage::show_recent);
     show_recent();
 }
+
+QWidget* WelcomePage::make_work_box() {
+    work_box_ = new QWidget;
+    work_ = new QLabel;
+    work_bar_ = new QProgressBar;
+    work_bar_->setTextVisible(false);
+    work_bar_->setRange(0, 1000);
+    auto* cancel = new QPushButton(tr("Cancel"));
+    auto* row = new QHBoxLayout;
+    row->setSpacing(theme::margin);
+    row->addWidget(work_bar_, 1);
+    row->addWidget(cancel);
+    auto* layout = new QVBoxLayout(work_box_);
+    layout->setContentsMargins(0, 20, 0, 0);
+    layout->addWidget(work_);
+    layout->addLayout(row);
+    work_box_->hide();
+    connect(cancel, &QPushButton::clicked, this, &WelcomePage::cancel_requested);
+    return work_box_;
+}
+
+void WelcomePage::show_working(const QString& what, double fraction) {
+    work_->setText(what);
+    work_bar_->setRange(0, fraction < 0 ? 0 : 1000);
+    if (fraction >= 0) work_bar_->setValue(static_cast<int>(fraction * 1000));
+    work_box_->show();
+}
+
+void WelcomePage::hide_working() { work_box_->hide(); }
 
 void WelcomePage::show_recent() {
     list_->clear();

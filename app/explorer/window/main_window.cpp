@@ -121,10 +121,12 @@ void MainWindow::make_status_bar() {
     work_cancel_ = new QToolButton;
     work_cancel_->setIcon(theme::icon("cancel"));
     work_cancel_->setToolTip(tr("Cancel"));
-    connect(work_cancel_, &QToolButton::clicked, &document_, [this] {
+    const auto cancel = [this] {
         document_.cancel_all();
         show_quiet_state();
-    });
+    };
+    connect(work_cancel_, &QToolButton::clicked, this, cancel);
+    connect(welcome_, &WelcomePage::cancel_requested, this, cancel);
     statusBar()->setSizeGripEnabled(false);
     statusBar()->setContentsMargins(theme::margin, 2, theme::margin, 2);
     statusBar()->addWidget(facts_);
@@ -152,12 +154,13 @@ void MainWindow::connect_document() {
     connect(&document_, &Document::all_opened, this, &MainWindow::show_quiet_state);
     connect(&document_.capture, &CaptureController::started, this, [this] { show_working(tr("Capturing the model"), -1); });
     connect(&document_.capture, &CaptureController::progressed, this,
-            [this](const QString& stage, double fraction) { show_working(tr("Capture: %1").arg(stage), fraction); });
+            [this](const QString& stage, double fraction) { show_working(tr("Capturing the model: %1").arg(stage), fraction); });
     connect(&document_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
 
 void MainWindow::show_working(const QString& what, double fraction) {
+    welcome_->show_working(what, fraction);
     work_->setText(what);
     if (fraction < 0) {
         work_bar_->setRange(0, 0);
@@ -172,6 +175,7 @@ void MainWindow::show_working(const QString& what, double fraction) {
 
 void MainWindow::show_quiet_state() {
     if (document_.opening() || document_.capture.running() || writing_.running()) return;
+    welcome_->hide_working();
     for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
         widget->hide();
     }
