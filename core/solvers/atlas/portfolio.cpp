@@ -15,7 +15,7 @@ namespace {
 
 // A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the
 // graph, so they take turns.
-constexpr double kHeats[] = {1, 1, 0.3, 0.1};
+constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
