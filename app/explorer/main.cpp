@@ -19,15 +19,22 @@ int main(int argc, char** argv) {
     rematlas::explorer::theme::apply(app);
 
     QCommandLineParser parser;
-    parser.setApplicationDescription("Shows training graphs and plans their memory.\n\n"
-                                     "Example: rematlas-explorer resnet50.graph.json\n"
-                                     "         rematlas-explorer resnet50.schedule.json --screenshot window.png");
+    parser.setApplicationDescription(
+        "Shows training graphs and plans their memory.\n\n"
+        "Example: rematlas-explorer resnet50.graph.json\n"
+        "         rematlas-explorer resnet50.schedule.json --screenshot window.png");
     parser.addHelpOption();
     parser.addVersionOption();
-    parser.addPositionalArgument("files", "A TorchScript model (.pt) or .graph.json, .schedule.json, .sweep.json, .plan files", "[FILE ...]");
+    parser.addPositionalArgument(
+        "files", "A TorchScript model (.pt) or .graph.json, .schedule.json, .sweep.json, .plan files",
+        "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
-    const QCommandLineOption dock("dock", "With --screenshot: this part of the window only (blocks, solve, details, schedule, tradeoff, graph)", "name");
-    const QCommandLineOption size("size", "With --screenshot: size of the window, 1600x1000 when not given", "WxH");
+    const QCommandLineOption dock(
+        "dock",
+        "With --screenshot: this part of the window only (blocks, solve, details, schedule, tradeoff, graph)",
+        "name");
+    const QCommandLineOption size("size", "With --screenshot: size of the window, 1600x1000 when not given",
+                                  "WxH");
     parser.addOptions({screenshot, dock, size});
     parser.process(app);
 

@@ -20,14 +20,14 @@ void BackgroundJob::start(Work work) {
     join_finished();
     Worker& worker = workers_.emplace_back();
     current_ = &worker;
-    worker.thread = std::jthread([this, dropped = worker.dropped, done = worker.done,
-                                  work = std::move(work)](std::stop_token stop) {
-        Delivery delivery = work(stop);
-        QMetaObject::invokeMethod(
-            this, [this, dropped, delivery = std::move(delivery)] { complete(*dropped, delivery); },
-            Qt::QueuedConnection);
-        *done = true;
-    });
+    worker.thread = std::jthread(
+        [this, dropped = worker.dropped, done = worker.done, work = std::move(work)](std::stop_token stop) {
+            Delivery delivery = work(stop);
+            QMetaObject::invokeMethod(
+                this, [this, dropped, delivery = std::move(delivery)] { complete(*dropped, delivery); },
+                Qt::QueuedConnection);
+            *done = true;
+        });
     emit started();
 }
 

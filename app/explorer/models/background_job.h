@@ -5,8 +5,9 @@
 //         return [this, answer] { show(answer); };      // owner's thread, unless cancelled or replaced
 //     });
 //
-// Starting again cancels and replaces what runs. Destroying the job cancels it and waits for its thread, so that nothing
-// outlives the objects that the work refers to. All public functions are for the owner's thread except `post`.
+// Starting again cancels and replaces what runs. Destroying the job cancels it and waits for its thread, so
+// that nothing outlives the objects that the work refers to. All public functions are for the owner's thread
+// except `post`.
 #pragma once
 
 #include <QObject>
@@ -32,11 +33,13 @@ class BackgroundJob : public QObject {
     void start(Work work);
     /// The work is asked to stop; what it returns is dropped. `finished` follows at once.
     void cancel();
-    /// The work is asked to stop, but what it returns is still delivered: for solvers that return their best so far.
+    /// The work is asked to stop, but what it returns is still delivered: for solvers that return their best
+    /// so far.
     void stop_early();
     bool running() const { return current_ != nullptr; }
 
-    /// From the worker's thread: `delivery` runs on the owner's thread unless the work that `stop` belongs to was cancelled.
+    /// From the worker's thread: `delivery` runs on the owner's thread unless the work that `stop` belongs to
+    /// was cancelled.
     void post(std::stop_token stop, Delivery delivery);
 
   signals:

@@ -113,27 +113,35 @@ int BlockTreeModel::rowCount(const QModelIndex& parent) const {
     return parent.column() > 0 ? 0 : static_cast<int>(node_at(parent).children.size());
 }
 
-int BlockTreeModel::columnCount(const QModelIndex&) const { return column_count; }
+int BlockTreeModel::columnCount(const QModelIndex&) const {
+    return column_count;
+}
 
 QVariant BlockTreeModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
     const Node& node = node_at(index);
     const bool is_op = node.op.valid();
     switch (role) {
-        case Qt::DisplayRole: return display(node, index.column());
-        case Qt::ToolTipRole: return tool_tip(node);
+        case Qt::DisplayRole:
+            return display(node, index.column());
+        case Qt::ToolTipRole:
+            return tool_tip(node);
         case Qt::TextAlignmentRole:
             return index.column() >= ops ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
-        case sort_role: return sort_key(node, index.column());
+        case sort_role:
+            return sort_key(node, index.column());
         case search_role:
             return is_op ? text(graph_->graph.ops[node.op].name + " " + graph_->graph.ops[node.op].module)
-                         : text(graph_->graph.blocks[node.block].path + " " + graph_->graph.blocks[node.block].name);
+                         : text(graph_->graph.blocks[node.block].path + " " +
+                                graph_->graph.blocks[node.block].name);
         case decision_role:
             if (!schedule_) return -1;
             return static_cast<int>(is_op ? schedule_->ops[node.op] : decisions_[node.block]);
         case phase_role:
-            return static_cast<int>(is_op ? graph_->graph.ops[node.op].phase : graph_->facts[node.block].phase);
-        default: return {};
+            return static_cast<int>(is_op ? graph_->graph.ops[node.op].phase
+                                          : graph_->facts[node.block].phase);
+        default:
+            return {};
     }
 }
 
@@ -142,30 +150,44 @@ QVariant BlockTreeModel::display(const Node& node, int column) const {
     if (node.op.valid()) {
         const Op& op = graph.ops[node.op];
         switch (column) {
-            case name: return short_op_name(op);
-            case kind: return tr("op");
-            case ops: return {};
-            case made: return bytes_text(bytes_made(graph, node.op));
-            case time: return time_text(op.time);
-            case repeats: return {};
+            case name:
+                return short_op_name(op);
+            case kind:
+                return tr("op");
+            case ops:
+                return {};
+            case made:
+                return bytes_text(bytes_made(graph, node.op));
+            case time:
+                return time_text(op.time);
+            case repeats:
+                return {};
             case recomputed:
                 if (!schedule_ || schedule_->decisions.runs[node.op] < 2) return {};
                 return tr("%1 runs").arg(schedule_->decisions.runs[node.op]);
-            default: return {};
+            default:
+                return {};
         }
     }
     const BlockFacts& facts = graph_->facts[node.block];
     switch (column) {
-        case name: return block_name(*graph_, node.block);
-        case kind: return text(to_string(facts.phase));
-        case ops: return QLocale::c().toString(facts.ops);
-        case made: return bytes_text(facts.made);
-        case time: return time_text(facts.time);
-        case repeats: return facts.repeats > 1 ? tr("%1 equal").arg(facts.repeats) : QVariant();
+        case name:
+            return block_name(*graph_, node.block);
+        case kind:
+            return text(to_string(facts.phase));
+        case ops:
+            return QLocale::c().toString(facts.ops);
+        case made:
+            return bytes_text(facts.made);
+        case time:
+            return time_text(facts.time);
+        case repeats:
+            return facts.repeats > 1 ? tr("%1 equal").arg(facts.repeats) : QVariant();
         case recomputed:
             if (!schedule_ || shares_[node.block] <= 0) return {};
             return percent_text(shares_[node.block]);
-        default: return {};
+        default:
+            return {};
     }
 }
 
@@ -175,14 +197,19 @@ QVariant BlockTreeModel::sort_key(const Node& node, int column) const {
     const Op* op = is_op ? &graph.ops[node.op] : nullptr;
     const BlockFacts& facts = graph_->facts[node.block];
     switch (column) {
-        case ops: return is_op ? 1 : facts.ops;
-        case made: return static_cast<qlonglong>((is_op ? bytes_made(graph, node.op) : facts.made).value);
-        case time: return static_cast<qlonglong>((is_op ? op->time : facts.time).value);
-        case repeats: return is_op ? 1 : facts.repeats;
+        case ops:
+            return is_op ? 1 : facts.ops;
+        case made:
+            return static_cast<qlonglong>((is_op ? bytes_made(graph, node.op) : facts.made).value);
+        case time:
+            return static_cast<qlonglong>((is_op ? op->time : facts.time).value);
+        case repeats:
+            return is_op ? 1 : facts.repeats;
         case recomputed:
             if (!schedule_) return 0.0;
             return is_op ? std::max(0, schedule_->decisions.runs[node.op] - 1) * 1.0 : shares_[node.block];
-        default: return display(node, column);
+        default:
+            return display(node, column);
     }
 }
 
@@ -202,12 +229,16 @@ QString BlockTreeModel::tool_tip(const Node& node) const {
 QVariant BlockTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal) return {};
     if (role == Qt::TextAlignmentRole) {
-        return section >= ops ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant(Qt::AlignLeft | Qt::AlignVCenter);
+        return section >= ops ? QVariant(Qt::AlignRight | Qt::AlignVCenter)
+                              : QVariant(Qt::AlignLeft | Qt::AlignVCenter);
     }
     if (role == Qt::ToolTipRole) {
-        static const char* const tips[] = {"Module or block, in execution order", "Phase of the step",
-                                           "ATen operations inside", "Bytes of all outputs, each op run once",
-                                           "Time of each op run once", "Blocks with equal structure",
+        static const char* const tips[] = {"Module or block, in execution order",
+                                           "Phase of the step",
+                                           "ATen operations inside",
+                                           "Bytes of all outputs, each op run once",
+                                           "Time of each op run once",
+                                           "Blocks with equal structure",
                                            "Time spent on recomputing, over the block's own time"};
         return tr(tips[section]);
     }

@@ -53,7 +53,8 @@ void BudgetController::set_budget(Bytes budget) {
 
 int BudgetController::slider() const {
     if (full_ <= smallest_) return slider_steps;
-    const double share = static_cast<double>((budget_ - smallest_).value) / static_cast<double>((full_ - smallest_).value);
+    const double share =
+        static_cast<double>((budget_ - smallest_).value) / static_cast<double>((full_ - smallest_).value);
     return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * slider_steps));
 }
 
@@ -74,7 +75,9 @@ QString precise_bytes(Bytes bytes) {
     if (unit == 0) return QStringLiteral("%1 B").arg(bytes.value);
     const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
     const double scale = std::pow(10.0, decimals);
-    return QStringLiteral("%1 %2").arg(std::ceil(value * scale - 1e-9) / scale, 0, 'f', decimals).arg(units[unit]);
+    return QStringLiteral("%1 %2")
+        .arg(std::ceil(value * scale - 1e-9) / scale, 0, 'f', decimals)
+        .arg(units[unit]);
 }
 
 }  // namespace rematlas::explorer

@@ -8,7 +8,8 @@
 
 namespace rematlas::explorer {
 
-/// The slider runs over 0 .. `slider_steps`, from the smallest budget known to the peak without recomputation.
+/// The slider runs over 0 .. `slider_steps`, from the smallest budget known to the peak without
+/// recomputation.
 class BudgetController : public QObject {
     Q_OBJECT
   public:
@@ -20,7 +21,8 @@ class BudgetController : public QObject {
     /// A smaller budget turned out to work (or the first guess was too small). The budget itself stays.
     void set_smallest(Bytes smallest);
 
-    /// "2GiB", "60 %", "123456". False, with `error` set, when it is no budget; the budget then stays as it was.
+    /// "2GiB", "60 %", "123456". False, with `error` set, when it is no budget; the budget then stays as it
+    /// was.
     bool set_text(const QString& text);
     /// Text follows as a size with four digits, rounded up so that the left end stays feasible.
     void set_slider(int position);
@@ -37,7 +39,7 @@ class BudgetController : public QObject {
     QString share_text() const;
 
   signals:
-    void changed();        ///< budget, text, slider or error
+    void changed();  ///< budget, text, slider or error
     void range_changed();
 
   private:

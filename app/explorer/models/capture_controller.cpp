@@ -10,7 +10,8 @@ namespace rematlas::explorer {
 
 CaptureController::CaptureController(QObject* parent) : QObject(parent) {
     connect(&process_, &QProcess::readyReadStandardError, this, &CaptureController::read_progress);
-    connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this, &CaptureController::conclude);
+    connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this,
+            &CaptureController::conclude);
     connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error != QProcess::FailedToStart) return;
         emit failed(tr("%1 could not be started: %2").arg(process_.program(), process_.errorString()));
@@ -44,8 +45,10 @@ void CaptureController::start(const CaptureRequest& request) {
     cancel();
     const QString program = program_.isEmpty() ? find_program() : program_;
     if (program.isEmpty()) {
-        emit failed(tr("Models cannot be captured by this build: the program rematlas-runtime is not beside the explorer. "
-                       "Graphs (.graph.json) can be opened."));
+        emit failed(
+            tr("Models cannot be captured by this build: the program rematlas-runtime is not beside the "
+               "explorer. "
+               "Graphs (.graph.json) can be opened."));
         return;
     }
     cancelled_ = false;

@@ -12,12 +12,13 @@ namespace rematlas::explorer {
 struct CaptureRequest {
     QString model;
     QStringList inputs;
-    QString output;           ///< NAME.graph.json
+    QString output;  ///< NAME.graph.json
     QString device = "cpu";
     QString loss = "output";
 };
 
-/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds a JSON object
+/// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
+/// a JSON object
 /// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.
 class CaptureController : public QObject {
     Q_OBJECT

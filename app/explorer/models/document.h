@@ -22,7 +22,8 @@ class Document : public QObject {
   public:
     explicit Document(QObject* parent = nullptr);
 
-    /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the end.
+    /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the
+    /// end.
     void open(const QStringList& paths);
     bool opening() const { return opening_.running(); }
     void close();

@@ -42,15 +42,21 @@ Result<QString> checked_input_spec(const QString& written) {
     static const QRegularExpression form("^([a-z0-9]+)\\[((?:[0-9]+(?:,[0-9]+)*)?)\\](?:<([0-9]+))?$");
     const QRegularExpressionMatch match = form.match(spec);
     if (!match.hasMatch()) {
-        return Error{.message = ("'" + written.trimmed() + "' is not an input; expected for example f32[8,3,224,224] or i64[4,256]<4096").toStdString()};
+        return Error{.message =
+                         ("'" + written.trimmed() +
+                          "' is not an input; expected for example f32[8,3,224,224] or i64[4,256]<4096")
+                             .toStdString()};
     }
     if (!dtypes().contains(match.captured(1))) {
-        return Error{.message = ("'" + match.captured(1) + "' is no dtype; there are " + dtypes().join(", ")).toStdString()};
+        return Error{
+            .message =
+                ("'" + match.captured(1) + "' is no dtype; there are " + dtypes().join(", ")).toStdString()};
     }
     for (const QString& size : match.captured(2).split(',', Qt::SkipEmptyParts)) {
         bool fits = false;
         if (size.toInt(&fits) <= 0 || !fits) {
-            return Error{.message = ("'" + spec + "': every size must be a whole number above 0").toStdString()};
+            return Error{.message =
+                             ("'" + spec + "': every size must be a whole number above 0").toStdString()};
         }
     }
     return spec;
@@ -64,7 +70,8 @@ Result<QStringList> checked_input_specs(const QString& written) {
         if (!spec) return spec.error();
         specs << *spec;
     }
-    if (specs.isEmpty()) return Error{.message = "give the shape of at least one input, for example f32[8,3,224,224]"};
+    if (specs.isEmpty())
+        return Error{.message = "give the shape of at least one input, for example f32[8,3,224,224]"};
     return specs;
 }
 
@@ -75,7 +82,8 @@ std::optional<QStringList> specs_beside(const std::filesystem::path& model) {
         const Result<std::string> content = read_file(path);
         if (!content) continue;
         const Result<nlohmann::json> json = parse_json(*content, path.string());
-        if (!json || !json->is_object() || !json->contains("inputs") || !(*json)["inputs"].is_array()) continue;
+        if (!json || !json->is_object() || !json->contains("inputs") || !(*json)["inputs"].is_array())
+            continue;
         QStringList specs;
         for (const auto& entry : (*json)["inputs"]) {
             const std::optional<QString> spec = spec_from(entry);

@@ -16,8 +16,9 @@ Result<QString> checked_input_spec(const QString& text);
 /// One spec a line or separated by ';'. Errors: none given, or the first wrong one.
 Result<QStringList> checked_input_specs(const QString& text);
 
-/// From the file beside the model (`model.pt` -> `model.json`, or `model.pt.json`): an object with a list `inputs` of strings, or of objects with
-/// `dtype`, `shape` and an optional `below`. Nothing when there is no such file or it is something else.
+/// From the file beside the model (`model.pt` -> `model.json`, or `model.pt.json`): an object with a list
+/// `inputs` of strings, or of objects with `dtype`, `shape` and an optional `below`. Nothing when there is no
+/// such file or it is something else.
 std::optional<QStringList> specs_beside(const std::filesystem::path& model);
 
 }  // namespace rematlas::explorer

@@ -26,13 +26,17 @@ LayoutRequest request_for(const BlockView& view) {
         items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
     }
     for (const BlockViewCluster& cluster : view.clusters) {
-        titles.push_back({std::min(small.horizontalAdvance(numbered_name(text(cluster.label), text(cluster.path))) + 40, 220.0), 18});
+        titles.push_back(
+            {std::min(small.horizontalAdvance(numbered_name(text(cluster.label), text(cluster.path))) + 40,
+                      220.0),
+             18});
     }
     return layout_request(view, items, titles);
 }
 
 Ladder indexed(GraphPtr graph, BlockView view) {
-    Ladder ladder{.graph = std::move(graph), .view = std::move(view), .layout = {}, .item_of = {}, .cluster_of = {}};
+    Ladder ladder{
+        .graph = std::move(graph), .view = std::move(view), .layout = {}, .item_of = {}, .cluster_of = {}};
     ladder.item_of = IdVector<OpId, int>(ladder.graph->graph.ops.size(), -1);
     ladder.cluster_of = IdVector<BlockId, int>(ladder.graph->graph.blocks.size(), -1);
     for (std::size_t i = 0; i < ladder.view.items.size(); ++i) {
@@ -94,8 +98,10 @@ void LadderController::set_schedule(SchedulePtr schedule) {
     schedule_ = std::move(schedule);
     if (!ladder_) return;  // the layout that is under way takes the schedule when it arrives
     auto ladder = std::make_shared<Ladder>(*ladder_);
-    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, expanded_, schedule_ ? &schedule_->decisions : nullptr);
-    // While a layout of other blocks is under way, the picture shown keeps its colours until that one arrives.
+    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, expanded_,
+                                   schedule_ ? &schedule_->decisions : nullptr);
+    // While a layout of other blocks is under way, the picture shown keeps its colours until that one
+    // arrives.
     if (ladder->view.items.size() != ladder_->view.items.size()) return;
     ladder_ = ladder;
     emit recoloured();
@@ -108,7 +114,9 @@ void LadderController::set_depth(int depth) {
     lay_out();
 }
 
-int LadderController::full_depth() const { return graph_ ? rematlas::full_depth(graph_->graph.blocks) : 0; }
+int LadderController::full_depth() const {
+    return graph_ ? rematlas::full_depth(graph_->graph.blocks) : 0;
+}
 
 bool LadderController::is_expanded(BlockId block) const {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return false;
@@ -184,7 +192,8 @@ void LadderController::lay_out() {
         Ladder ladder = indexed(graph, make_block_view(graph->graph, graph->graph.blocks, expanded));
         Result<Layout> layout = lay_out(request_for(ladder.view), stop);
         if (!layout) {
-            return BackgroundJob::Delivery([this, message = text(layout.error().message)] { emit failed(message); });
+            return BackgroundJob::Delivery(
+                [this, message = text(layout.error().message)] { emit failed(message); });
         }
         ladder.layout = layout.take();
         auto ready = std::make_shared<const Ladder>(std::move(ladder));

@@ -1,4 +1,5 @@
-// The ladder graph on the screen: which blocks are expanded, the view that follows from it, and its layout from the worker program.
+// The ladder graph on the screen: which blocks are expanded, the view that follows from it, and its layout
+// from the worker program.
 #pragma once
 
 #include <QFont>
@@ -62,7 +63,7 @@ class LadderController : public QObject {
 
   signals:
     void started();
-    void changed();   ///< a new ladder
+    void changed();     ///< a new ladder
     void recoloured();  ///< the same layout with other decisions
     void failed(const QString& message);
     void finished(bool cancelled);

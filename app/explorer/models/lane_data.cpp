@@ -15,10 +15,15 @@ LaneBar copy_bar(const LoadedSchedule& schedule, int index, double begin, double
     const Step& step = schedule.schedule.steps[index];
     const auto& device = schedule.graph->graph.device;
     const bool out = step.kind == StepKind::offload;
-    const double speed = !device ? 0 : out ? device->to_host_bytes_per_second : device->to_device_bytes_per_second;
+    const double speed = !device ? 0
+                         : out   ? device->to_host_bytes_per_second
+                                 : device->to_device_bytes_per_second;
     const double bytes = static_cast<double>(schedule.graph->graph.tensors[step.tensor()].bytes.value);
     const double length = speed > 0 && unit == 0 ? bytes / speed * 1e9 : unit;
-    return {.begin = begin, .end = begin + length, .step = index, .lane = out ? Lane::to_host : Lane::to_device,
+    return {.begin = begin,
+            .end = begin + length,
+            .step = index,
+            .lane = out ? Lane::to_host : Lane::to_device,
             .phase = Phase::forward};
 }
 
@@ -60,7 +65,8 @@ LaneData lane_data(const LoadedSchedule& schedule, LaneAxis axis) {
 }
 
 int LaneData::step_at(double x) const {
-    auto after = std::upper_bound(bars.begin(), bars.end(), x, [](double at, const LaneBar& bar) { return at < bar.begin; });
+    auto after = std::upper_bound(bars.begin(), bars.end(), x,
+                                  [](double at, const LaneBar& bar) { return at < bar.begin; });
     while (after != bars.begin()) {
         --after;
         if (after->lane != Lane::to_host && after->lane != Lane::to_device) return after->step;

@@ -28,12 +28,12 @@ struct MemoryPoint {
 struct LaneData {
     LaneAxis axis = LaneAxis::time;
     double length = 0;
-    std::vector<LaneBar> bars;         ///< by begin
-    std::vector<MemoryPoint> memory;   ///< by x
+    std::vector<LaneBar> bars;        ///< by begin
+    std::vector<MemoryPoint> memory;  ///< by x
     std::int64_t peak = 0;
     int peak_step = 0;
-    bool copies = false;               ///< whether the two lanes of copies hold anything
-    std::vector<double> step_begin;    ///< per step of the schedule
+    bool copies = false;             ///< whether the two lanes of copies hold anything
+    std::vector<double> step_begin;  ///< per step of the schedule
 
     /// The run step at x; the nearest one where nothing runs; -1 when there is none.
     int step_at(double x) const;

@@ -15,16 +15,16 @@ namespace rematlas::explorer {
 /// Sums over a block's own ops and those of its descendants.
 struct BlockFacts {
     int ops = 0;
-    Bytes made;            ///< bytes of all outputs of one run of each op
-    Nanoseconds time;      ///< of one run of each op
-    int repeats = 1;       ///< blocks with equal structure, itself included
-    OpId first, last;      ///< in execution order; invalid for an empty block
+    Bytes made;                    ///< bytes of all outputs of one run of each op
+    Nanoseconds time;              ///< of one run of each op
+    int repeats = 1;               ///< blocks with equal structure, itself included
+    OpId first, last;              ///< in execution order; invalid for an empty block
     Phase phase = Phase::forward;  ///< of its first op
 };
 
 /// A value, never changed once built, so that threads share it without locks.
 struct LoadedGraph {
-    Graph graph;       ///< `blocks` is always filled
+    Graph graph;  ///< `blocks` is always filled
     FlatGraph flat;
     std::string text;  ///< the file's exact bytes: a plan holds them
     std::filesystem::path path;
@@ -32,9 +32,9 @@ struct LoadedGraph {
     IdVector<BlockId, BlockFacts> facts;
     IdVector<OpId, BlockId> block_of;  ///< the innermost block
     IdVector<TensorId, OpId> producer;
-    std::vector<BlockId> roots;        ///< in execution order
-    Bytes full_peak;                   ///< peak without recomputation
-    PeakBound least;                   ///< proven lower bound on every peak
+    std::vector<BlockId> roots;  ///< in execution order
+    Bytes full_peak;             ///< peak without recomputation
+    PeakBound least;             ///< proven lower bound on every peak
 };
 using GraphPtr = std::shared_ptr<const LoadedGraph>;
 

@@ -18,11 +18,11 @@ struct LoadedSchedule {
     GraphPtr graph;
     Schedule schedule;
     CheckReport report;
-    Simulation simulation;  ///< empty when the steps are not executable
+    Simulation simulation;       ///< empty when the steps are not executable
     std::filesystem::path path;  ///< empty for one that was solved here and not yet saved
 
-    Decisions decisions;                        ///< runs of ops, fates of tensors
-    IdVector<OpId, Decision> ops;               ///< offload where an output is offloaded, else by the op's runs
+    Decisions decisions;           ///< runs of ops, fates of tensors
+    IdVector<OpId, Decision> ops;  ///< offload where an output is offloaded, else by the op's runs
     IdVector<OpId, std::vector<int>> steps_of;  ///< indices of the op's run steps
     Nanoseconds extra_time;                     ///< of the runs after the first
     int reruns = 0;

@@ -42,14 +42,20 @@ Result<Opened> open_schedule(const fs::path& path, const GraphPtr& current) {
     if (!schedule) return schedule.error();
     Result<GraphPtr> graph = graph_for(schedule->graph_sha256, path, current);
     if (!graph) return graph.error();
-    return Opened{.graph = *graph, .schedule = prepare_schedule(*graph, schedule.take(), path), .sweep = {}, .path = path};
+    return Opened{.graph = *graph,
+                  .schedule = prepare_schedule(*graph, schedule.take(), path),
+                  .sweep = {},
+                  .path = path};
 }
 
 Result<Opened> open_plan(const fs::path& path) {
     Result<Plan> plan = read_plan(path);
     if (!plan) return plan.error();
     const GraphPtr graph = prepare_graph(std::move(plan->graph), {}, path);
-    return Opened{.graph = graph, .schedule = prepare_schedule(graph, std::move(plan->schedule), path), .sweep = {}, .path = path};
+    return Opened{.graph = graph,
+                  .schedule = prepare_schedule(graph, std::move(plan->schedule), path),
+                  .sweep = {},
+                  .path = path};
 }
 
 Result<Opened> open_sweep(const fs::path& path, const GraphPtr& current) {
@@ -63,7 +69,8 @@ Result<Opened> open_sweep(const fs::path& path, const GraphPtr& current) {
 }  // namespace
 
 FileKind file_kind(const fs::path& path) {
-    if (ends_with(path, ".pt") || ends_with(path, ".pth") || ends_with(path, ".torchscript")) return FileKind::model;
+    if (ends_with(path, ".pt") || ends_with(path, ".pth") || ends_with(path, ".torchscript"))
+        return FileKind::model;
     if (ends_with(path, ".schedule.json")) return FileKind::schedule;
     if (ends_with(path, ".sweep.json")) return FileKind::sweep;
     if (ends_with(path, ".plan")) return FileKind::plan;
@@ -73,20 +80,26 @@ FileKind file_kind(const fs::path& path) {
 
 Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
     switch (file_kind(path)) {
-        case FileKind::schedule: return open_schedule(path, current);
-        case FileKind::plan: return open_plan(path);
-        case FileKind::sweep: return open_sweep(path, current);
+        case FileKind::schedule:
+            return open_schedule(path, current);
+        case FileKind::plan:
+            return open_plan(path);
+        case FileKind::sweep:
+            return open_sweep(path, current);
         case FileKind::graph: {
             Result<GraphPtr> graph = load_graph(path);
             if (!graph) return graph.error();
             return Opened{.graph = *graph, .schedule = nullptr, .sweep = {}, .path = path};
         }
         case FileKind::model:
-            return Error{.message = path.string() + ": a model has to be captured first; open it in the window"};
-        case FileKind::unknown: break;
+            return Error{.message =
+                             path.string() + ": a model has to be captured first; open it in the window"};
+        case FileKind::unknown:
+            break;
     }
-    return Error{.message = path.string() +
-                            ": not a file of ours; expected .pt, .graph.json, .schedule.json, .sweep.json or .plan"};
+    return Error{.message =
+                     path.string() +
+                     ": not a file of ours; expected .pt, .graph.json, .schedule.json, .sweep.json or .plan"};
 }
 
 }  // namespace rematlas::explorer

@@ -23,9 +23,9 @@ struct Opened {
     std::filesystem::path path;
 };
 
-/// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the same folder.
-/// Errors: what reading says; a digest for which there is no graph; a model (that needs a capture first).
-/// Any thread may call it. Cost: reading and preparing.
+/// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the
+/// same folder. Errors: what reading says; a digest for which there is no graph; a model (that needs a
+/// capture first). Any thread may call it. Cost: reading and preparing.
 Result<Opened> open_file(const std::filesystem::path& path, const GraphPtr& current);
 
 }  // namespace rematlas::explorer

@@ -1,4 +1,5 @@
-// What the user has selected, shared by all views: a block or an op, and a step of the schedule under the cursor.
+// What the user has selected, shared by all views: a block or an op, and a step of the schedule under the
+// cursor.
 #pragma once
 
 #include <QObject>

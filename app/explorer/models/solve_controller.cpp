@@ -35,7 +35,8 @@ class ThrottledProgress {
 constexpr std::size_t most_shown = 6;
 
 QString place_of(const LoadedGraph& graph, const Infeasible& infeasible) {
-    if (!graph.graph.ops.contains(infeasible.op)) return SolveController::tr("The results of the step must all be there when it ends:");
+    if (!graph.graph.ops.contains(infeasible.op))
+        return SolveController::tr("The results of the step must all be there when it ends:");
     const Op& op = graph.graph.ops[infeasible.op];
     const QString where = op.module.empty() ? QString() : SolveController::tr(", in %1").arg(text(op.module));
     return SolveController::tr("The memory is needed by %1 (op %2, %3%4):")
@@ -48,11 +49,15 @@ QString rest_of(const LoadedGraph& graph, const Infeasible& infeasible) {
     QStringList lines;
     if (infeasible.dominant.size() > most_shown) {
         Bytes others;
-        for (std::size_t i = most_shown; i < infeasible.dominant.size(); ++i) others += graph.graph.tensors[infeasible.dominant[i]].bytes;
-        lines << SolveController::tr("%1 smaller ones take %2.").arg(infeasible.dominant.size() - most_shown).arg(bytes_text(others));
+        for (std::size_t i = most_shown; i < infeasible.dominant.size(); ++i)
+            others += graph.graph.tensors[infeasible.dominant[i]].bytes;
+        lines << SolveController::tr("%1 smaller ones take %2.")
+                     .arg(infeasible.dominant.size() - most_shown)
+                     .arg(bytes_text(others));
     }
     if (graph.flat.resident_bytes > 0) {
-        lines << SolveController::tr("%1 of parameters, buffers and inputs stay all the time.").arg(bytes_text(Bytes(graph.flat.resident_bytes)));
+        lines << SolveController::tr("%1 of parameters, buffers and inputs stay all the time.")
+                     .arg(bytes_text(Bytes(graph.flat.resident_bytes)));
     }
     return lines.join(' ');
 }
@@ -73,16 +78,20 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
                               .arg(bytes_text(budget), bytes_text(infeasible.needed),
                                    bytes_text(infeasible.needed - budget));
     } else {
-        report.headline = SolveController::tr("This solver found no schedule within %1.").arg(bytes_text(budget));
+        report.headline =
+            SolveController::tr("This solver found no schedule within %1.").arg(bytes_text(budget));
         if (infeasible.smallest_found) {
-            report.headline += SolveController::tr(" It got down to %1.").arg(bytes_text(*infeasible.smallest_found));
+            report.headline +=
+                SolveController::tr(" It got down to %1.").arg(bytes_text(*infeasible.smallest_found));
         }
-        report.headline += SolveController::tr(" No schedule at all can need less than %1.").arg(bytes_text(infeasible.needed));
+        report.headline += SolveController::tr(" No schedule at all can need less than %1.")
+                               .arg(bytes_text(infeasible.needed));
     }
     if (!infeasible.dominant.empty()) report.place = place_of(graph, infeasible);
     for (std::size_t i = 0; i < std::min(infeasible.dominant.size(), most_shown); ++i) {
         const TensorId tensor = infeasible.dominant[i];
-        report.heaviest << qMakePair(tensor_name(graph, tensor), bytes_text(graph.graph.tensors[tensor].bytes));
+        report.heaviest << qMakePair(tensor_name(graph, tensor),
+                                     bytes_text(graph.graph.tensors[tensor].bytes));
     }
     report.rest = rest_of(graph, infeasible);
     return report;
@@ -94,23 +103,26 @@ SolveController::SolveController(QObject* parent) : QObject(parent), solve_(solv
 }
 
 void SolveController::solve(GraphPtr graph, SolveRequest request) {
-    job_.start([this, graph = std::move(graph), request = std::move(request), solve = solve_](std::stop_token stop) {
-        ThrottledProgress progress([this, stop](const Incumbent& i) {
-            job_.post(stop, [this, i] { emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done); });
-        });
-        Result<Outcome> outcome = solve(*graph, request, stop, std::ref(progress));
-        if (!outcome) {
-            return BackgroundJob::Delivery([this, message = text(outcome.error().message)] { emit failed(message); });
-        }
-        if (auto* none = std::get_if<Infeasible>(&outcome->answer)) {
-            const qint64 smallest = none->smallest_found ? none->smallest_found->value : -1;
-            return BackgroundJob::Delivery([this, report = explain(*graph, request.budget, *none), smallest] {
-                emit infeasible(report, smallest);
+    job_.start(
+        [this, graph = std::move(graph), request = std::move(request), solve = solve_](std::stop_token stop) {
+            ThrottledProgress progress([this, stop](const Incumbent& i) {
+                job_.post(stop, [this, i] {
+                    emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
+                });
             });
-        }
-        SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
-        return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
-    });
+            Result<Outcome> outcome = solve(*graph, request, stop, std::ref(progress));
+            if (!outcome) {
+                return BackgroundJob::Delivery(
+                    [this, message = text(outcome.error().message)] { emit failed(message); });
+            }
+            if (auto* none = std::get_if<Infeasible>(&outcome->answer)) {
+                const qint64 smallest = none->smallest_found ? none->smallest_found->value : -1;
+                return BackgroundJob::Delivery([this, report = explain(*graph, request.budget, *none),
+                                                smallest] { emit infeasible(report, smallest); });
+            }
+            SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
+            return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
+        });
     emit started();
 }
 
@@ -118,7 +130,8 @@ SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {
-        const SmallestBudget found_budget = smallest_feasible(graph->flat, {.time = std::chrono::seconds(1), .stop = stop});
+        const SmallestBudget found_budget =
+            smallest_feasible(graph->flat, {.time = std::chrono::seconds(1), .stop = stop});
         const std::int64_t smallest = std::min(found_budget.peak, graph->full_peak).value;
         return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
     });

@@ -21,12 +21,13 @@ struct SolveRequest {
     std::chrono::milliseconds time = std::chrono::seconds(10);
 };
 
-/// Why there is no schedule, for people: one headline, then where the memory is needed and the tensors that fill it.
+/// Why there is no schedule, for people: one headline, then where the memory is needed and the tensors that
+/// fill it.
 struct NoScheduleReport {
     QString headline;
-    QString place;                             ///< which op needs the memory, or that the results do
-    QList<QPair<QString, QString>> heaviest;   ///< tensor and bytes
-    QString rest;                              ///< what is not in the list
+    QString place;                            ///< which op needs the memory, or that the results do
+    QList<QPair<QString, QString>> heaviest;  ///< tensor and bytes
+    QString rest;                             ///< what is not in the list
     Bytes needed;
     bool proven = false;
     OpId op;
@@ -48,7 +49,8 @@ class SolveController : public QObject {
     bool running() const { return job_.running(); }
 
     /// Tests replace the solvers with this.
-    using SolveFunction = std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&, std::stop_token, const Progress&)>;
+    using SolveFunction = std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&,
+                                                        std::stop_token, const Progress&)>;
     void set_solve_function(SolveFunction function) { solve_ = std::move(function); }
 
   signals:
@@ -64,7 +66,8 @@ class SolveController : public QObject {
     BackgroundJob job_;
 };
 
-/// Finds the smallest budget for which a schedule is known, so that the slider starts where schedules begin to exist.
+/// Finds the smallest budget for which a schedule is known, so that the slider starts where schedules begin
+/// to exist.
 class SmallestBudgetProbe : public QObject {
     Q_OBJECT
   public:

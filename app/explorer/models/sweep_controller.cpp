@@ -10,13 +10,15 @@ SweepController::SweepController(QObject* parent) : QObject(parent) {
     connect(&job_, &BackgroundJob::finished, this, &SweepController::finished);
 }
 
-void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time) {
+void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, int budgets,
+                            std::chrono::milliseconds time) {
     sweep_ = Sweep{.graph = graph->graph.name, .graph_sha256 = graph->graph.sha256, .curves = {}};
     done_ = 0;
     total_ = budgets * static_cast<int>(solvers.size());
     emit changed();
     job_.start([this, graph, solvers = std::move(solvers), budgets, time](std::stop_token stop) {
-        SweepOptions options{.solvers = solvers, .budgets = {}, .count = budgets, .limits = {.time = time, .stop = stop}};
+        SweepOptions options{
+            .solvers = solvers, .budgets = {}, .count = budgets, .limits = {.time = time, .stop = stop}};
         const auto on_point = [this, stop](const std::string& solver, const SweepPoint& point) {
             job_.post(stop, [this, solver, point] {
                 insert(solver, point);
@@ -26,7 +28,8 @@ void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, in
         };
         Result<Sweep> sweep = run_sweep(graph->graph, options, on_point);
         if (!sweep) {
-            return BackgroundJob::Delivery([this, message = text(sweep.error().message)] { emit failed(message); });
+            return BackgroundJob::Delivery(
+                [this, message = text(sweep.error().message)] { emit failed(message); });
         }
         return BackgroundJob::Delivery([this, sweep = sweep.take()]() mutable {
             sweep_ = std::move(sweep);
@@ -37,7 +40,8 @@ void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, in
 }
 
 void SweepController::insert(const std::string& solver, const SweepPoint& point) {
-    auto curve = std::find_if(sweep_.curves.begin(), sweep_.curves.end(), [&](const SweepCurve& c) { return c.solver == solver; });
+    auto curve = std::find_if(sweep_.curves.begin(), sweep_.curves.end(),
+                              [&](const SweepCurve& c) { return c.solver == solver; });
     if (curve == sweep_.curves.end()) {
         sweep_.curves.push_back({.solver = solver, .points = {}});
         curve = std::prev(sweep_.curves.end());
@@ -64,7 +68,8 @@ void SweepController::clear() {
 }
 
 Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point) {
-    const auto time = static_cast<std::int64_t>(point.overhead * static_cast<double>(graph.flat.base_time) + 0.5);
+    const auto time =
+        static_cast<std::int64_t>(point.overhead * static_cast<double>(graph.flat.base_time) + 0.5);
     return {.graph = graph.graph.name,
             .graph_sha256 = graph.graph.sha256,
             .solver = solver,

@@ -6,11 +6,17 @@
 
 namespace rematlas::explorer {
 
-QString text(std::string_view utf8) { return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size())); }
+QString text(std::string_view utf8) {
+    return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
+}
 
-QString bytes_text(Bytes bytes) { return text(format_bytes(bytes)); }
+QString bytes_text(Bytes bytes) {
+    return text(format_bytes(bytes));
+}
 
-QString time_text(Nanoseconds time) { return text(format_duration(time)); }
+QString time_text(Nanoseconds time) {
+    return text(format_duration(time));
+}
 
 QString percent_text(double share) {
     const double percent = share * 100;
@@ -23,9 +29,12 @@ QString overhead_text(double overhead) {
 
 QString decision_text(Decision decision) {
     switch (decision) {
-        case Decision::recompute: return QCoreApplication::translate("Decision", "recomputed");
-        case Decision::offload: return QCoreApplication::translate("Decision", "offloaded");
-        case Decision::keep: break;
+        case Decision::recompute:
+            return QCoreApplication::translate("Decision", "recomputed");
+        case Decision::offload:
+            return QCoreApplication::translate("Decision", "offloaded");
+        case Decision::keep:
+            break;
     }
     return QCoreApplication::translate("Decision", "kept");
 }
@@ -41,7 +50,8 @@ QString numbered_name(const QString& name, const QString& path) {
     name.toInt(&number);
     const QString before = path.section('.', -2, -2);
     if (!number) return name;
-    return before.isEmpty() ? QCoreApplication::translate("Block", "block %1").arg(name) : before + '.' + name;
+    return before.isEmpty() ? QCoreApplication::translate("Block", "block %1").arg(name)
+                            : before + '.' + name;
 }
 
 QString block_name(const LoadedGraph& graph, BlockId block) {
@@ -55,7 +65,9 @@ QString tensor_name(const LoadedGraph& graph, TensorId tensor) {
     const Tensor& t = graph.graph.tensors[tensor];
     if (!t.name.empty()) return text(t.name);
     const OpId producer = graph.producer[tensor];
-    return producer.valid() ? QStringLiteral("%1 of op %2").arg(short_op_name(graph.graph.ops[producer])).arg(producer.value)
+    return producer.valid() ? QStringLiteral("%1 of op %2")
+                                  .arg(short_op_name(graph.graph.ops[producer]))
+                                  .arg(producer.value)
                             : QStringLiteral("tensor %1").arg(tensor.value);
 }
 

@@ -18,8 +18,9 @@ class NameDelegate : public QStyledItemDelegate {
     void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
         QStyledItemDelegate::initStyleOption(option, index);
         const int decision = index.data(BlockTreeModel::decision_role).toInt();
-        const QColor color = decision >= 0 ? theme::of(static_cast<Decision>(decision))
-                                           : theme::of(static_cast<Phase>(index.data(BlockTreeModel::phase_role).toInt()));
+        const QColor color =
+            decision >= 0 ? theme::of(static_cast<Decision>(decision))
+                          : theme::of(static_cast<Phase>(index.data(BlockTreeModel::phase_role).toInt()));
         option->features |= QStyleOptionViewItem::HasDecoration;
         option->icon = theme::dot(color);
         option->decorationSize = QSize(12, 12);
@@ -29,8 +30,13 @@ class NameDelegate : public QStyledItemDelegate {
 }  // namespace
 
 BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document), model_(new BlockTreeModel(this)), filter_(new BlockFilterModel(this)),
-      search_(new QLineEdit), tree_(new QTreeView) {
+    : QWidget(parent),
+      document_(document),
+      model_(new BlockTreeModel(this)),
+      filter_(new BlockFilterModel(this)),
+      search_(new QLineEdit),
+      tree_(new QTreeView) {
+    setMinimumWidth(260);
     filter_->setSourceModel(model_);
     search_->setPlaceholderText(tr("Search blocks and operators"));
     search_->setToolTip(tr("Enter goes from match to match, also in the graph"));
@@ -73,14 +79,16 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
     });
     connect(search_, &QLineEdit::textChanged, this, &BlockTreeView::apply_search);
     connect(search_, &QLineEdit::returnPressed, this, &BlockTreeView::go_to_next_match);
-    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
-        if (!following_) document_.selection.select(model_->selected_at(filter_->mapToSource(index)));
-    });
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& index) {
+                if (!following_) document_.selection.select(model_->selected_at(filter_->mapToSource(index)));
+            });
     connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
         emit reveal_requested(model_->selected_at(filter_->mapToSource(index)));
     });
     connect(&document_, &Document::graph_changed, this, &BlockTreeView::show_graph);
-    connect(&document_, &Document::schedule_changed, this, [this] { model_->set_schedule(document_.schedule()); });
+    connect(&document_, &Document::schedule_changed, this,
+            [this] { model_->set_schedule(document_.schedule()); });
     connect(&document_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
 }
 
@@ -96,7 +104,8 @@ void BlockTreeView::show_graph() {
     following_ = false;
     tree_->expandToDepth(0);
     const int widths[] = {158, 82, 46, 76, 72, 72, 92};
-    for (int column = 0; column < BlockTreeModel::column_count; ++column) tree_->setColumnWidth(column, widths[column]);
+    for (int column = 0; column < BlockTreeModel::column_count; ++column)
+        tree_->setColumnWidth(column, widths[column]);
 }
 
 void BlockTreeView::show_selection(const Selected& selected) {
@@ -115,7 +124,8 @@ void BlockTreeView::show_selection(const Selected& selected) {
 void BlockTreeView::go_to_next_match() {
     if (filter_->words().isEmpty() || filter_->rowCount() == 0) return;
     // Rows that stay only for what lies below them are passed over; at the end it begins again.
-    const QModelIndex begin = tree_->currentIndex().isValid() ? tree_->currentIndex() : filter_->index(filter_->rowCount() - 1, 0);
+    const QModelIndex begin =
+        tree_->currentIndex().isValid() ? tree_->currentIndex() : filter_->index(filter_->rowCount() - 1, 0);
     QModelIndex at = begin;
     do {
         at = tree_->indexBelow(at);

@@ -11,18 +11,22 @@
 namespace rematlas::explorer {
 namespace {
 
-QString escaped(std::string_view utf8) { return text(utf8).toHtmlEscaped(); }
+QString escaped(std::string_view utf8) {
+    return text(utf8).toHtmlEscaped();
+}
 
 class Html {
   public:
     Html& title(const QString& main, const QString& sub) {
-        out_ += QStringLiteral("<div style='font-size:15px; font-weight:600'>%1</div><div style='color:%2'>%3</div>")
+        out_ += QStringLiteral(
+                    "<div style='font-size:15px; font-weight:600'>%1</div><div style='color:%2'>%3</div>")
                     .arg(main, theme::muted.name(), sub);
         return *this;
     }
     Html& section(const QString& name) {
         close();
-        out_ += QStringLiteral("<div style='margin-top:10px; color:%1; font-weight:600'>%2</div>").arg(theme::muted.name(), name);
+        out_ += QStringLiteral("<div style='margin-top:10px; color:%1; font-weight:600'>%2</div>")
+                    .arg(theme::muted.name(), name);
         return *this;
     }
     Html& row(const QString& name, const QString& value) {
@@ -46,7 +50,8 @@ class Html {
 };
 
 QString op_link(const LoadedGraph& graph, OpId op) {
-    return QStringLiteral("<a href='op:%1' style='text-decoration:none'>%2 <span style='color:%3'>#%1</span></a>")
+    return QStringLiteral(
+               "<a href='op:%1' style='text-decoration:none'>%2 <span style='color:%3'>#%1</span></a>")
         .arg(op.value)
         .arg(short_op_name(graph.graph.ops[op]).toHtmlEscaped(), theme::muted.name());
 }
@@ -57,17 +62,21 @@ QString block_link(const LoadedGraph& graph, BlockId block) {
         .arg(block_name(graph, block).toHtmlEscaped());
 }
 
-void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* schedule, const std::vector<TensorId>& tensors) {
+void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* schedule,
+                 const std::vector<TensorId>& tensors) {
     constexpr std::size_t most = 40;
     for (std::size_t i = 0; i < std::min(most, tensors.size()); ++i) {
         const Tensor& tensor = graph.graph.tensors[tensors[i]];
         const OpId producer = graph.producer[tensors[i]];
-        QString name = producer.valid() ? op_link(graph, producer) : tensor_name(graph, tensors[i]).toHtmlEscaped();
+        QString name =
+            producer.valid() ? op_link(graph, producer) : tensor_name(graph, tensors[i]).toHtmlEscaped();
         // What becomes of a tensor says more than its kind.
-        const bool kept = !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
+        const bool kept =
+            !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
         const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
         name += QStringLiteral(" <span style='color:%1'>%2</span>")
-                    .arg(kept ? theme::muted.name() : theme::of(decision).name(), kept ? escaped(to_string(tensor.kind)) : decision_text(decision));
+                    .arg(kept ? theme::muted.name() : theme::of(decision).name(),
+                         kept ? escaped(to_string(tensor.kind)) : decision_text(decision));
         html.row(name, bytes_text(tensor.bytes));
     }
     if (tensors.size() > most) html.row(DetailsPanel::tr("and %1 more").arg(tensors.size() - most), {});
@@ -76,25 +85,30 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
 QString op_html(const LoadedGraph& graph, const LoadedSchedule* schedule, OpId id) {
     const Op& op = graph.graph.ops[id];
     Html html;
-    html.title(text(op.name).toHtmlEscaped(), op.module.empty() ? DetailsPanel::tr("op %1").arg(id.value)
-                                                                 : DetailsPanel::tr("op %1 in %2").arg(id.value).arg(escaped(op.module)));
+    html.title(text(op.name).toHtmlEscaped(),
+               op.module.empty() ? DetailsPanel::tr("op %1").arg(id.value)
+                                 : DetailsPanel::tr("op %1 in %2").arg(id.value).arg(escaped(op.module)));
     html.section(DetailsPanel::tr("Cost"));
     html.row(DetailsPanel::tr("Phase"), escaped(to_string(op.phase)));
     html.row(DetailsPanel::tr("Time of one run"), time_text(op.time));
     html.row(DetailsPanel::tr("Made"), bytes_text(bytes_made(graph.graph, id)));
     if (op.workspace.value > 0) html.row(DetailsPanel::tr("Workspace"), bytes_text(op.workspace));
-    if (graph.block_of[id].valid()) html.row(DetailsPanel::tr("Block"), block_link(graph, graph.block_of[id]));
+    if (graph.block_of[id].valid())
+        html.row(DetailsPanel::tr("Block"), block_link(graph, graph.block_of[id]));
     if (op.of) html.row(DetailsPanel::tr("Gradient of"), op_link(graph, *op.of));
     if (op.random) html.row(DetailsPanel::tr("Random"), DetailsPanel::tr("draws from a generator"));
-    if (!op.recomputable) html.row(DetailsPanel::tr("Recomputable"), DetailsPanel::tr("no, runs exactly once"));
+    if (!op.recomputable)
+        html.row(DetailsPanel::tr("Recomputable"), DetailsPanel::tr("no, runs exactly once"));
     if (schedule) {
         const int runs = schedule->decisions.runs[id];
         html.section(DetailsPanel::tr("Schedule"));
-        html.row(DetailsPanel::tr("Decision"), QStringLiteral("<span style='color:%1'>%2</span>")
-                                                   .arg(theme::of(schedule->ops[id]).name(), decision_text(schedule->ops[id])));
+        html.row(DetailsPanel::tr("Decision"),
+                 QStringLiteral("<span style='color:%1'>%2</span>")
+                     .arg(theme::of(schedule->ops[id]).name(), decision_text(schedule->ops[id])));
         html.row(DetailsPanel::tr("Runs"), QString::number(runs));
     }
-    if (!op.outputs.empty()) add_tensors(html.section(DetailsPanel::tr("Makes")), graph, schedule, op.outputs);
+    if (!op.outputs.empty())
+        add_tensors(html.section(DetailsPanel::tr("Makes")), graph, schedule, op.outputs);
     if (!op.inputs.empty()) add_tensors(html.section(DetailsPanel::tr("Reads")), graph, schedule, op.inputs);
     return html.done();
 }
@@ -111,7 +125,8 @@ QString block_html(const LoadedGraph& graph, const LoadedSchedule* schedule, Blo
     html.row(DetailsPanel::tr("Made"), bytes_text(facts.made));
     if (facts.repeats > 1) html.row(DetailsPanel::tr("Equal blocks"), QString::number(facts.repeats));
     if (block.twin.valid()) {
-        html.row(facts.phase == Phase::forward ? DetailsPanel::tr("Backward twin") : DetailsPanel::tr("Forward twin"),
+        html.row(facts.phase == Phase::forward ? DetailsPanel::tr("Backward twin")
+                                               : DetailsPanel::tr("Forward twin"),
                  block_link(graph, block.twin));
     }
     if (block.parent.valid()) html.row(DetailsPanel::tr("Within"), block_link(graph, block.parent));
@@ -121,12 +136,16 @@ QString block_html(const LoadedGraph& graph, const LoadedSchedule* schedule, Blo
     }
     std::vector<TensorId> heaviest;
     for (OpId op : ops_under(graph, id)) {
-        heaviest.insert(heaviest.end(), graph.graph.ops[op].outputs.begin(), graph.graph.ops[op].outputs.end());
+        heaviest.insert(heaviest.end(), graph.graph.ops[op].outputs.begin(),
+                        graph.graph.ops[op].outputs.end());
     }
-    const auto heavier = [&](TensorId a, TensorId b) { return graph.graph.tensors[a].bytes > graph.graph.tensors[b].bytes; };
+    const auto heavier = [&](TensorId a, TensorId b) {
+        return graph.graph.tensors[a].bytes > graph.graph.tensors[b].bytes;
+    };
     std::stable_sort(heaviest.begin(), heaviest.end(), heavier);
     if (heaviest.size() > 12) heaviest.resize(12);
-    if (!heaviest.empty()) add_tensors(html.section(DetailsPanel::tr("Heaviest tensors made here")), graph, schedule, heaviest);
+    if (!heaviest.empty())
+        add_tensors(html.section(DetailsPanel::tr("Heaviest tensors made here")), graph, schedule, heaviest);
     return html.done();
 }
 
@@ -159,9 +178,11 @@ QString graph_html(const LoadedGraph& graph, const LoadedSchedule* schedule) {
     }
     html.section(DetailsPanel::tr("Bytes by kind"));
     std::array<Bytes, 7> kinds{};
-    for (const Tensor& tensor : graph.graph.tensors) kinds[static_cast<std::size_t>(tensor.kind)] += tensor.bytes;
+    for (const Tensor& tensor : graph.graph.tensors)
+        kinds[static_cast<std::size_t>(tensor.kind)] += tensor.bytes;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
-        if (kinds[kind].value > 0) html.row(escaped(to_string(static_cast<TensorKind>(kind))), bytes_text(kinds[kind]));
+        if (kinds[kind].value > 0)
+            html.row(escaped(to_string(static_cast<TensorKind>(kind))), bytes_text(kinds[kind]));
     }
     add_provenance(html, graph.graph);
     return html.done();
@@ -188,7 +209,8 @@ DetailsPanel::DetailsPanel(Document& document, QWidget* parent) : QTextBrowser(p
 void DetailsPanel::refresh() {
     if (!document_.graph()) {
         setHtml(QStringLiteral("<span style='color:%1'>%2</span>")
-                    .arg(theme::muted.name(), tr("Facts about the graph, and about the block or op you select, appear here.")));
+                    .arg(theme::muted.name(),
+                         tr("Facts about the graph, and about the block or op you select, appear here.")));
         return;
     }
     setHtml(details_html(*document_.graph(), document_.schedule().get(), document_.selection.current()));

@@ -14,14 +14,21 @@ namespace {
 constexpr double cell = 400;
 constexpr double room = 16;  ///< around the drawing, so that frames at its border are whole
 
-QRectF qt(const Rect& r) { return {r.x, r.y, r.width, r.height}; }
-QPointF qt(const Point& p) { return {p.x, p.y}; }
+QRectF qt(const Rect& r) {
+    return {r.x, r.y, r.width, r.height};
+}
+QPointF qt(const Point& p) {
+    return {p.x, p.y};
+}
 
-qint64 cell_key(int x, int y) { return (static_cast<qint64>(x) << 32) ^ static_cast<quint32>(y); }
+qint64 cell_key(int x, int y) {
+    return (static_cast<qint64>(x) << 32) ^ static_cast<quint32>(y);
+}
 
 template <class Visit>
 void visit_cells(const QRectF& rect, Visit visit) {
-    const int x1 = static_cast<int>(std::floor(rect.right() / cell)), y1 = static_cast<int>(std::floor(rect.bottom() / cell));
+    const int x1 = static_cast<int>(std::floor(rect.right() / cell)),
+              y1 = static_cast<int>(std::floor(rect.bottom() / cell));
     for (int y = static_cast<int>(std::floor(rect.top() / cell)); y <= y1; ++y) {
         for (int x = static_cast<int>(std::floor(rect.left() / cell)); x <= x1; ++x) visit(cell_key(x, y));
     }
@@ -31,7 +38,8 @@ QPainterPath path_of(const std::vector<Point>& spline) {
     QPainterPath path;
     if (spline.empty()) return path;
     path.moveTo(qt(spline[0]));
-    for (std::size_t i = 1; i + 2 < spline.size(); i += 3) path.cubicTo(qt(spline[i]), qt(spline[i + 1]), qt(spline[i + 2]));
+    for (std::size_t i = 1; i + 2 < spline.size(); i += 3)
+        path.cubicTo(qt(spline[i]), qt(spline[i + 1]), qt(spline[i + 2]));
     return path;
 }
 
@@ -86,8 +94,12 @@ std::vector<int> GraphLayer::items_in(const QRectF& rect) const {
     return found;
 }
 
-QRectF GraphLayer::item_rect(int item) const { return qt(ladder_->layout.items[item]); }
-QRectF GraphLayer::cluster_rect(int cluster) const { return qt(ladder_->layout.clusters[cluster]); }
+QRectF GraphLayer::item_rect(int item) const {
+    return qt(ladder_->layout.items[item]);
+}
+QRectF GraphLayer::cluster_rect(int cluster) const {
+    return qt(ladder_->layout.clusters[cluster]);
+}
 
 QRectF GraphLayer::marked_rect() const {
     QRectF rect;
@@ -166,8 +178,9 @@ void GraphLayer::paint_clusters(QPainter& painter, const QRectF& exposed, double
         if (cluster.repeats > 1) title += QStringLiteral("  \u00d7%1").arg(cluster.repeats);
         const QRectF strip = rect.adjusted(9, 3, -9, 0);
         painter.setPen(theme::muted);
-        painter.drawText(QRectF(strip.topLeft(), QSizeF(strip.width(), 17)), Qt::AlignLeft | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(title, Qt::ElideRight, static_cast<int>(strip.width())));
+        painter.drawText(
+            QRectF(strip.topLeft(), QSizeF(strip.width(), 17)), Qt::AlignLeft | Qt::AlignVCenter,
+            painter.fontMetrics().elidedText(title, Qt::ElideRight, static_cast<int>(strip.width())));
     }
 }
 
@@ -176,17 +189,20 @@ void GraphLayer::paint_edges(QPainter& painter, const QRectF& exposed, double de
     for (std::size_t i = 0; i < paths_.size(); ++i) {
         if (!path_bounds_[i].intersects(exposed) || paths_[i].isEmpty()) continue;
         const BlockViewEdge& edge = ladder_->view.edges[i];
-        const bool touched = std::any_of(marked_.begin(), marked_.end(), [&](int m) { return m == edge.from || m == edge.to; }) &&
+        const bool touched = std::any_of(marked_.begin(), marked_.end(),
+                                         [&](int m) { return m == edge.from || m == edge.to; }) &&
                              marked_.size() <= 8;
         QColor color(0x9a, 0xa7, 0xb6);
         if (edge.role == EdgeRole::rung) {
             // Rungs are the saved tensors, which is what a decision cuts.
-            color = has_schedule_ && coloring_ == Coloring::decision ? theme::of(edge.bytes.largest()) : QColor(0xc4, 0xcd, 0xd8);
+            color = has_schedule_ && coloring_ == Coloring::decision ? theme::of(edge.bytes.largest())
+                                                                     : QColor(0xc4, 0xcd, 0xd8);
         }
         if (touched) color = theme::ink;
         QPen pen(color, touched ? 1.8 : 1.1);
         if (detail < 0.3) pen.setCosmetic(true), pen.setWidthF(0.7);
-        if (edge.role == EdgeRole::rung && has_schedule_ && edge.bytes.largest() != Decision::keep && detail >= 0.3) {
+        if (edge.role == EdgeRole::rung && has_schedule_ && edge.bytes.largest() != Decision::keep &&
+            detail >= 0.3) {
             pen.setDashPattern({4, 3});
         }
         painter.setPen(pen);
@@ -250,14 +266,16 @@ void GraphLayer::paint_shares(QPainter& painter, const BlockViewItem& item, cons
                                                  {item.made.recomputed, Decision::recompute},
                                                  {item.made.offloaded, Decision::offload}};
     for (const auto& [bytes, decision] : shares) {
-        const double height = bar.height() * static_cast<double>(bytes.value) / static_cast<double>(item.made.total().value);
+        const double height =
+            bar.height() * static_cast<double>(bytes.value) / static_cast<double>(item.made.total().value);
         painter.setBrush(theme::of(decision));
         painter.drawRect(QRectF(bar.left(), top, bar.width(), height));
         top += height;
     }
 }
 
-void GraphLayer::paint_labels(QPainter& painter, const BlockViewItem& item, const QRectF& rect, double detail) const {
+void GraphLayer::paint_labels(QPainter& painter, const BlockViewItem& item, const QRectF& rect,
+                              double detail) const {
     const QRectF inner = rect.adjusted(13, 4, -7, -4);
     QString badge;
     if (item.block.valid() && item.repeats > 1) badge = QStringLiteral("\u00d7%1").arg(item.repeats);
@@ -267,20 +285,26 @@ void GraphLayer::paint_labels(QPainter& painter, const BlockViewItem& item, cons
     const double badge_width = badge.isEmpty() ? 0 : painter.fontMetrics().horizontalAdvance(badge) + 6;
     if (!badge.isEmpty()) {
         painter.setPen(rerun ? theme::of(Decision::recompute).darker(115) : theme::muted);
-        const QRectF line = detail > 0.6 ? QRectF(inner.left(), inner.center().y(), inner.width(), inner.height() / 2) : inner;
+        const QRectF line = detail > 0.6
+                                ? QRectF(inner.left(), inner.center().y(), inner.width(), inner.height() / 2)
+                                : inner;
         painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, badge);
     }
     if (detail > 0.6) {
         painter.setPen(theme::muted);
         const QRectF lower(inner.left(), inner.center().y(), inner.width() - badge_width, inner.height() / 2);
         painter.drawText(lower, Qt::AlignLeft | Qt::AlignVCenter,
-                         painter.fontMetrics().elidedText(item_caption(item), Qt::ElideRight, static_cast<int>(lower.width())));
+                         painter.fontMetrics().elidedText(item_caption(item), Qt::ElideRight,
+                                                          static_cast<int>(lower.width())));
     }
     painter.setFont(item_font());
     painter.setPen(theme::ink);
-    const QRectF upper(inner.left(), inner.top(), inner.width(), detail > 0.6 ? inner.height() / 2 : inner.height());
+    const bool two_lines = detail > 0.6;
+    const QRectF upper(inner.left(), inner.top(), inner.width() - (two_lines ? 0 : badge_width),
+                       two_lines ? inner.height() / 2 : inner.height());
     painter.drawText(upper, Qt::AlignLeft | Qt::AlignVCenter,
-                     painter.fontMetrics().elidedText(item_title(item), Qt::ElideRight, static_cast<int>(upper.width()) + 1));
+                     painter.fontMetrics().elidedText(item_title(item), Qt::ElideRight,
+                                                      static_cast<int>(upper.width()) + 1));
 }
 
 }  // namespace rematlas::explorer

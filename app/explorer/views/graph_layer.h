@@ -30,7 +30,8 @@ class GraphLayer : public QGraphicsItem {
     Coloring coloring() const { return coloring_; }
     /// `with_schedule`: decisions are known; else the decision colours say nothing and the phase is shown.
     void set_has_schedule(bool with_schedule);
-    /// Marked items get a frame; a marked cluster too. `running` is the item whose op runs at the cursor, -1 for none.
+    /// Marked items get a frame; a marked cluster too. `running` is the item whose op runs at the cursor, -1
+    /// for none.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
     /// For pictures: all details at any zoom.

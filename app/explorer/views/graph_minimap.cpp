@@ -26,7 +26,8 @@ void GraphMinimap::refresh() {
     if (whole.isEmpty()) return;
     const double room = std::min<double>(most_height, view_.viewport()->height() * 0.6);
     scale_ = std::min((most_width - 2 * inset) / whole.width(), (room - 2 * inset) / whole.height());
-    const QSize size(std::max(18, qRound(whole.width() * scale_)), std::max(18, qRound(whole.height() * scale_)));
+    const QSize size(std::max(18, qRound(whole.width() * scale_)),
+                     std::max(18, qRound(whole.height() * scale_)));
     const qreal ratio = devicePixelRatioF();
     picture_ = QPixmap(size * ratio);
     picture_.setDevicePixelRatio(ratio);
@@ -52,8 +53,9 @@ void GraphMinimap::paintEvent(QPaintEvent*) {
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     painter.drawPixmap(inset, inset, picture_);
     const QRectF shown = view_.mapToScene(view_.viewport()->rect()).boundingRect() & bounds_;
-    const QRectF box((shown.left() - bounds_.left()) * scale_ + inset, (shown.top() - bounds_.top()) * scale_ + inset,
-                     shown.width() * scale_, shown.height() * scale_);
+    const QRectF box((shown.left() - bounds_.left()) * scale_ + inset,
+                     (shown.top() - bounds_.top()) * scale_ + inset, shown.width() * scale_,
+                     shown.height() * scale_);
     QColor fill = theme::accent;
     fill.setAlphaF(0.10);
     painter.setPen(QPen(theme::accent, 1.3));
@@ -61,14 +63,17 @@ void GraphMinimap::paintEvent(QPaintEvent*) {
     painter.drawRect(box);
 }
 
-void GraphMinimap::mousePressEvent(QMouseEvent* event) { go_to(event->pos()); }
+void GraphMinimap::mousePressEvent(QMouseEvent* event) {
+    go_to(event->pos());
+}
 
 void GraphMinimap::mouseMoveEvent(QMouseEvent* event) {
     if (event->buttons() & Qt::LeftButton) go_to(event->pos());
 }
 
 void GraphMinimap::go_to(const QPoint& position) {
-    view_.centerOn(bounds_.left() + (position.x() - inset) / scale_, bounds_.top() + (position.y() - inset) / scale_);
+    view_.centerOn(bounds_.left() + (position.x() - inset) / scale_,
+                   bounds_.top() + (position.y() - inset) / scale_);
     update();
 }
 

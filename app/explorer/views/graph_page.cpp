@@ -9,8 +9,13 @@
 namespace rematlas::explorer {
 
 GraphPage::GraphPage(Document& document, QWidget* parent)
-    : QWidget(parent), document_(document), view_(new GraphView(document)), notice_(new QWidget(this)),
-      message_(new QLabel), bar_(new QProgressBar), cancel_(new QPushButton(tr("Cancel"))) {
+    : QWidget(parent),
+      document_(document),
+      view_(new GraphView(document)),
+      notice_(new QWidget(this)),
+      message_(new QLabel),
+      bar_(new QProgressBar),
+      cancel_(new QPushButton(tr("Cancel"))) {
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(view_);
@@ -39,7 +44,9 @@ GraphPage::GraphPage(Document& document, QWidget* parent)
     });
     connect(&ladder, &LadderController::changed, notice_, &QWidget::hide);
     connect(&ladder, &LadderController::failed, this, [this](const QString& error) {
-        show_notice(tr("The graph could not be laid out: %1\n\nTree, solving and schedules work without it.").arg(error), false);
+        show_notice(tr("The graph could not be laid out: %1\n\nTree, solving and schedules work without it.")
+                        .arg(error),
+                    false);
     });
     connect(&ladder, &LadderController::finished, this, [this](bool cancelled) {
         if (cancelled && !document_.ladder.running()) notice_->hide();

@@ -1,7 +1,7 @@
 #include "app/explorer/views/graph_view.h"
 
-#include <QGraphicsScene>
 #include <QContextMenuEvent>
+#include <QGraphicsScene>
 #include <QHelpEvent>
 #include <QKeyEvent>
 #include <QMenu>
@@ -22,11 +22,13 @@ constexpr double least_zoom = 0.01, most_zoom = 4;
 
 QString item_tip(const BlockViewItem& item) {
     QString tip = text(item.path.empty() ? item.label : item.path);
-    tip += QStringLiteral("\n%1, %2, %3").arg(text(to_string(item.phase)), item_caption(item), time_text(item.time));
+    tip += QStringLiteral("\n%1, %2, %3")
+               .arg(text(to_string(item.phase)), item_caption(item), time_text(item.time));
     if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
     if (item.runs > 0) {
         tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
-                   .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed), bytes_text(item.made.offloaded));
+                   .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed),
+                        bytes_text(item.made.offloaded));
     }
     return tip;
 }
@@ -51,7 +53,8 @@ GraphView::GraphView(Document& document, QWidget* parent)
     connect(&document_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
     connect(&document_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
     connect(&document_, &Document::graph_changed, this, [this] { first_ = true; });
-    connect(&document_, &Document::schedule_changed, this, [this] { layer_->set_has_schedule(document_.schedule() != nullptr); });
+    connect(&document_, &Document::schedule_changed, this,
+            [this] { layer_->set_has_schedule(document_.schedule() != nullptr); });
     connect(&document_.selection, &Selection::changed, this, &GraphView::show_selection);
     connect(&document_.selection, &Selection::cursor_moved, this, [this](int step) {
         const SchedulePtr& schedule = document_.schedule();
@@ -105,11 +108,13 @@ void GraphView::keep_in_place(const Selected& anchor, const QPointF& viewport_po
 void GraphView::show_selection() {
     const Selected& selected = document_.selection.current();
     const LadderPtr& ladder = layer_->ladder();
-    const int cluster = ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
+    const int cluster =
+        ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
     // An expanded block is marked by its frame alone.
     layer_->set_marked(cluster >= 0 ? std::vector<int>{} : document_.ladder.items_of(selected), cluster);
     const QRectF rect = layer_->marked_rect();
-    if (!rect.isNull() && !mapToScene(viewport()->rect()).boundingRect().intersects(rect)) centerOn(rect.center());
+    if (!rect.isNull() && !mapToScene(viewport()->rect()).boundingRect().intersects(rect))
+        centerOn(rect.center());
     viewport()->update();
 }
 
@@ -137,7 +142,9 @@ void GraphView::fit_width() {
 void GraphView::fit_all() {
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
-    const double scale = std::clamp(std::min(viewport()->width() / bounds.width(), viewport()->height() / bounds.height()), least_zoom, 1.25);
+    const double scale =
+        std::clamp(std::min(viewport()->width() / bounds.width(), viewport()->height() / bounds.height()),
+                   least_zoom, 1.25);
     setTransform(QTransform::fromScale(scale, scale));
     centerOn(bounds.center());
     emit zoomed();
@@ -269,10 +276,11 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
     LadderController& ladder = document_.ladder;
     if (block.valid()) {
         const bool expanded = ladder.is_expanded(block);
-        menu->addAction(expanded ? tr("Collapse with its twin") : tr("Expand with its twin"), this, [this, block, place] {
-            anchor_at(block, place);
-            document_.ladder.toggle(block);
-        });
+        menu->addAction(expanded ? tr("Collapse with its twin") : tr("Expand with its twin"), this,
+                        [this, block, place] {
+                            anchor_at(block, place);
+                            document_.ladder.toggle(block);
+                        });
         menu->addAction(tr("Expand everything inside"), this, [this, block, place] {
             anchor_at(block, place);
             document_.ladder.expand_all(block);
@@ -281,25 +289,42 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
     }
     menu->addAction(tr("Fit width"), this, &GraphView::fit_width);
     menu->addAction(tr("Fit all"), this, &GraphView::fit_all);
-    if (!document_.selection.current().empty()) menu->addAction(tr("Centre the selection"), this, &GraphView::center_selection);
+    if (!document_.selection.current().empty())
+        menu->addAction(tr("Centre the selection"), this, &GraphView::center_selection);
     menu->popup(event->globalPos());
 }
 
 void GraphView::keyPressEvent(QKeyEvent* event) {
     switch (event->key()) {
-        case Qt::Key_Space: fit_all(); return;
-        case Qt::Key_Escape: document_.selection.clear(); return;
-        case Qt::Key_Down: walk(1); return;
-        case Qt::Key_Up: walk(-1); return;
+        case Qt::Key_Space:
+            fit_all();
+            return;
+        case Qt::Key_Escape:
+            document_.selection.clear();
+            return;
+        case Qt::Key_Down:
+            walk(1);
+            return;
+        case Qt::Key_Up:
+            walk(-1);
+            return;
         case Qt::Key_Left:
-        case Qt::Key_Right: walk(0); return;
-        case Qt::Key_Plus: zoom(1.25); return;
-        case Qt::Key_Minus: zoom(0.8); return;
+        case Qt::Key_Right:
+            walk(0);
+            return;
+        case Qt::Key_Plus:
+            zoom(1.25);
+            return;
+        case Qt::Key_Minus:
+            zoom(0.8);
+            return;
         case Qt::Key_Return:
         case Qt::Key_Enter:
-            if (document_.selection.current().block.valid()) document_.ladder.toggle(document_.selection.current().block);
+            if (document_.selection.current().block.valid())
+                document_.ladder.toggle(document_.selection.current().block);
             return;
-        default: QGraphicsView::keyPressEvent(event);
+        default:
+            QGraphicsView::keyPressEvent(event);
     }
 }
 
@@ -310,7 +335,8 @@ bool GraphView::viewportEvent(QEvent* event) {
     if (hit.item >= 0) {
         QToolTip::showText(help->globalPos(), item_tip(layer_->ladder()->view.items[hit.item]), viewport());
     } else if (hit.title) {
-        QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path), viewport());
+        QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path),
+                           viewport());
     } else {
         QToolTip::hideText();
     }
@@ -333,7 +359,8 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     const bool decisions = layer_->coloring() == Coloring::decision && document_.schedule();
     QList<QPair<QString, QColor>> entries;
     if (decisions) {
-        for (Decision d : {Decision::keep, Decision::recompute, Decision::offload}) entries << qMakePair(decision_text(d), theme::of(d));
+        for (Decision d : {Decision::keep, Decision::recompute, Decision::offload})
+            entries << qMakePair(decision_text(d), theme::of(d));
     } else {
         for (Phase p : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer}) {
             entries << qMakePair(text(to_string(p)), theme::of(p));

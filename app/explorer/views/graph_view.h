@@ -56,8 +56,8 @@ class GraphView : public QGraphicsView {
     GraphMinimap* minimap_;
     QPoint press_;
     bool panning_ = false;
-    bool first_ = true;       ///< the next ladder is the first of its graph: fit its width
-    Selected anchor_;         ///< stays where it is on the screen when blocks around it expand
+    bool first_ = true;  ///< the next ladder is the first of its graph: fit its width
+    Selected anchor_;    ///< stays where it is on the screen when blocks around it expand
     QPointF anchor_position_;
 };
 

@@ -15,15 +15,21 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr double names_width = 96, right_room = 14, top_room = 10, axis_height = 24, lane_height = 20, lane_gap = 4;
+constexpr double names_width = 96, right_room = 14, top_room = 10, axis_height = 24, lane_height = 20,
+                 lane_gap = 4;
 
 QString lane_name(Lane lane) {
     switch (lane) {
-        case Lane::forward: return LanesView::tr("forward");
-        case Lane::recompute: return LanesView::tr("recompute");
-        case Lane::backward: return LanesView::tr("backward");
-        case Lane::to_host: return LanesView::tr("to host");
-        case Lane::to_device: break;
+        case Lane::forward:
+            return LanesView::tr("forward");
+        case Lane::recompute:
+            return LanesView::tr("recompute");
+        case Lane::backward:
+            return LanesView::tr("backward");
+        case Lane::to_host:
+            return LanesView::tr("to host");
+        case Lane::to_device:
+            break;
     }
     return LanesView::tr("to device");
 }
@@ -56,7 +62,8 @@ LanesView::LanesView(Document& document, QWidget* parent)
     axis_button_->setFont(frame_font());
     axis_button_->setToolTip(tr("Draw every run as wide as any other, instead of by its time"));
     axis_button_->hide();
-    connect(axis_button_, &QToolButton::toggled, this, [this](bool equal) { set_axis(equal ? LaneAxis::steps : LaneAxis::time); });
+    connect(axis_button_, &QToolButton::toggled, this,
+            [this](bool equal) { set_axis(equal ? LaneAxis::steps : LaneAxis::time); });
     connect(&document_, &Document::schedule_changed, this, &LanesView::show_schedule);
     connect(&document_.budget, &BudgetController::changed, this, qOverload<>(&QWidget::update));
     connect(&document_.selection, &Selection::changed, this, &LanesView::mark_selection);
@@ -96,7 +103,9 @@ void LanesView::set_axis(LaneAxis axis) {
     show_all();
 }
 
-void LanesView::show_all() { set_range(0, std::max(data_.length, 1e-6)); }
+void LanesView::show_all() {
+    set_range(0, std::max(data_.length, 1e-6));
+}
 
 void LanesView::set_range(double from, double to) {
     const double length = std::max(data_.length, 1e-6);
@@ -151,7 +160,9 @@ void LanesView::paintEvent(QPaintEvent*) {
         return;
     }
     const std::int64_t full = document_.graph() ? document_.graph()->full_peak.value : 0;
-    top_ = static_cast<std::int64_t>(1.08 * static_cast<double>(std::max({data_.peak, full, document_.schedule()->schedule.budget.value, std::int64_t{1}})));
+    top_ = static_cast<std::int64_t>(
+        1.08 * static_cast<double>(std::max(
+                   {data_.peak, full, document_.schedule()->schedule.budget.value, std::int64_t{1}})));
     paint_lanes(painter);
     paint_memory(painter);
     paint_axis(painter);
@@ -161,9 +172,15 @@ void LanesView::paintEvent(QPaintEvent*) {
 void LanesView::paint_empty(QPainter& painter) const {
     painter.setPen(theme::muted);
     QString hint = tr("Open a graph to see its schedule over time.");
-    if (document_.graph()) hint = tr("No schedule yet. Solve for a budget, or show the step without recomputation from the Plan menu.");
-    if (document_.schedule()) hint = tr("This schedule cannot be played: %1").arg(
-        document_.schedule()->report.ok() ? QString() : text(document_.schedule()->report.violations.front()));
+    if (document_.graph())
+        hint =
+            tr("No schedule yet. Solve for a budget, or show the step without recomputation from the Plan "
+               "menu.");
+    if (document_.schedule())
+        hint = tr("This schedule cannot be played: %1")
+                   .arg(document_.schedule()->report.ok()
+                            ? QString()
+                            : text(document_.schedule()->report.violations.front()));
     painter.drawText(rect().adjusted(30, 10, -30, -10), Qt::AlignCenter | Qt::TextWordWrap, hint);
 }
 
@@ -172,7 +189,8 @@ void LanesView::paint_lanes(QPainter& painter) const {
     for (std::size_t row = 0; row < lanes.size(); ++row) {
         const QRectF rect = lane_rect(static_cast<int>(row));
         painter.setPen(theme::muted);
-        painter.drawText(QRectF(12, rect.top(), names_width - 20, rect.height()), Qt::AlignVCenter | Qt::AlignLeft, lane_name(lanes[row]));
+        painter.drawText(QRectF(12, rect.top(), names_width - 20, rect.height()),
+                         Qt::AlignVCenter | Qt::AlignLeft, lane_name(lanes[row]));
         painter.fillRect(rect, QColor(0xf4, 0xf6, 0xf9));
         painter.save();
         painter.setClipRect(rect);
@@ -197,8 +215,11 @@ void LanesView::paint_bars(QPainter& painter, Lane lane, const QRectF& rect) con
         const QRectF box(left, rect.top() + 1, right - left, rect.height() - 2);
         painter.fillRect(box, bar_color(*bar));
         joined_to = std::max(joined_to, right);
-        if (right - left > 3) painter.fillRect(QRectF(right - 1, box.top(), 1, box.height()), QColor(255, 255, 255, 140));
-        if (marked) painter.fillRect(box.adjusted(right - left < 4 ? -1 : 0, 0, right - left < 4 ? 1 : 0, 0), theme::highlight);
+        if (right - left > 3)
+            painter.fillRect(QRectF(right - 1, box.top(), 1, box.height()), QColor(255, 255, 255, 140));
+        if (marked)
+            painter.fillRect(box.adjusted(right - left < 4 ? -1 : 0, 0, right - left < 4 ? 1 : 0, 0),
+                             theme::highlight);
         if (right - left > 60 && step.runs()) paint_bar_label(painter, box, step.op());
     }
     painter.setRenderHint(QPainter::Antialiasing);
@@ -208,19 +229,23 @@ void LanesView::paint_bar_label(QPainter& painter, const QRectF& box, OpId op) c
     const bool marked = marked_.contains(op) && marked_[op];
     painter.setPen(marked ? theme::ink : theme::base);
     const QString name = short_op_name(document_.graph()->graph.ops[op]);
-    painter.drawText(box.adjusted(5, 0, -5, 0), Qt::AlignVCenter | Qt::AlignLeft,
-                     painter.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(box.width()) - 10));
+    painter.drawText(
+        box.adjusted(5, 0, -5, 0), Qt::AlignVCenter | Qt::AlignLeft,
+        painter.fontMetrics().elidedText(name, Qt::ElideRight, static_cast<int>(box.width()) - 10));
 }
 
 void LanesView::paint_memory(QPainter& painter) const {
     const QRectF rect = memory_rect();
     painter.setPen(theme::muted);
-    painter.drawText(QRectF(12, rect.top(), names_width - 20, lane_height), Qt::AlignTop | Qt::AlignLeft, tr("memory"));
+    painter.drawText(QRectF(12, rect.top(), names_width - 20, lane_height), Qt::AlignTop | Qt::AlignLeft,
+                     tr("memory"));
     painter.fillRect(rect, QColor(0xfb, 0xfc, 0xfd));
     // Round numbers of the binary unit in use.
     double unit = 1;
     while (static_cast<double>(top_) / unit >= 2048) unit *= 1024;
-    const double round = round_step(static_cast<double>(top_) / unit, std::max(2, static_cast<int>(rect.height() / 36))) * unit;
+    const double round =
+        round_step(static_cast<double>(top_) / unit, std::max(2, static_cast<int>(rect.height() / 36))) *
+        unit;
     for (double at = round; at < static_cast<double>(top_); at += round) {
         const double y = y_of(static_cast<std::int64_t>(at));
         if (y < rect.top() + 8) break;
@@ -228,7 +253,8 @@ void LanesView::paint_memory(QPainter& painter) const {
         painter.drawLine(QPointF(rect.left(), y), QPointF(rect.right(), y));
         painter.setPen(theme::faint);
         if (y > rect.top() + 26) {
-            painter.drawText(QRectF(0, y - 9, names_width - 8, 18), Qt::AlignVCenter | Qt::AlignRight, bytes_text(Bytes(std::llround(at))));
+            painter.drawText(QRectF(0, y - 9, names_width - 8, 18), Qt::AlignVCenter | Qt::AlignRight,
+                             bytes_text(Bytes(std::llround(at))));
         }
     }
     painter.save();
@@ -238,10 +264,12 @@ void LanesView::paint_memory(QPainter& painter) const {
     const Schedule& schedule = document_.schedule()->schedule;
     const std::int64_t full = document_.graph()->full_peak.value;
     const bool has_budget = schedule.budget.value > 0;
-    const bool crowded = has_budget && std::abs(y_of(full) - y_of(schedule.budget.value)) < 18;
-    if (!crowded || !has_budget) paint_line(painter, full, tr("all kept %1").arg(bytes_text(Bytes(full))), theme::faint, false);
+    const bool crowded = has_budget && std::abs(y_of(full) - y_of(schedule.budget.value)) < 38;
+    if (!crowded || !has_budget)
+        paint_line(painter, full, tr("all kept %1").arg(bytes_text(Bytes(full))), theme::faint, false);
     if (has_budget) {
-        paint_line(painter, schedule.budget.value, tr("budget %1").arg(bytes_text(schedule.budget)), theme::danger, false);
+        paint_line(painter, schedule.budget.value, tr("budget %1").arg(bytes_text(schedule.budget)),
+                   theme::danger, false);
     }
 }
 
@@ -276,7 +304,8 @@ void LanesView::paint_memory_curve(QPainter& painter, const QRectF& rect) const 
         painter.drawRect(QRectF(QPointF(rect.left(), y_of(resident)), rect.bottomRight()));
         if (rect.bottom() - y_of(resident) > 14) {
             painter.setPen(theme::muted);
-            painter.drawText(QRectF(rect.left() + 6, y_of(resident), 220, 16), Qt::AlignVCenter, tr("resident %1").arg(bytes_text(Bytes(resident))));
+            painter.drawText(QRectF(rect.left() + 6, y_of(resident), 220, 16), Qt::AlignVCenter,
+                             tr("resident %1").arg(bytes_text(Bytes(resident))));
         }
     }
     area.pop_front();
@@ -286,7 +315,8 @@ void LanesView::paint_memory_curve(QPainter& painter, const QRectF& rect) const 
     painter.drawPolyline(area);
 }
 
-void LanesView::paint_line(QPainter& painter, std::int64_t bytes, const QString& label, const QColor& color, bool below) const {
+void LanesView::paint_line(QPainter& painter, std::int64_t bytes, const QString& label, const QColor& color,
+                           bool below) const {
     const QRectF rect = memory_rect();
     const double y = y_of(bytes);
     painter.setPen(QPen(color, 1.3, Qt::DashLine));
@@ -349,8 +379,10 @@ bool LanesView::event(QEvent* event) {
     if (event->type() == QEvent::ToolTip && !data_.bars.empty()) {
         const auto* help = static_cast<QHelpEvent*>(event);
         const QString tip = tip_at(help->pos());
-        if (!tip.isEmpty()) QToolTip::showText(help->globalPos(), tip, this);
-        else QToolTip::hideText();
+        if (!tip.isEmpty())
+            QToolTip::showText(help->globalPos(), tip, this);
+        else
+            QToolTip::hideText();
         return true;
     }
     return QWidget::event(event);
@@ -390,7 +422,9 @@ void LanesView::mouseReleaseEvent(QMouseEvent* event) {
     document_.selection.set_cursor(step);
 }
 
-void LanesView::mouseDoubleClickEvent(QMouseEvent*) { show_all(); }
+void LanesView::mouseDoubleClickEvent(QMouseEvent*) {
+    show_all();
+}
 
 void LanesView::keyPressEvent(QKeyEvent* event) {
     const int direction = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;

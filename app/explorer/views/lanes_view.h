@@ -1,6 +1,7 @@
 // The schedule over time, painted by hand: lanes of runs and copies above the curve of the memory held.
 //
-// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op. Double click: show all.
+// Wheel: zoom at the pointer. Drag: pan. Click: put the cursor on a step and select its op. Double click:
+// show all.
 #pragma once
 
 #include <QToolButton>
@@ -53,7 +54,8 @@ class LanesView : public QWidget {
     void mark_selection();
     void paint_memory(QPainter& painter) const;
     void paint_memory_curve(QPainter& painter, const QRectF& rect) const;
-    void paint_line(QPainter& painter, std::int64_t bytes, const QString& label, const QColor& color, bool below) const;
+    void paint_line(QPainter& painter, std::int64_t bytes, const QString& label, const QColor& color,
+                    bool below) const;
     void paint_axis(QPainter& painter) const;
     void paint_cursor(QPainter& painter) const;
     QString tip_at(const QPoint& position) const;

@@ -31,6 +31,7 @@ QString gap_text(const Bound& bound) {
 }  // namespace
 
 SolvePanel::SolvePanel(Document& document, QWidget* parent) : QWidget(parent), document_(document) {
+    setMinimumWidth(290);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(theme::margin, theme::margin, theme::margin, theme::margin);
@@ -61,8 +62,9 @@ QWidget* SolvePanel::make_budget_fields() {
     budget_ = new QLineEdit;
     budget_->setObjectName("budget");
     budget_->setPlaceholderText(tr("2GiB, 60% or bytes"));
-    budget_->setToolTip(tr("The most memory the step may hold: a size such as 2GiB or 512MiB, a share of the peak\n"
-                           "without recomputation such as 60%, or plain bytes"));
+    budget_->setToolTip(
+        tr("The most memory the step may hold: a size such as 2GiB or 512MiB, a share of the peak\n"
+           "without recomputation such as 60%, or plain bytes"));
     share_ = theme::quiet_label({});
     slider_ = new QSlider(Qt::Horizontal);
     slider_->setObjectName("budget_slider");
@@ -174,7 +176,8 @@ void SolvePanel::connect_solver() {
     connect(&document_.solver, &SolveController::improved, this, &SolvePanel::show_improvement);
     connect(&document_.solver, &SolveController::infeasible, this, &SolvePanel::show_infeasible);
     connect(&document_.solver, &SolveController::failed, this, [this](const QString& message) {
-        show_message(QStringLiteral("<span style='color:%1'>%2</span>").arg(theme::danger.name(), message.toHtmlEscaped()));
+        show_message(QStringLiteral("<span style='color:%1'>%2</span>")
+                         .arg(theme::danger.name(), message.toHtmlEscaped()));
     });
 }
 
@@ -211,8 +214,9 @@ void SolvePanel::show_budget() {
 
 void SolvePanel::show_idle() {
     const bool loaded = document_.graph() != nullptr;
-    for (QWidget* widget : {static_cast<QWidget*>(budget_), static_cast<QWidget*>(slider_), static_cast<QWidget*>(solver_),
-                            static_cast<QWidget*>(time_), static_cast<QWidget*>(solve_)}) {
+    for (QWidget* widget :
+         {static_cast<QWidget*>(budget_), static_cast<QWidget*>(slider_), static_cast<QWidget*>(solver_),
+          static_cast<QWidget*>(time_), static_cast<QWidget*>(solve_)}) {
         widget->setEnabled(loaded);
     }
     solve_->show();
@@ -245,47 +249,67 @@ void SolvePanel::show_improvement(double overhead, qint64 peak, double bound, do
 void SolvePanel::show_schedule() {
     const SchedulePtr& schedule = document_.schedule();
     if (!schedule) {
-        answer_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
-                             .arg(theme::muted.name(), document_.graph() ? tr("Set a budget and press Solve. The trade-off panel tries many budgets at once.")
-                                                                         : tr("Open a graph to plan its memory.")));
+        answer_->setText(
+            QStringLiteral("<span style='color:%1'>%2</span>")
+                .arg(theme::muted.name(),
+                     document_.graph()
+                         ? tr("Set a budget and press Solve. The trade-off panel tries many budgets at once.")
+                         : tr("Open a graph to plan its memory.")));
         return;
     }
     const Schedule& s = schedule->schedule;
     const CheckReport& report = schedule->report;
     QString html;
     if (report.ok()) {
-        html = QStringLiteral("<div style='font-size:19px; font-weight:600'>%1 <span style='font-size:13px; font-weight:400; color:%2'>%3</span></div>")
+        html = QStringLiteral(
+                   "<div style='font-size:19px; font-weight:600'>%1 <span style='font-size:13px; "
+                   "font-weight:400; color:%2'>%3</span></div>")
                    .arg(overhead_text(report.overhead), theme::muted.name(), tr("time"));
     } else {
         html = QStringLiteral("<div style='color:%1; font-weight:600'>%2</div><div>%3</div>")
-                   .arg(theme::danger.name(), tr("This schedule fails the check"), text(report.violations.front()).toHtmlEscaped());
+                   .arg(theme::danger.name(), tr("This schedule fails the check"),
+                        text(report.violations.front()).toHtmlEscaped());
     }
     const double full = static_cast<double>(std::max<std::int64_t>(1, schedule->graph->full_peak.value));
     QList<QPair<QString, QString>> rows;
-    rows << qMakePair(tr("Solver"), QStringLiteral("%1, %2").arg(text(s.solver), text(s.status)).toHtmlEscaped());
-    rows << qMakePair(tr("Peak"), tr("%1 (%2 of all kept)").arg(bytes_text(report.peak), percent_text(report.peak.value / full)));
+    rows << qMakePair(tr("Solver"),
+                      QStringLiteral("%1, %2").arg(text(s.solver), text(s.status)).toHtmlEscaped());
+    rows << qMakePair(tr("Peak"),
+                      tr("%1 (%2)").arg(bytes_text(report.peak), percent_text(report.peak.value / full)));
     if (s.budget.value > 0) rows << qMakePair(tr("Budget"), bytes_text(s.budget));
     rows << qMakePair(tr("Step time"), tr("%1").arg(time_text(report.time)));
-    rows << qMakePair(tr("Recomputed"), tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
+    rows << qMakePair(tr("Recomputed"),
+                      tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
     rows << qMakePair(tr("Proven bound"), s.bound ? gap_text(*s.bound) : tr("none known"));
-    if (s.solve_seconds > 0) rows << qMakePair(tr("Solved in"), time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));
+    if (s.solve_seconds > 0)
+        rows << qMakePair(tr("Solved in"),
+                          time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));
     if (report.ok()) {
-        rows << qMakePair(tr("Check"), QStringLiteral("<span style='color:%1'>%2</span>").arg(theme::good.name(), tr("passed")));
+        rows << qMakePair(
+            tr("Check"),
+            QStringLiteral("<span style='color:%1'>%2</span>").arg(theme::good.name(), tr("passed")));
     }
     show_message(html + rows_html(rows));
 }
 
 void SolvePanel::show_infeasible(const NoScheduleReport& report) {
-    QString html = QStringLiteral("<div style='color:%1; font-weight:600'>%2</div>").arg(theme::danger.name(), report.headline.toHtmlEscaped());
-    if (!report.place.isEmpty()) html += QStringLiteral("<div style='margin-top:8px; margin-bottom:4px'>%1</div>").arg(report.place.toHtmlEscaped());
+    QString html = QStringLiteral("<div style='color:%1; font-weight:600'>%2</div>")
+                       .arg(theme::danger.name(), report.headline.toHtmlEscaped());
+    if (!report.place.isEmpty())
+        html += QStringLiteral("<div style='margin-top:8px; margin-bottom:4px'>%1</div>")
+                    .arg(report.place.toHtmlEscaped());
     QList<QPair<QString, QString>> rows;
     const QFontMetrics metrics(answer_->font());
-    for (const auto& [name, bytes] : report.heaviest) rows << qMakePair(metrics.elidedText(name, Qt::ElideMiddle, 225), bytes);
+    for (const auto& [name, bytes] : report.heaviest)
+        rows << qMakePair(metrics.elidedText(name, Qt::ElideMiddle, 225), bytes);
     if (!rows.isEmpty()) html += rows_html(rows);
-    if (!report.rest.isEmpty()) html += QStringLiteral("<div style='margin-top:4px'>%1</div>").arg(report.rest.toHtmlEscaped());
+    if (!report.rest.isEmpty())
+        html += QStringLiteral("<div style='margin-top:4px'>%1</div>").arg(report.rest.toHtmlEscaped());
     show_message(html);
 }
 
-void SolvePanel::show_message(const QString& html) { answer_->setText(html); }
+void SolvePanel::show_message(const QString& html) {
+    answer_->setText(html);
+}
 
 }  // namespace rematlas::explorer

@@ -7,8 +7,11 @@
 
 #include "viz/paint/palette.h"
 
-/// The icons lie in a static library, whose resources have to be asked for; the macro wants no namespace around it.
-static void load_icons() { Q_INIT_RESOURCE(explorer); }
+/// The icons lie in a static library, whose resources have to be asked for; the macro wants no namespace
+/// around it.
+static void load_icons() {
+    Q_INIT_RESOURCE(explorer);
+}
 
 namespace rematlas::explorer::theme {
 namespace {
@@ -92,13 +95,19 @@ QPalette light_palette() {
     return palette;
 }
 
-QColor qt(const Color& color) { return QColor::fromRgbF(color.red, color.green, color.blue, color.alpha); }
+QColor qt(const Color& color) {
+    return QColor::fromRgbF(color.red, color.green, color.blue, color.alpha);
+}
 
 }  // namespace
 
-QColor of(Decision decision) { return qt(palette::of(decision)); }
+QColor of(Decision decision) {
+    return qt(palette::of(decision));
+}
 
-QColor of(Phase phase) { return qt(palette::of(phase)); }
+QColor of(Phase phase) {
+    return qt(palette::of(phase));
+}
 
 QColor tint(const QColor& color, double strength) {
     const auto mix = [&](int channel) { return static_cast<int>(255 + (channel - 255) * strength); };
@@ -109,7 +118,9 @@ QColor solver_color(int index) {
     return qt(palette::kCurves[static_cast<std::size_t>(index) % palette::kCurves.size()]);
 }
 
-QIcon icon(const QString& name) { return QIcon(QStringLiteral(":/icons/%1.svg").arg(name)); }
+QIcon icon(const QString& name) {
+    return QIcon(QStringLiteral(":/icons/%1.svg").arg(name));
+}
 
 QIcon dot(const QColor& color) {
     QIcon icon;
@@ -122,7 +133,8 @@ QIcon dot(const QColor& color) {
         painter.setBrush(color);
         painter.drawEllipse(QRectF(1.5 * scale, 1.5 * scale, 9 * scale, 9 * scale));
         pixmap.setDevicePixelRatio(scale);
-        for (QIcon::Mode mode : {QIcon::Normal, QIcon::Selected}) icon.addPixmap(pixmap, mode);  // the dot is data: no tint
+        for (QIcon::Mode mode : {QIcon::Normal, QIcon::Selected})
+            icon.addPixmap(pixmap, mode);  // the dot is data: no tint
     }
     return icon;
 }

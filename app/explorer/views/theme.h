@@ -24,8 +24,8 @@ inline const QColor highlight{0xff, 0xb0, 0x20};
 inline const QColor danger{0xb4, 0x23, 0x18};
 inline const QColor good{0x1a, 0x7f, 0x4b};
 
-inline constexpr int gap = 8;       ///< between things of a group, pixels
-inline constexpr int margin = 12;   ///< around a panel's content
+inline constexpr int gap = 8;      ///< between things of a group, pixels
+inline constexpr int margin = 12;  ///< around a panel's content
 
 QColor of(Decision decision);
 QColor of(Phase phase);

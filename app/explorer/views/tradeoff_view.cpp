@@ -32,14 +32,18 @@ Unit unit_for(std::int64_t bytes) {
 /// By name, so that a solver keeps its colour from sweep to sweep.
 QColor color_of(const std::string& solver) {
     const auto names = solver_names();
-    return theme::solver_color(static_cast<int>(std::find(names.begin(), names.end(), solver) - names.begin()));
+    return theme::solver_color(
+        static_cast<int>(std::find(names.begin(), names.end(), solver) - names.begin()));
 }
 
-bool useful(const SweepPoint& point) { return point.peak.value > 0; }
+bool useful(const SweepPoint& point) {
+    return point.peak.value > 0;
+}
 
 }  // namespace
 
-TradeoffView::TradeoffView(Document& document, QWidget* parent) : QWidget(parent), document_(document), plot_(new QCustomPlot) {
+TradeoffView::TradeoffView(Document& document, QWidget* parent)
+    : QWidget(parent), document_(document), plot_(new QCustomPlot) {
     hint_ = theme::quiet_label({}, true);
     hint_->setAlignment(Qt::AlignCenter);
     hint_->setAutoFillBackground(true);
@@ -85,8 +89,8 @@ QWidget* TradeoffView::make_controls() {
     for (std::string_view name : solver_names()) {
         QAction* action = solvers_->addAction(text(name));
         action->setCheckable(true);
-        action->setChecked(name == "atlas" || name == "chen-greedy" || name == "chen-sqrt" || name == "rotor" || name == "dtr" ||
-                           solver_names().size() == 1);
+        action->setChecked(name == "atlas" || name == "chen-greedy" || name == "chen-sqrt" ||
+                           name == "rotor" || name == "dtr" || solver_names().size() == 1);
     }
     solvers_button_->setMenu(solvers_);
     points_ = new QSpinBox;
@@ -133,9 +137,18 @@ void TradeoffView::make_plot() {
     }
     plot_->yAxis->setLabel(tr("more time, %"));
     plot_->legend->setFont(frame_font());
-    plot_->legend->setBorderPen(QPen(theme::line));
-    plot_->legend->setBrush(QColor(255, 255, 255, 225));
-    plot_->legend->setRowSpacing(1);
+    plot_->legend->setBorderPen(Qt::NoPen);
+    plot_->legend->setBrush(Qt::NoBrush);
+    plot_->legend->setMargins(QMargins(40, 2, 4, 0));
+    plot_->legend->setIconSize(14, 10);
+    plot_->legend->setColumnSpacing(14);
+    plot_->legend->setTextColor(theme::muted);
+    // Above the plot, where it covers no curve.
+    plot_->legend->setFillOrder(QCPLayoutGrid::foColumnsFirst);
+    plot_->legend->setWrap(5);
+    plot_->plotLayout()->insertRow(0);
+    plot_->plotLayout()->addElement(0, 0, plot_->legend);
+    plot_->plotLayout()->setRowStretchFactor(0, 0.001);
     budget_line_ = new QCPItemStraightLine(plot_);
     budget_line_->setPen(QPen(theme::danger, 1.2, Qt::DashLine));
     budget_line_->setVisible(false);
@@ -149,8 +162,11 @@ void TradeoffView::make_plot() {
             QToolTip::hideText();
             return;
         }
-        QToolTip::showText(event->globalPos(), tr("%1: peak %2, %3 time\nclick to show this schedule")
-                                                   .arg(text(near->solver), bytes_text(near->point.peak), overhead_text(near->point.overhead)), plot_);
+        QToolTip::showText(
+            event->globalPos(),
+            tr("%1: peak %2, %3 time\nclick to show this schedule")
+                .arg(text(near->solver), bytes_text(near->point.peak), overhead_text(near->point.overhead)),
+            plot_);
     });
     connect(plot_, &QCustomPlot::mouseDoubleClick, this, [this] { refresh(); });
 }
@@ -167,7 +183,8 @@ void TradeoffView::start_sweep() {
     const std::vector<std::string> names = chosen_solvers();
     if (!document_.graph() || names.empty()) return;
     progress_->setRange(0, 0);
-    document_.sweep.start(document_.graph(), names, points_->value(), std::chrono::seconds(seconds_->value()));
+    document_.sweep.start(document_.graph(), names, points_->value(),
+                          std::chrono::seconds(seconds_->value()));
 }
 
 void TradeoffView::show_running(bool running) {
@@ -206,18 +223,22 @@ void TradeoffView::refresh() {
     }
     marker_ = plot_->addGraph();
     marker_->setPen(Qt::NoPen);
-    marker_->setScatterStyle(QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(theme::ink, 2), QBrush(theme::highlight), 11));
+    marker_->setScatterStyle(
+        QCPScatterStyle(QCPScatterStyle::ssCircle, QPen(theme::ink, 2), QBrush(theme::highlight), 11));
     marker_->removeFromLegend();
     plot_->legend->setVisible(!sweep.curves.empty());
-    const double left = graph ? graph->least.bytes.value / unit_ : 0, right = graph ? graph->full_peak.value / unit_ : 1;
+    const double left = graph ? graph->least.bytes.value / unit_ : 0,
+                 right = graph ? graph->full_peak.value / unit_ : 1;
     plot_->xAxis->setRange(left - (right - left) * 0.04, right + (right - left) * 0.06);
     plot_->yAxis->setRange(-most * 0.04, most * 1.12);
     start_->setEnabled(graph != nullptr);
     const bool empty = shown_.empty();
     stack_->setCurrentIndex(empty ? 0 : 1);
-    hint_->setText(!graph ? tr("Open a graph to compare budgets.")
-                   : document_.sweep.running() ? tr("Sweeping; points appear as they are found.")
-                                 : tr("Sweep to see what each budget costs in time.\nA click on a point shows its schedule."));
+    hint_->setText(
+        !graph ? tr("Open a graph to compare budgets.")
+        : document_.sweep.running()
+            ? tr("Sweeping; points appear as they are found.")
+            : tr("Sweep to see what each budget costs in time.\nA click on a point shows its schedule."));
     refresh_marker();
 }
 

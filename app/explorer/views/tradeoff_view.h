@@ -1,4 +1,5 @@
-// Time against memory: a curve a solver, a click on a point loads that schedule. Sweeps run in the background.
+// Time against memory: a curve a solver, a click on a point loads that schedule. Sweeps run in the
+// background.
 #pragma once
 
 #include <QLabel>
@@ -28,7 +29,8 @@ class TradeoffView : public QWidget {
 
     void start_sweep();
     std::vector<std::string> chosen_solvers() const;
-    /// What a click at a place of the plot does: the nearest point within reach is loaded. False when there is none.
+    /// What a click at a place of the plot does: the nearest point within reach is loaded. False when there
+    /// is none.
     bool load_point_at(const QPointF& position);
 
   private:

@@ -10,7 +10,8 @@
 
 namespace rematlas::explorer {
 
-WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent), recent_(recent), list_(new QListWidget) {
+WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
+    : QWidget(parent), recent_(recent), list_(new QListWidget) {
     setAutoFillBackground(true);
     QPalette white = palette();
     white.setColor(QPalette::Window, theme::base);
@@ -25,8 +26,9 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     title->setFont(font);
     auto* open = new QPushButton(tr("Open a model or graph"));
     open->setProperty("primary", true);
-    auto* hint = theme::quiet_label(tr("or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),\n"
-                                       "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
+    auto* hint = theme::quiet_label(
+        tr("or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),\n"
+           "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
     recent_box_ = new QWidget;
     auto* recent_layout = new QVBoxLayout(recent_box_);
     recent_layout->setContentsMargins(0, 24, 0, 0);
@@ -34,8 +36,10 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     recent_layout->addWidget(list_);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setMinimumHeight(210);
-    list_->setStyleSheet("QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: #f1f5fb; } "
-                         "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
+    list_->setStyleSheet(
+        "QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: "
+        "#f1f5fb; } "
+        "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
 
     auto* middle = new QWidget;
     middle->setFixedWidth(640);
@@ -44,8 +48,9 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent) : QWidget(parent)
     column->addStretch(2);
     column->addWidget(logo);
     column->addWidget(title);
-    column->addWidget(theme::quiet_label(tr("See what the memory of a training step is spent on, and plan it under a budget\n"
-                                            "by recomputing and offloading, with the same gradients.")));
+    column->addWidget(theme::quiet_label(
+        tr("See what the memory of a training step is spent on, and plan it under a budget\n"
+           "by recomputing and offloading, with the same gradients.")));
     column->addSpacing(10);
     column->addWidget(open, 0, Qt::AlignLeft);
     column->addWidget(hint);
@@ -93,13 +98,16 @@ void WelcomePage::show_working(const QString& what, double fraction) {
     work_box_->show();
 }
 
-void WelcomePage::hide_working() { work_box_->hide(); }
+void WelcomePage::hide_working() {
+    work_box_->hide();
+}
 
 void WelcomePage::show_recent() {
     list_->clear();
     for (const QString& path : recent_.paths()) {
         const QFileInfo file(path);
-        auto* item = new QListWidgetItem(QStringLiteral("%1   in %2").arg(file.fileName(), file.absolutePath()));
+        auto* item =
+            new QListWidgetItem(QStringLiteral("%1   in %2").arg(file.fileName(), file.absolutePath()));
         item->setData(Qt::UserRole, path);
         item->setToolTip(path);
         list_->addItem(item);

@@ -25,7 +25,8 @@ void MainWindow::make_actions() {
 
 void MainWindow::make_file_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&File"));
-    QAction* open = menu->addAction(theme::icon("open"), tr("&Open"), this, &MainWindow::ask_and_open, QKeySequence::Open);
+    QAction* open = menu->addAction(theme::icon("open"), tr("&Open"), this, &MainWindow::ask_and_open,
+                                    QKeySequence::Open);
     open->setObjectName("open");
     recent_menu_ = menu->addMenu(tr("Open &recent"));
     connect(recent_menu_, &QMenu::aboutToShow, this, &MainWindow::show_recent_menu);
@@ -39,14 +40,19 @@ void MainWindow::make_file_menu() {
 }
 
 void MainWindow::make_export_menu(QMenu& menu) {
-    needs_schedule_ << menu.addAction(tr("&Schedule (.schedule.json)..."), this, &MainWindow::export_schedule, QKeySequence::Save);
+    needs_schedule_ << menu.addAction(tr("&Schedule (.schedule.json)..."), this, &MainWindow::export_schedule,
+                                      QKeySequence::Save);
     needs_schedule_ << menu.addAction(tr("&Plan for training (.plan)..."), this, &MainWindow::export_plan);
     needs_sweep_ << menu.addAction(tr("S&weep (.sweep.json)..."), this, &MainWindow::save_sweep);
     menu.addSeparator();
-    needs_graph_ << menu.addAction(theme::icon("picture"), tr("Picture of the &graph..."), this, &MainWindow::export_graph_picture);
-    needs_schedule_ << menu.addAction(tr("Picture of the s&chedule..."), this, &MainWindow::export_schedule_picture);
-    needs_sweep_ << menu.addAction(tr("Picture of the &trade-off..."), this, &MainWindow::export_sweep_picture);
-    needs_graph_ << menu.addAction(tr("Picture of the current &view..."), this, &MainWindow::export_current_view);
+    needs_graph_ << menu.addAction(theme::icon("picture"), tr("Picture of the &graph..."), this,
+                                   &MainWindow::export_graph_picture);
+    needs_schedule_ << menu.addAction(tr("Picture of the s&chedule..."), this,
+                                      &MainWindow::export_schedule_picture);
+    needs_sweep_ << menu.addAction(tr("Picture of the &trade-off..."), this,
+                                   &MainWindow::export_sweep_picture);
+    needs_graph_ << menu.addAction(tr("Picture of the current &view..."), this,
+                                   &MainWindow::export_current_view);
 }
 
 void MainWindow::make_view_menu() {
@@ -59,15 +65,23 @@ void MainWindow::make_view_menu() {
         needs_graph_ << action;
         return action;
     };
-    add(tr("Fit &width"), Qt::Key_W, [&view] { view.fit_width(); }, "fit_width")->setObjectName("fit_width");
-    add(tr("Fit &all"), Qt::Key_A, [&view] { view.fit_all(); }, "fit_all")->setObjectName("fit_all");
+    add(
+        tr("Fit &width"), Qt::Key_W, [&view] { view.fit_width(); }, "fit_width")
+        ->setObjectName("fit_width");
+    add(
+        tr("Fit &all"), Qt::Key_A, [&view] { view.fit_all(); }, "fit_all")
+        ->setObjectName("fit_all");
     add(tr("&Centre the selection"), Qt::Key_F, [&view] { view.center_selection(); });
     add(tr("Zoom &in"), QKeySequence::ZoomIn, [&view] { view.zoom(1.25); });
     add(tr("Zoom &out"), QKeySequence::ZoomOut, [&view] { view.zoom(0.8); });
     menu->addSeparator();
-    add(tr("One level &more"), QKeySequence("Ctrl+Right"), [this] { document_.ladder.set_depth(document_.ladder.depth() + 1); }, "expand")
+    add(
+        tr("One level &more"), QKeySequence("Ctrl+Right"),
+        [this] { document_.ladder.set_depth(document_.ladder.depth() + 1); }, "expand")
         ->setObjectName("deeper");
-    add(tr("One level &less"), QKeySequence("Ctrl+Left"), [this] { document_.ladder.set_depth(document_.ladder.depth() - 1); }, "collapse")
+    add(
+        tr("One level &less"), QKeySequence("Ctrl+Left"),
+        [this] { document_.ladder.set_depth(document_.ladder.depth() - 1); }, "collapse")
         ->setObjectName("shallower");
     menu->addSeparator();
     QAction* find = menu->addAction(theme::icon("search"), tr("&Search"), tree_, [this] {
@@ -77,10 +91,12 @@ void MainWindow::make_view_menu() {
     });
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
-    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"}) needs_graph_ << docks_[name]->toggleViewAction();
+    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"})
+        needs_graph_ << docks_[name]->toggleViewAction();
     menu->addActions(needs_graph_.mid(needs_graph_.size() - 5));
     menu->addSeparator();
-    menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)->setObjectName("restore_layout");
+    menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)
+        ->setObjectName("restore_layout");
 }
 
 void MainWindow::make_solve_menu() {
@@ -89,9 +105,11 @@ void MainWindow::make_solve_menu() {
     solve->setShortcut(QKeySequence("Ctrl+Return"));
     QAction* budget = menu->addAction(tr("Edit the &budget"), solve_panel_, &SolvePanel::focus_budget);
     budget->setShortcut(QKeySequence("Ctrl+B"));
-    QAction* sweep = menu->addAction(theme::icon("sweep"), tr("S&weep budgets"), tradeoff_, &TradeoffView::start_sweep);
-    QAction* keep = menu->addAction(tr("Show the step &without recomputation"), this,
-                                    [this] { document_.set_schedule(prepare_schedule(document_.graph(), keep_all_schedule(*document_.graph()))); });
+    QAction* sweep =
+        menu->addAction(theme::icon("sweep"), tr("S&weep budgets"), tradeoff_, &TradeoffView::start_sweep);
+    QAction* keep = menu->addAction(tr("Show the step &without recomputation"), this, [this] {
+        document_.set_schedule(prepare_schedule(document_.graph(), keep_all_schedule(*document_.graph())));
+    });
     menu->addSeparator();
     QAction* cancel = menu->addAction(tr("&Cancel everything"), &document_, &Document::cancel_all);
     cancel->setShortcut(QKeySequence("Ctrl+."));
@@ -100,7 +118,8 @@ void MainWindow::make_solve_menu() {
 
 void MainWindow::make_help_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
-    QAction* keys = menu->addAction(theme::icon("help"), tr("&Keyboard shortcuts"), this, [this] { show_shortcuts(this); });
+    QAction* keys = menu->addAction(theme::icon("help"), tr("&Keyboard shortcuts"), this,
+                                    [this] { show_shortcuts(this); });
     keys->setShortcut(Qt::Key_Question);
     menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
     // Bare keys such as F and Esc belong to the graph, so a text field keeps them while it is being edited.
@@ -115,7 +134,8 @@ void MainWindow::make_toolbar() {
     bar->setIconSize(QSize(20, 20));
     bar->setContextMenuPolicy(Qt::PreventContextMenu);
     bar->addAction(findChild<QAction*>("open"));
-    qobject_cast<QToolButton*>(bar->widgetForAction(findChild<QAction*>("open")))->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    qobject_cast<QToolButton*>(bar->widgetForAction(findChild<QAction*>("open")))
+        ->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     export_button_ = new QToolButton;
     export_button_->setIcon(theme::icon("save"));
     export_button_->setText(tr("Export"));
@@ -125,7 +145,8 @@ void MainWindow::make_toolbar() {
     export_button_->setPopupMode(QToolButton::InstantPopup);
     bar->addWidget(export_button_);
     bar->addSeparator();
-    for (const char* name : {"fit_width", "fit_all", "shallower", "deeper"}) bar->addAction(findChild<QAction*>(name));
+    for (const char* name : {"fit_width", "fit_all", "shallower", "deeper"})
+        bar->addAction(findChild<QAction*>(name));
     bar->addSeparator();
     auto* label = theme::quiet_label(tr("Colour by"));
     label->setContentsMargins(4, 0, 6, 0);
@@ -133,9 +154,12 @@ void MainWindow::make_toolbar() {
     coloring_ = new QComboBox;
     coloring_->addItem(tr("decision"));
     coloring_->addItem(tr("phase"));
-    coloring_->setToolTip(tr("Decision: kept, recomputed or offloaded, once there is a schedule.\nPhase: forward, loss, backward, optimizer."));
-    connect(coloring_, qOverload<int>(&QComboBox::currentIndexChanged), this,
-            [this](int index) { graph_page_->view().set_coloring(index == 0 ? Coloring::decision : Coloring::phase); });
+    coloring_->setToolTip(
+        tr("Decision: kept, recomputed or offloaded, once there is a schedule.\nPhase: forward, loss, "
+           "backward, optimizer."));
+    connect(coloring_, qOverload<int>(&QComboBox::currentIndexChanged), this, [this](int index) {
+        graph_page_->view().set_coloring(index == 0 ? Coloring::decision : Coloring::phase);
+    });
     bar->addWidget(coloring_);
 }
 
@@ -148,17 +172,21 @@ void MainWindow::update_actions() {
 }
 
 void MainWindow::ask_and_open() {
-    const QString folder = recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
-    const QStringList paths = QFileDialog::getOpenFileNames(
-        this, tr("Open"), folder,
-        tr("All that can be opened (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript models (*.pt);;"
-           "Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)"));
+    const QString folder =
+        recent_.paths().isEmpty() ? QString() : QFileInfo(recent_.paths().first()).absolutePath();
+    const QStringList paths =
+        QFileDialog::getOpenFileNames(this, tr("Open"), folder,
+                                      tr("All that can be opened (*.pt *.graph.json *.schedule.json "
+                                         "*.sweep.json *.plan);;TorchScript models (*.pt);;"
+                                         "Training graphs (*.graph.json);;Schedules "
+                                         "(*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)"));
     if (!paths.isEmpty()) open(paths);
 }
 
 void MainWindow::show_recent_menu() {
     recent_menu_->clear();
-    for (const QString& path : recent_.paths()) recent_menu_->addAction(path, this, [this, path] { open({path}); });
+    for (const QString& path : recent_.paths())
+        recent_menu_->addAction(path, this, [this, path] { open({path}); });
     if (recent_.paths().isEmpty()) {
         recent_menu_->addAction(tr("No file has been opened yet"))->setEnabled(false);
         return;

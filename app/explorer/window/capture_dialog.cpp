@@ -16,8 +16,14 @@
 namespace rematlas::explorer {
 
 CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent)
-    : QDialog(parent), model_(model), recent_(recent), inputs_(new QPlainTextEdit), loss_(new QComboBox),
-      device_(new QComboBox), output_(new QLineEdit), error_(new QLabel) {
+    : QDialog(parent),
+      model_(model),
+      recent_(recent),
+      inputs_(new QPlainTextEdit),
+      loss_(new QComboBox),
+      device_(new QComboBox),
+      output_(new QLineEdit),
+      error_(new QLabel) {
     setWindowTitle(tr("Capture a model"));
     const QFileInfo file(model);
     inputs_->setObjectName("inputs");
@@ -61,8 +67,10 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     layout->setContentsMargins(20, 18, 20, 18);
     layout->setSpacing(12);
     layout->addWidget(theme::heading(file.fileName()));
-    layout->addWidget(theme::quiet_label(tr("One training step of the model is run once with random inputs of these shapes, "
-                                            "in a process of its own."), true));
+    layout->addWidget(theme::quiet_label(
+        tr("One training step of the model is run once with random inputs of these shapes, "
+           "in a process of its own."),
+        true));
     layout->addLayout(form);
     layout->addWidget(error_);
     layout->addWidget(buttons);
@@ -71,7 +79,8 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     connect(buttons, &QDialogButtonBox::accepted, this, &CaptureDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &CaptureDialog::reject);
     connect(browse, &QToolButton::clicked, this, [this] {
-        const QString path = QFileDialog::getSaveFileName(this, tr("Graph file"), output_->text(), tr("Training graphs (*.graph.json)"));
+        const QString path = QFileDialog::getSaveFileName(this, tr("Graph file"), output_->text(),
+                                                          tr("Training graphs (*.graph.json)"));
         if (!path.isEmpty()) output_->setText(path);
     });
 }

@@ -8,7 +8,7 @@
 namespace rematlas::explorer {
 
 struct DockSpec {
-    QString name;     ///< for saved layouts, `--dock` and menus: a word in lower case
+    QString name;  ///< for saved layouts, `--dock` and menus: a word in lower case
     QString title;
     QWidget* widget = nullptr;
     Qt::DockWidgetArea area = Qt::LeftDockWidgetArea;

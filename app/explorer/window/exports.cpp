@@ -49,14 +49,19 @@ void MainWindow::write_in_background(const QString& path, std::function<Result<v
 }
 
 void MainWindow::export_schedule() {
-    const QString path = ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
+    const QString path =
+        ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] { return write_schedule(schedule->schedule, file); });
+    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+        return write_schedule(schedule->schedule, file);
+    });
 }
 
 void MainWindow::export_plan() {
     if (document_.graph()->text.empty()) {
-        show_error(tr("This graph came from a plan; export the schedule, or open the graph file itself to make another plan."));
+        show_error(
+            tr("This graph came from a plan; export the schedule, or open the graph file itself to make "
+               "another plan."));
         return;
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
@@ -69,13 +74,16 @@ void MainWindow::export_plan() {
 void MainWindow::save_sweep() {
     const QString path = ask_for_file(tr("Export the sweep"), ".sweep.json", tr("Sweeps (*.sweep.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [sweep = document_.sweep.sweep(), file = path.toStdString()] { return write_sweep(sweep, file); });
+    write_in_background(path, [sweep = document_.sweep.sweep(), file = path.toStdString()] {
+        return write_sweep(sweep, file);
+    });
 }
 
 void MainWindow::export_graph_picture() {
     const QString path = ask_for_file(tr("Picture of the graph"), "_graph.svg", picture_filter);
     if (path.isEmpty()) return;
-    write_in_background(path, [graph = document_.graph(), schedule = document_.schedule(), depth = document_.ladder.depth(), file = path.toStdString()] {
+    write_in_background(path, [graph = document_.graph(), schedule = document_.schedule(),
+                               depth = document_.ladder.depth(), file = path.toStdString()] {
         return draw_graph_file(graph->graph, schedule ? &schedule->schedule : nullptr, file, depth);
     });
 }
@@ -91,9 +99,10 @@ void MainWindow::export_schedule_picture() {
 void MainWindow::export_sweep_picture() {
     const QString path = ask_for_file(tr("Picture of the trade-off"), "_tradeoff.svg", picture_filter);
     if (path.isEmpty()) return;
-    write_in_background(path, [graph = document_.graph(), sweep = document_.sweep.sweep(), file = path.toStdString()] {
-        return draw_sweep_file(sweep, file, &graph->graph);
-    });
+    write_in_background(
+        path, [graph = document_.graph(), sweep = document_.sweep.sweep(), file = path.toStdString()] {
+            return draw_sweep_file(sweep, file, &graph->graph);
+        });
 }
 
 void MainWindow::export_current_view() {
@@ -117,7 +126,8 @@ void MainWindow::export_current_view() {
         writer.setPageMargins(QMarginsF());
         QPainter painter(&writer);
         written = painter.isActive();
-        if (written) view.render(&painter, QRectF(0, 0, writer.width(), writer.height()), view.viewport()->rect());
+        if (written)
+            view.render(&painter, QRectF(0, 0, writer.width(), writer.height()), view.viewport()->rect());
     } else {
         QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
         image.fill(Qt::white);
@@ -126,7 +136,9 @@ void MainWindow::export_current_view() {
         painter.end();
         written = image.save(path);
     }
-    report_saved(written ? Result<void>() : Result<void>(Error{.message = path.toStdString() + ": cannot be written"}), path);
+    report_saved(
+        written ? Result<void>() : Result<void>(Error{.message = path.toStdString() + ": cannot be written"}),
+        path);
 }
 
 }  // namespace rematlas::explorer

@@ -22,12 +22,17 @@ constexpr int layout_version = 1;  ///< raised when docks change, so that old sa
 }  // namespace
 
 MainWindow::MainWindow(QSettings* settings, QWidget* parent)
-    : QMainWindow(parent), settings_(settings), recent_(settings), pages_(new QStackedWidget),
-      welcome_(new WelcomePage(recent_)), graph_page_(new GraphPage(document_)) {
+    : QMainWindow(parent),
+      settings_(settings),
+      recent_(settings),
+      pages_(new QStackedWidget),
+      welcome_(new WelcomePage(recent_)),
+      graph_page_(new GraphPage(document_)) {
     setWindowTitle(tr("Rematlas Explorer"));
     setWindowIcon(theme::icon("rematlas"));
     setAcceptDrops(true);
-    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks | QMainWindow::AllowNestedDocks);
+    setDockOptions(QMainWindow::AnimatedDocks | QMainWindow::AllowTabbedDocks |
+                   QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
@@ -37,13 +42,15 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     make_actions();
     make_status_bar();
     connect_document();
+    setMinimumSize(1000, 640);
     resize(1600, 1000);
     show_graph();
 }
 
 MainWindow::~MainWindow() {
     document_.cancel_all();
-    // Views go before the document that they refer to: members are destroyed before the children of a QWidget.
+    // Views go before the document that they refer to: members are destroyed before the children of a
+    // QWidget.
     for (auto& [name, dock] : docks_) delete dock;
     delete pages_;
 }
@@ -58,8 +65,10 @@ void MainWindow::make_docks() {
         {"blocks", tr("Blocks"), tree_, Qt::LeftDockWidgetArea, tr("The hierarchy of the step")},
         {"solve", tr("Plan"), solve_panel_, Qt::RightDockWidgetArea, tr("Budget, solver and answer")},
         {"details", tr("Details"), details_, Qt::RightDockWidgetArea, tr("Facts about the selection")},
-        {"schedule", tr("Schedule"), lanes_, Qt::BottomDockWidgetArea, tr("What runs when, and the memory held")},
-        {"tradeoff", tr("Trade-off"), tradeoff_, Qt::BottomDockWidgetArea, tr("Time against memory over many budgets")},
+        {"schedule", tr("Schedule"), lanes_, Qt::BottomDockWidgetArea,
+         tr("What runs when, and the memory held")},
+        {"tradeoff", tr("Trade-off"), tradeoff_, Qt::BottomDockWidgetArea,
+         tr("Time against memory over many budgets")},
     };
     for (const DockSpec& spec : specs) docks_[spec.name] = add_dock(*this, spec);
     splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
@@ -149,12 +158,16 @@ void MainWindow::connect_document() {
     connect(&document_, &Document::failed, this, &MainWindow::show_error);
     connect(&document_.sweep, &SweepController::failed, this, &MainWindow::show_error);
     connect(&document_, &Document::opened, this, [this](const QString& path) { recent_.add(path); });
-    connect(&document_, &Document::opening_started, this,
-            [this](const QString& path) { show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1); });
+    connect(&document_, &Document::opening_started, this, [this](const QString& path) {
+        show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);
+    });
     connect(&document_, &Document::all_opened, this, &MainWindow::show_quiet_state);
-    connect(&document_.capture, &CaptureController::started, this, [this] { show_working(tr("Capturing the model"), -1); });
+    connect(&document_.capture, &CaptureController::started, this,
+            [this] { show_working(tr("Capturing the model"), -1); });
     connect(&document_.capture, &CaptureController::progressed, this,
-            [this](const QString& stage, double fraction) { show_working(tr("Capturing the model: %1").arg(stage), fraction); });
+            [this](const QString& stage, double fraction) {
+                show_working(tr("Capturing the model: %1").arg(stage), fraction);
+            });
     connect(&document_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
@@ -168,7 +181,8 @@ void MainWindow::show_working(const QString& what, double fraction) {
         work_bar_->setRange(0, 1000);
         work_bar_->setValue(static_cast<int>(fraction * 1000));
     }
-    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
+    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
+                            static_cast<QWidget*>(work_cancel_)}) {
         widget->show();
     }
 }
@@ -176,7 +190,8 @@ void MainWindow::show_working(const QString& what, double fraction) {
 void MainWindow::show_quiet_state() {
     if (document_.opening() || document_.capture.running() || writing_.running()) return;
     welcome_->hide_working();
-    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_), static_cast<QWidget*>(work_cancel_)}) {
+    for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
+                            static_cast<QWidget*>(work_cancel_)}) {
         widget->hide();
     }
 }
@@ -185,7 +200,8 @@ void MainWindow::show_error(const QString& message) {
     last_error_ = message;
     statusBar()->showMessage(message, 15000);
     if (quiet_) return;
-    auto* box = new QMessageBox(QMessageBox::Warning, tr("Rematlas Explorer"), message, QMessageBox::Ok, this);
+    auto* box =
+        new QMessageBox(QMessageBox::Warning, tr("Rematlas Explorer"), message, QMessageBox::Ok, this);
     box->setAttribute(Qt::WA_DeleteOnClose);
     box->open();  // not modal in a loop of its own: the window can be closed meanwhile
 }
@@ -196,12 +212,13 @@ void MainWindow::show_graph() {
     if (graph) {
         const QString name = text(graph->graph.name);
         setWindowTitle(tr("%1 - Rematlas Explorer").arg(name));
-        facts_->setText(tr("%1:  %2 ops, %3 tensors, %4 blocks;  peak without recomputation %5, step %6")
-                            .arg(name)
-                            .arg(graph->graph.ops.size())
-                            .arg(graph->graph.tensors.size())
-                            .arg(graph->graph.blocks.size())
-                            .arg(bytes_text(graph->full_peak), time_text(Nanoseconds(graph->flat.base_time))));
+        facts_->setText(
+            tr("%1:  %2 ops, %3 tensors, %4 blocks;  peak without recomputation %5, step %6")
+                .arg(name)
+                .arg(graph->graph.ops.size())
+                .arg(graph->graph.tensors.size())
+                .arg(graph->graph.blocks.size())
+                .arg(bytes_text(graph->full_peak), time_text(Nanoseconds(graph->flat.base_time))));
     } else {
         setWindowTitle(tr("Rematlas Explorer"));
         facts_->setText(tr("Nothing is open"));
@@ -229,8 +246,10 @@ void MainWindow::capture_model(const QString& path) {
         return;
     }
     if (CaptureController::find_program().isEmpty()) {
-        show_error(tr("%1: this build cannot capture models, because the program rematlas-runtime is not beside the explorer. "
-                      "Graphs (.graph.json) can be opened.").arg(path));
+        show_error(tr("%1: this build cannot capture models, because the program rematlas-runtime is not "
+                      "beside the explorer. "
+                      "Graphs (.graph.json) can be opened.")
+                       .arg(path));
         return;
     }
     auto* dialog = new CaptureDialog(path, recent_, this);

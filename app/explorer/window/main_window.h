@@ -28,7 +28,8 @@ namespace rematlas::explorer {
 class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
-    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. Null: nothing is kept.
+    /// `settings` holds the layout, recent files and input shapes, and must outlive the window. Null: nothing
+    /// is kept.
     explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
     ~MainWindow() override;
 

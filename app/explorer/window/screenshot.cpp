@@ -41,7 +41,8 @@ void settle() {
 int take_screenshot(const ScreenshotRequest& request) {
     for (const QString& file : request.files) {
         if (file_kind(file.toStdString()) == FileKind::model) {
-            return refuse(file + ": a picture of a model needs its graph: capture it first (rematlas capture)");
+            return refuse(file +
+                          ": a picture of a model needs its graph: capture it first (rematlas capture)");
         }
     }
     QSize size(1600, 1000);
@@ -55,13 +56,15 @@ int take_screenshot(const ScreenshotRequest& request) {
     window.set_quiet(true);
     window.resize(size);
     if (!request.dock.isEmpty() && request.dock != "graph" && !window.dock(request.dock)) {
-        return refuse("--dock: no dock '" + request.dock + "'; there are " + window.dock_names().join(", ") + " and graph");
+        return refuse("--dock: no dock '" + request.dock + "'; there are " + window.dock_names().join(", ") +
+                      " and graph");
     }
     window.show();
     settle();
     window.open(request.files);
     Document& document = window.document();
-    const bool ready = wait_until([&] { return !document.opening() && !document.ladder.running() && !document.probe.running(); });
+    const bool ready = wait_until(
+        [&] { return !document.opening() && !document.ladder.running() && !document.probe.running(); });
     if (!ready) return refuse("the files were not loaded and laid out within two minutes");
     if (!window.last_error().isEmpty()) return refuse(window.last_error());
     settle();
@@ -71,7 +74,8 @@ int take_screenshot(const ScreenshotRequest& request) {
     } else if (!request.dock.isEmpty()) {
         shown = window.dock(request.dock);
     }
-    if (!shown->grab().save(request.picture)) return refuse(request.picture + ": the picture cannot be written");
+    if (!shown->grab().save(request.picture))
+        return refuse(request.picture + ": the picture cannot be written");
     return 0;
 }
 

@@ -13,8 +13,8 @@ struct ScreenshotRequest {
     QString size;     ///< "1600x1000"; empty: that
 };
 
-/// Loads the files, waits until everything is laid out, draws and writes. Uses no saved settings and solves nothing.
-/// Returns the exit status: 0, or 2 with one line on standard error.
+/// Loads the files, waits until everything is laid out, draws and writes. Uses no saved settings and solves
+/// nothing. Returns the exit status: 0, or 2 with one line on standard error.
 int take_screenshot(const ScreenshotRequest& request);
 
 }  // namespace rematlas::explorer

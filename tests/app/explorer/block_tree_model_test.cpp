@@ -13,7 +13,8 @@ namespace {
 
 int count_rows(const QAbstractItemModel& model, const QModelIndex& parent = {}) {
     int rows = 0;
-    for (int row = 0; row < model.rowCount(parent); ++row) rows += 1 + count_rows(model, model.index(row, 0, parent));
+    for (int row = 0; row < model.rowCount(parent); ++row)
+        rows += 1 + count_rows(model, model.index(row, 0, parent));
     return rows;
 }
 
@@ -59,8 +60,10 @@ TEST(BlockTreeModel, AddsUpOpsBytesAndTimeOfABlock) {
     const QModelIndex forward = find(model, "forward");
     ASSERT_TRUE(forward.isValid());
     EXPECT_EQ(forward.siblingAtColumn(BlockTreeModel::ops).data().toString(), "10");
-    EXPECT_EQ(forward.siblingAtColumn(BlockTreeModel::made).data(BlockTreeModel::sort_role).toLongLong(), 10 << 20);
-    EXPECT_EQ(forward.siblingAtColumn(BlockTreeModel::time).data(BlockTreeModel::sort_role).toLongLong(), 10000);
+    EXPECT_EQ(forward.siblingAtColumn(BlockTreeModel::made).data(BlockTreeModel::sort_role).toLongLong(),
+              10 << 20);
+    EXPECT_EQ(forward.siblingAtColumn(BlockTreeModel::time).data(BlockTreeModel::sort_role).toLongLong(),
+              10000);
 }
 
 TEST(BlockTreeModel, CountsEqualBlocks) {
@@ -88,7 +91,8 @@ TEST(BlockTreeModel, TellsRecomputationOnceThereIsASchedule) {
     EXPECT_EQ(op.siblingAtColumn(BlockTreeModel::recomputed).data().toString(), "2 runs");
 
     model.set_schedule(prepare_schedule(loaded_chain(4), keep_all_schedule(*loaded_chain(4))));
-    EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), -1) << "a schedule of another graph must not colour this one";
+    EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), -1)
+        << "a schedule of another graph must not colour this one";
 }
 
 TEST(BlockFilterModel, KeepsMatchesAndWhatLeadsToThem) {

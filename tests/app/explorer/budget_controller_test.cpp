@@ -83,7 +83,8 @@ TEST(BudgetController, ASmallerKnownBudgetWidensTheSliderOnly) {
 }
 
 TEST(PreciseBytes, NeverRoundsDown) {
-    for (std::int64_t bytes : {std::int64_t{1}, std::int64_t{1023}, std::int64_t{1025}, std::int64_t{207654321}, std::int64_t{14588462592}}) {
+    for (std::int64_t bytes : {std::int64_t{1}, std::int64_t{1023}, std::int64_t{1025},
+                               std::int64_t{207654321}, std::int64_t{14588462592}}) {
         QString shown = precise_bytes(Bytes(bytes));
         EXPECT_GE(parse_bytes(shown.remove(' ').toStdString())->value, bytes);
     }

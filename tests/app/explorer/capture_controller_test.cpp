@@ -23,23 +23,27 @@ QString write_program(const QTemporaryDir& folder, const QByteArray& body) {
     return path;
 }
 
-CaptureRequest request() { return {.model = "m.pt", .inputs = {"f32[2,3]"}, .output = "m.graph.json"}; }
+CaptureRequest request() {
+    return {.model = "m.pt", .inputs = {"f32[2,3]"}, .output = "m.graph.json"};
+}
 
 TEST(CaptureController, PassesInputsAndOptionsAsTheRuntimeWantsThem) {
     CaptureRequest asked = request();
     asked.inputs << "i64[4]<10";
     asked.loss = "mean";
     EXPECT_EQ(CaptureController::arguments(asked),
-              (QStringList{"capture", "m.pt", "--input", "f32[2,3]", "--input", "i64[4]<10", "--loss", "mean", "-o", "m.graph.json",
-                           "--progress-json"}));
+              (QStringList{"capture", "m.pt", "--input", "f32[2,3]", "--input", "i64[4]<10", "--loss", "mean",
+                           "-o", "m.graph.json", "--progress-json"}));
 }
 
 TEST(CaptureController, ReportsProgressAndTheGraphFile) {
     QTemporaryDir folder;
     CaptureController capture;
-    capture.set_program(write_program(folder, "echo '{\"stage\": \"forward\", \"fraction\": 0.25}' >&2\n"
-                                              "printf '{\"stage\": \"profile\", \"fraction\": 0.9}' >&2\nexit 0\n"));
-    QSignalSpy progressed(&capture, &CaptureController::progressed), captured(&capture, &CaptureController::captured);
+    capture.set_program(write_program(folder,
+                                      "echo '{\"stage\": \"forward\", \"fraction\": 0.25}' >&2\n"
+                                      "printf '{\"stage\": \"profile\", \"fraction\": 0.9}' >&2\nexit 0\n"));
+    QSignalSpy progressed(&capture, &CaptureController::progressed),
+        captured(&capture, &CaptureController::captured);
     capture.start(request());
     ASSERT_TRUE(eventually([&] { return captured.count() == 1; }));
     EXPECT_EQ(captured.front().front().toString(), "m.graph.json");
@@ -51,8 +55,9 @@ TEST(CaptureController, ReportsProgressAndTheGraphFile) {
 TEST(CaptureController, ShowsTheLastWordsOfARefusedCapture) {
     QTemporaryDir folder;
     CaptureController capture;
-    capture.set_program(write_program(folder, "echo '{\"stage\": \"forward\", \"fraction\": 0.1}' >&2\n"
-                                              "echo 'm.pt: aten::foo is not supported' >&2\nexit 2\n"));
+    capture.set_program(write_program(folder,
+                                      "echo '{\"stage\": \"forward\", \"fraction\": 0.1}' >&2\n"
+                                      "echo 'm.pt: aten::foo is not supported' >&2\nexit 2\n"));
     QSignalSpy failed(&capture, &CaptureController::failed), captured(&capture, &CaptureController::captured);
     capture.start(request());
     ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));

@@ -23,7 +23,8 @@ Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
         const Rect &a = layout.items[edge.from], &b = layout.items[edge.to];
         layout.edges.push_back({{a.x, a.y}, {a.x + 200, a.y}, {b.x + 200, b.y}, {b.x, b.y}});
     }
-    for (std::size_t i = 0; i < request.clusters.size(); ++i) layout.clusters.push_back({4.0 * i, 4.0 * i, 380, y - 8 * i});
+    for (std::size_t i = 0; i < request.clusters.size(); ++i)
+        layout.clusters.push_back({4.0 * i, 4.0 * i, 380, y - 8 * i});
     return layout;
 }
 
@@ -42,10 +43,13 @@ class GraphViews : public testing::Test {
         return view.mapFromScene(QPointF(rect.x + rect.width / 2, rect.y + rect.height / 2));
     }
     void wheel(const QPoint& at, int delta) {
-        QWheelEvent event(at, view.viewport()->mapToGlobal(at), {}, {0, delta}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+        QWheelEvent event(at, view.viewport()->mapToGlobal(at), {}, {0, delta}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
         QCoreApplication::sendEvent(view.viewport(), &event);
     }
-    void settle() { ASSERT_TRUE(eventually([&] { return !document.ladder.running(); })); }
+    void settle() {
+        ASSERT_TRUE(eventually([&] { return !document.ladder.running(); }));
+    }
 
     Document document;
     GraphView view{document};
@@ -73,7 +77,8 @@ TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
     const LadderPtr ladder = document.ladder.ladder();
     int item = -1;
     for (std::size_t i = 0; i < ladder->view.items.size(); ++i) {
-        if (ladder->view.items[i].block.valid() && ladder->view.items[i].twin >= 0) item = static_cast<int>(i);
+        if (ladder->view.items[i].block.valid() && ladder->view.items[i].twin >= 0)
+            item = static_cast<int>(i);
     }
     ASSERT_GE(item, 0);
     const BlockId block = ladder->view.items[item].block;

@@ -18,11 +18,13 @@ TEST(InputSpecs, AcceptsTheFormsTheCaptureKnows) {
     EXPECT_EQ(*checked_input_spec(" f32[8, 3, 224, 224] "), "f32[8,3,224,224]");
     EXPECT_EQ(*checked_input_spec("i64[8,256]<4096"), "i64[8,256]<4096");
     EXPECT_EQ(*checked_input_spec("f32[]"), "f32[]");
-    EXPECT_EQ(*checked_input_specs("f32[2]\n\ni64[3]<5; bool[1]"), (QStringList{"f32[2]", "i64[3]<5", "bool[1]"}));
+    EXPECT_EQ(*checked_input_specs("f32[2]\n\ni64[3]<5; bool[1]"),
+              (QStringList{"f32[2]", "i64[3]<5", "bool[1]"}));
 }
 
 TEST(InputSpecs, NamesWhatIsWrong) {
-    for (const char* wrong : {"f32", "f32[2", "f32[-1]", "f32[0]", "f32[2,]", "f32[a]", "f32[99999999999]", "[2]", "i64[2]<", "x f32[2]"}) {
+    for (const char* wrong : {"f32", "f32[2", "f32[-1]", "f32[0]", "f32[2,]", "f32[a]", "f32[99999999999]",
+                              "[2]", "i64[2]<", "x f32[2]"}) {
         const Result<QString> spec = checked_input_spec(wrong);
         ASSERT_FALSE(spec) << wrong;
         EXPECT_FALSE(spec.error().message.empty());
@@ -35,7 +37,8 @@ TEST(InputSpecs, AreReadFromBesideTheModel) {
     QTemporaryDir folder;
     const std::string model = folder.filePath("net.pt").toStdString();
     EXPECT_FALSE(specs_beside(model));
-    write(folder.filePath("net.json"), R"({"inputs": ["f32[2,3]", {"dtype": "i64", "shape": [4, 5], "below": 7}]})");
+    write(folder.filePath("net.json"),
+          R"({"inputs": ["f32[2,3]", {"dtype": "i64", "shape": [4, 5], "below": 7}]})");
     const auto specs = specs_beside(model);
     ASSERT_TRUE(specs);
     EXPECT_EQ(*specs, (QStringList{"f32[2,3]", "i64[4,5]<7"}));
@@ -44,7 +47,8 @@ TEST(InputSpecs, AreReadFromBesideTheModel) {
 TEST(InputSpecs, IgnoreAFileOfAnotherKind) {
     QTemporaryDir folder;
     const std::string model = folder.filePath("net.pt").toStdString();
-    for (const char* other : {"not json", "[]", R"({"inputs": 3})", R"({"inputs": ["f32"]})", R"({"inputs": [{"dtype": 1, "shape": []}]})"}) {
+    for (const char* other : {"not json", "[]", R"({"inputs": 3})", R"({"inputs": ["f32"]})",
+                              R"({"inputs": [{"dtype": 1, "shape": []}]})"}) {
         write(folder.filePath("net.json"), other);
         EXPECT_FALSE(specs_beside(model)) << other;
     }

@@ -39,7 +39,9 @@ class Ladders : public testing::Test {
         controller.set_graph(graph);
         settle();
     }
-    void settle() { ASSERT_TRUE(eventually([&] { return !controller.running(); })); }
+    void settle() {
+        ASSERT_TRUE(eventually([&] { return !controller.running(); }));
+    }
 
     GraphPtr graph;
     LadderController controller;
@@ -84,7 +86,8 @@ TEST_F(Ladders, RevealExpandsWhatHidesAnOp) {
 
 TEST_F(Ladders, ANewScheduleRecoloursWithoutANewLayout) {
     show(4);
-    QSignalSpy started(&controller, &LadderController::started), recoloured(&controller, &LadderController::recoloured);
+    QSignalSpy started(&controller, &LadderController::started),
+        recoloured(&controller, &LadderController::recoloured);
     const Layout before = controller.ladder()->layout;
     controller.set_schedule(prepare_schedule(graph, keep_all_schedule(*graph)));
     EXPECT_EQ(started.count(), 0);
@@ -96,7 +99,8 @@ TEST_F(Ladders, ANewScheduleRecoloursWithoutANewLayout) {
 TEST_F(Ladders, AFailedLayoutIsToldAndTheLastPictureStays) {
     show(4);
     const LadderPtr before = controller.ladder();
-    controller.set_layout_function([](const LayoutRequest&, std::stop_token) -> Result<Layout> { return Error{.message = "no room"}; });
+    controller.set_layout_function(
+        [](const LayoutRequest&, std::stop_token) -> Result<Layout> { return Error{.message = "no room"}; });
     QSignalSpy failed(&controller, &LadderController::failed);
     controller.set_depth(0);
     ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));

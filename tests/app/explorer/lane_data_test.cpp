@@ -29,7 +29,8 @@ TEST(LaneData, HasABarForEveryRunInItsLane) {
     EXPECT_EQ(data.bars[0].lane, Lane::forward);
     EXPECT_EQ(data.bars[1].lane, Lane::recompute) << "the second run of an op is a recomputation";
     EXPECT_EQ(data.bars.back().lane, Lane::backward);
-    EXPECT_TRUE(std::is_sorted(data.bars.begin(), data.bars.end(), [](const LaneBar& a, const LaneBar& b) { return a.begin < b.begin; }));
+    EXPECT_TRUE(std::is_sorted(data.bars.begin(), data.bars.end(),
+                               [](const LaneBar& a, const LaneBar& b) { return a.begin < b.begin; }));
 }
 
 TEST(LaneData, ReachesThePredictedPeakAndTime) {
@@ -41,7 +42,8 @@ TEST(LaneData, ReachesThePredictedPeakAndTime) {
         EXPECT_EQ(data.peak, graph->full_peak.value);
     }
     EXPECT_DOUBLE_EQ(lane_data(*schedule, LaneAxis::time).length, static_cast<double>(graph->flat.base_time));
-    EXPECT_DOUBLE_EQ(lane_data(*schedule, LaneAxis::steps).length, static_cast<double>(graph->graph.ops.size()));
+    EXPECT_DOUBLE_EQ(lane_data(*schedule, LaneAxis::steps).length,
+                     static_cast<double>(graph->graph.ops.size()));
 }
 
 TEST(LaneData, FindsTheRunUnderThePointer) {

@@ -73,8 +73,13 @@ TEST(OpenFile, RefusesAScheduleWithoutItsGraph) {
 
 TEST(OpenFile, RefusesBrokenFilesWithOneLineThatNamesThem) {
     QTemporaryDir folder;
-    const QByteArray contents[] = {"", "{", "[]", "{\"format\": \"rematlas.graph\"}", QByteArray(1000, '\0'),
-                                   "{\"format\":\"rematlas.graph\",\"version\":1,\"name\":\"x\",\"tensors\":[],\"ops\":[{}],\"results\":[]}"};
+    const QByteArray contents[] = {"",
+                                   "{",
+                                   "[]",
+                                   "{\"format\": \"rematlas.graph\"}",
+                                   QByteArray(1000, '\0'),
+                                   "{\"format\":\"rematlas.graph\",\"version\":1,\"name\":\"x\",\"tensors\":["
+                                   "],\"ops\":[{}],\"results\":[]}"};
     for (const char* ending : {"graph.json", "schedule.json", "sweep.json", "plan"}) {
         for (const QByteArray& content : contents) {
             const std::string path = write(folder, QString("broken.") + ending, content);

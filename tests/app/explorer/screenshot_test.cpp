@@ -7,8 +7,8 @@
 #include <QTemporaryDir>
 #include <set>
 
-#include "core/schedule/schedule_file.h"
 #include "app/explorer/models/loaded_schedule.h"
+#include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/layout/layout_worker.h"
 
@@ -53,7 +53,10 @@ TEST(Screenshot, ShowsOneDockAlone) {
     if (find_layout_worker().empty()) GTEST_SKIP() << "no layout worker in this build";
     QTemporaryDir folder;
     const QString picture = folder.filePath("dock.png");
-    ASSERT_EQ(take_screenshot({.files = {write_chain(folder, 5)}, .picture = picture, .dock = "blocks", .size = "1200x800"}), 0);
+    ASSERT_EQ(
+        take_screenshot(
+            {.files = {write_chain(folder, 5)}, .picture = picture, .dock = "blocks", .size = "1200x800"}),
+        0);
     const QImage image(picture);
     EXPECT_LT(image.width(), 800);
     EXPECT_GT(colors(image), 20u);

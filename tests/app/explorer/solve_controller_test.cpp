@@ -11,7 +11,8 @@ namespace rematlas::explorer {
 namespace {
 
 /// Announces one incumbent and then works until it is stopped, as a solver without a proof does.
-Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress& progress) {
+Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest&, std::stop_token stop,
+                        const Progress& progress) {
     progress({.overhead = 1.25, .peak = Bytes(1000), .bound = 1.1, .fraction_done = 0.5});
     while (!stop.stop_requested()) QThread::msleep(1);
     Outcome outcome;
@@ -57,8 +58,12 @@ TEST(SolveController, SaysInPlainWordsWhyNothingFits) {
 
 TEST(SolveController, TellsWhatOnlyThisSolverCannotDo) {
     const GraphPtr graph = loaded_chain(4);
-    const NoScheduleReport report = explain(*graph, Bytes(9 << 20), {.needed = Bytes(5 << 20), .proven = false,
-                                                                     .smallest_found = Bytes(10 << 20), .op = OpId(1), .dominant = {}});
+    const NoScheduleReport report = explain(*graph, Bytes(9 << 20),
+                                            {.needed = Bytes(5 << 20),
+                                             .proven = false,
+                                             .smallest_found = Bytes(10 << 20),
+                                             .op = OpId(1),
+                                             .dominant = {}});
     EXPECT_TRUE(report.headline.contains("This solver"));
     EXPECT_TRUE(report.headline.contains("10.0 MiB"));
     EXPECT_TRUE(report.headline.contains("5.00 MiB"));

@@ -13,8 +13,8 @@ TensorId add_tensor(Graph& graph, const std::string& name, Bytes bytes, TensorKi
     return graph.tensors.push_back({.name = name, .bytes = bytes, .kind = kind});
 }
 
-OpId add_op(Graph& graph, const std::string& name, Nanoseconds time, std::vector<TensorId> inputs, TensorId output, Phase phase,
-            const std::string& module) {
+OpId add_op(Graph& graph, const std::string& name, Nanoseconds time, std::vector<TensorId> inputs,
+            TensorId output, Phase phase, const std::string& module) {
     Op op;
     op.name = name;
     op.time = time;
@@ -35,22 +35,27 @@ Graph training_chain(int layers, Bytes bytes, Nanoseconds time) {
     std::vector<OpId> forward;
     for (int i = 0; i < layers; ++i) {
         const std::string module = "layers." + std::to_string(i);
-        weights.push_back(add_tensor(graph, "weight" + std::to_string(i), Bytes(1024), TensorKind::parameter));
+        weights.push_back(
+            add_tensor(graph, "weight" + std::to_string(i), Bytes(1024), TensorKind::parameter));
         convolved.push_back(add_tensor(graph, "conv" + std::to_string(i), bytes, TensorKind::activation));
-        forward.push_back(add_op(graph, "aten::convolution", time, {last, weights[i]}, convolved[i], Phase::forward, module + ".conv"));
+        forward.push_back(add_op(graph, "aten::convolution", time, {last, weights[i]}, convolved[i],
+                                 Phase::forward, module + ".conv"));
         last = add_tensor(graph, "relu" + std::to_string(i), bytes, TensorKind::activation);
         activated.push_back(last);
-        forward.push_back(add_op(graph, "aten::relu", time, {convolved[i]}, last, Phase::forward, module + ".relu"));
+        forward.push_back(
+            add_op(graph, "aten::relu", time, {convolved[i]}, last, Phase::forward, module + ".relu"));
     }
     TensorId gradient = add_tensor(graph, "loss_gradient", bytes, TensorKind::gradient);
     add_op(graph, "rematlas::output_gradients", time, {last}, gradient, Phase::loss, "");
     for (int i = layers - 1; i >= 0; --i) {
         const std::string module = "layers." + std::to_string(i);
         TensorId next = add_tensor(graph, "relu_gradient" + std::to_string(i), bytes, TensorKind::gradient);
-        OpId op = add_op(graph, "aten::threshold_backward", time, {gradient, convolved[i]}, next, Phase::backward, module + ".relu");
+        OpId op = add_op(graph, "aten::threshold_backward", time, {gradient, convolved[i]}, next,
+                         Phase::backward, module + ".relu");
         graph.ops[op].of = forward[2 * i + 1];
         gradient = add_tensor(graph, "conv_gradient" + std::to_string(i), bytes, TensorKind::gradient);
-        op = add_op(graph, "aten::convolution_backward", time, {next, activated[i], weights[i]}, gradient, Phase::backward, module + ".conv");
+        op = add_op(graph, "aten::convolution_backward", time, {next, activated[i], weights[i]}, gradient,
+                    Phase::backward, module + ".conv");
         graph.ops[op].of = forward[2 * i];
     }
     graph.results = {gradient};

@@ -1,4 +1,5 @@
-// A small training step for the tests: a chain of equal layers, forward, loss and backward, with module paths.
+// A small training step for the tests: a chain of equal layers, forward, loss and backward, with module
+// paths.
 #pragma once
 
 #include <QString>
@@ -8,7 +9,8 @@
 
 namespace rematlas::explorer {
 
-/// Each layer makes two tensors of `bytes` forward (a convolution and an activation) and two backward. Every op takes `time`.
+/// Each layer makes two tensors of `bytes` forward (a convolution and an activation) and two backward. Every
+/// op takes `time`.
 Graph training_chain(int layers, Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
 
 /// The same, as if read from a file.

@@ -1,5 +1,3 @@
-#include "app/explorer/window/main_window.h"
-
 #include <gtest/gtest.h>
 
 #include <QDialog>
@@ -12,6 +10,7 @@
 #include <QTest>
 #include <QThread>
 
+#include "app/explorer/window/main_window.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/training_chain.h"
 
@@ -44,9 +43,11 @@ class Windows : public testing::Test {
 };
 
 TEST_F(Windows, ShowsAWelcomeUntilAGraphIsOpen) {
-    for (const QString& name : window->dock_names()) EXPECT_FALSE(window->dock(name)->isVisible()) << name.toStdString();
+    for (const QString& name : window->dock_names())
+        EXPECT_FALSE(window->dock(name)->isVisible()) << name.toStdString();
     open(write_chain(folder, 4));
-    for (const QString& name : window->dock_names()) EXPECT_TRUE(window->dock(name)->isVisible()) << name.toStdString();
+    for (const QString& name : window->dock_names())
+        EXPECT_TRUE(window->dock(name)->isVisible()) << name.toStdString();
     EXPECT_GT(window->block_tree().tree().model()->rowCount(), 0);
     EXPECT_TRUE(window->windowTitle().contains("chain"));
     window->document().close();
@@ -88,7 +89,8 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     window->document().budget.set_text("4096");
     window->solve_panel().solve();
     ASSERT_TRUE(eventually([&] { return !window->document().solver.running(); }));
-    EXPECT_TRUE(child<QLabel>("answer")->text().contains("No schedule fits")) << child<QLabel>("answer")->text().toStdString();
+    EXPECT_TRUE(child<QLabel>("answer")->text().contains("No schedule fits"))
+        << child<QLabel>("answer")->text().toStdString();
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
 }
 
@@ -115,7 +117,8 @@ TEST_F(Windows, AMessageDoesNotStopTheWindowFromClosing) {
 
 TEST_F(Windows, SelectionIsSharedByTreeGraphAndLanes) {
     open(write_chain(folder, 5));
-    window->document().set_schedule(prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
+    window->document().set_schedule(
+        prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
     window->document().selection.select(Selected::of(OpId(3)));
     EXPECT_EQ(window->block_tree().tree().currentIndex().data().toString(), "relu");
     QTest::mouseClick(&window->lanes(), Qt::LeftButton, {}, QPoint(window->lanes().width() - 20, 20));
@@ -127,11 +130,13 @@ TEST_F(Windows, SelectionIsSharedByTreeGraphAndLanes) {
 
 TEST_F(Windows, TheWheelZoomsTheLanesAndADoubleClickShowsAll) {
     open(write_chain(folder, 5));
-    window->document().set_schedule(prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
+    window->document().set_schedule(
+        prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
     LanesView& lanes = window->lanes();
     const double whole = lanes.to() - lanes.from();
     const QPoint at(lanes.width() / 2, 20);
-    QWheelEvent wheel(at, lanes.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QWheelEvent wheel(at, lanes.mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::NoModifier,
+                      Qt::NoScrollPhase, false);
     QCoreApplication::sendEvent(&lanes, &wheel);
     EXPECT_LT(lanes.to() - lanes.from(), whole);
     QTest::mouseDClick(&lanes, Qt::LeftButton, {}, at);
@@ -157,12 +162,13 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
 
 TEST_F(Windows, CanBeClosedDuringASolve) {
     open(write_chain(folder, 6));
-    window->document().solver.set_solve_function([](const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress&) {
-        while (!stop.stop_requested()) QThread::msleep(1);
-        Outcome outcome;
-        outcome.answer = keep_all_schedule(graph);
-        return Result<Outcome>(outcome);
-    });
+    window->document().solver.set_solve_function(
+        [](const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress&) {
+            while (!stop.stop_requested()) QThread::msleep(1);
+            Outcome outcome;
+            outcome.answer = keep_all_schedule(graph);
+            return Result<Outcome>(outcome);
+        });
     window->solve_panel().solve();
     ASSERT_TRUE(window->document().solver.running());
     window->close();
