@@ -31,18 +31,18 @@ Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Ten
     const std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
     std::vector<std::vector<std::int64_t>> times(graph.ops.size());
     const auto began = std::chrono::steady_clock::now();
-    for (int replay = 0; replay <= options.most_replays; ++replay) {
-        if (replay > options.fewest_replays && std::chrono::steady_clock::now() - began > options.time) break;
+    for (int replay = 0; replay < options.most_replays; ++replay) {
+        if (replay >= options.fewest_replays && std::chrono::steady_clock::now() - began > options.time) break;
         Result<Replayed> step = executor.run(steps, inputs, {.time_ops = true, .measure_ops = true});
         if (!step) return step.error();
         for (std::size_t i = 0; i < steps.size(); ++i) {
             if (!steps[i].runs()) continue;
             const StepMeasure& measure = step->steps[i];
-            if (replay > 0) times[steps[i].op().index()].push_back(std::max<std::int64_t>(1, measure.end - measure.start));
+            times[steps[i].op().index()].push_back(std::max<std::int64_t>(1, measure.end - measure.start));
             Bytes& workspace = graph.ops[steps[i].op()].workspace;
             workspace = std::max(workspace, Bytes(measure.workspace - bytes_taken(graph, steps[i])));
         }
-        if (options.progress) options.progress(double(replay + 1) / (options.most_replays + 1));
+        if (options.progress) options.progress(double(replay + 1) / options.most_replays);
     }
     for (OpId op : graph.ops.ids()) graph.ops[op].time = Nanoseconds(median(times[op.index()]));
     return {};

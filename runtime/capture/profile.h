@@ -11,13 +11,13 @@
 namespace rematlas {
 
 struct ProfileOptions {
-    int most_replays = 9;                                                   ///< beside one that warms up
+    int most_replays = 9;
     int fewest_replays = 3;                                                 ///< taken even when time is up
     std::chrono::duration<double> time = std::chrono::seconds(6);           ///< after which no further replay starts
     std::function<void(double)> progress = {};                              ///< fraction done
 };
 
-/// Fills `time` (median) and `workspace` (most) of each op. Cost: the time of the replays.
+/// The executor has run at least once. Fills `time` (median) and `workspace` (most) of each op. Cost: the time of the replays.
 Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs, const ProfileOptions& options);
 
 }  // namespace rematlas

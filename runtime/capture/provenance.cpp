@@ -2,38 +2,60 @@
 
 #include <torch/csrc/jit/runtime/interpreter.h>
 
+#include <cstdlib>
 #include <string_view>
-#include <vector>
 
 namespace rematlas {
 namespace {
 
-/// "layer1(Sequential)::forward.0(Bottleneck)::forward" gives "layer1.0". Frames of the root and of plain functions have no name.
-std::string path_of(std::string_view frame) {
-    std::string path;
-    while (!frame.empty()) {
-        const std::size_t open = frame.find('(');
-        if (open == frame.npos) break;
-        const std::string_view name = frame.substr(0, open);
-        const bool counts = !name.empty() && name != "TOP" && name != "SELF" && name.find("CALL_FUNCTION") == name.npos;
-        if (counts) path += (path.empty() ? "" : ".") + std::string(name);
-        const std::size_t method = frame.find("::", open);
-        const std::size_t dot = method == frame.npos ? frame.npos : frame.find('.', method);
-        if (dot == frame.npos) break;
-        frame.remove_prefix(dot + 1);
-    }
-    return path;
-}
+std::string type_of(const torch::jit::Module& module) { return module.type()->name() ? module.type()->name()->name() : std::string(); }
+
+std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
 
 }  // namespace
 
-std::string current_module_path() {
-    std::string path;
-    for (const std::string& frame : torch::jit::currentModuleHierarchy()) {
-        const std::string part = path_of(frame);
-        if (!part.empty()) path += (path.empty() ? "" : ".") + part;
+std::optional<ModulePaths::Found> ModulePaths::child_of(const Found& parent, const Frame& frame) {
+    std::vector<Found> inside_lists;
+    for (const auto& child : parent.module.named_children()) {
+        if (child.name == frame.name) return Found{child.value, join(parent.path, child.name)};
+        if (child.value.find_method("forward")) continue;
+        for (const auto& member : child.value.named_children()) {
+            if (member.name != frame.name || type_of(member.value) != frame.type) continue;
+            inside_lists.push_back({member.value, join(join(parent.path, child.name), member.name)});
+        }
     }
-    return path;
+    if (inside_lists.empty()) return std::nullopt;
+    if (inside_lists.size() == 1) return inside_lists.front();
+    Cursor& cursor = cursors_[parent.path];
+    const long index = std::strtol(frame.name.c_str(), nullptr, 10);
+    if (index < cursor.index && cursor.list + 1 < inside_lists.size()) ++cursor.list;
+    cursor.index = index;
+    return inside_lists[std::min(cursor.list, inside_lists.size() - 1)];
+}
+
+std::string ModulePaths::resolve(const std::vector<Frame>& frames) {
+    Found at{root_, ""};
+    for (const Frame& frame : frames) {
+        if (auto child = child_of(at, frame)) {
+            at = std::move(*child);
+        } else {
+            at.path = join(at.path, frame.name);
+        }
+    }
+    return at.path;
+}
+
+std::string ModulePaths::current() {
+    std::vector<Frame> frames;
+    // "conv1(Conv2d)::forward". The root, calls on self and plain functions are no modules of their own.
+    for (const std::string_view frame : torch::jit::currentModuleHierarchy()) {
+        const std::size_t open = frame.find('('), close = frame.find(')', open);
+        if (open == frame.npos || close == frame.npos || open == 0) continue;
+        const std::string_view name = frame.substr(0, open);
+        if (name == "TOP" || name == "SELF" || name.find("CALL_FUNCTION") != name.npos) continue;
+        frames.push_back({std::string(name), std::string(frame.substr(open + 1, close - open - 1))});
+    }
+    return resolve(frames);
 }
 
 std::string current_source_line() {

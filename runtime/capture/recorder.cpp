@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "runtime/capture/op_traits.h"
-#include "runtime/capture/provenance.h"
 
 namespace rematlas {
 namespace {
@@ -39,7 +38,7 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
 
 Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, DeviceRuntime& device,
                    RecorderOptions options)
-    : device_(device), options_(std::move(options)) {
+    : device_(device), options_(std::move(options)), paths_(model.module) {
     for (const NamedTensor& named : model.tensors) {
         resident(named.tensor, named.is_parameter ? TensorKind::parameter : TensorKind::buffer, named.name);
         recording_.bindings.push_back({named.name, named.is_parameter, recording_.operands[operand_of(named.tensor)]});
@@ -111,7 +110,7 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
 
 void Recorder::refuse(const std::string& op, const std::string& why) {
     if (!refusal_) {
-        std::string place = current_module_path();
+        std::string place = paths_.current();
         place = place.empty() ? "" : " in " + place;
         const std::string line = current_source_line();
         if (!line.empty()) place += " at " + line;
@@ -224,7 +223,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
-        record.module = current_module_path();
+        record.module = paths_.current();
         by_sequence_.try_emplace(at::sequence_number::peek(), Origin{index, record.module});
         return;
     }
@@ -247,7 +246,6 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
                       .phase = phase_,
                       .module = {},
                       .random = op.hasTag(at::Tag::nondeterministic_seeded)};
-    last_place_ = record.tape.name;
     const std::vector<Use> uses = uses_of(op, *stack, record);
     settle_uninitialized(record, uses);
     refuse_unreplayable(op, record, uses);

@@ -22,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/capture/provenance.h"
 #include "runtime/capture/recording.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
@@ -46,9 +47,6 @@ class Recorder final : public DispatchMode {
 
     /// The line that says why the step cannot be captured; an exception ended the step then.
     const std::optional<std::string>& refusal() const { return refusal_; }
-
-    /// Where the step was when it ended, for the message of an error that the model itself threw: " (aten::mm in fc at m.py:3)".
-    const std::string& last_place() const { return last_place_; }
 
     /// `result` is what the recorded step returned.
     Recording finish(const Model& model, const StepResult& result);
@@ -91,11 +89,12 @@ class Recorder final : public DispatchMode {
 
     DeviceRuntime& device_;
     RecorderOptions options_;
+    ModulePaths paths_;
     Recording recording_;
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin> by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
-    std::string last_backward_module_, last_place_;
+    std::string last_backward_module_;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
     std::mutex mutex_;  ///< autograd may run the backward of a device on a thread of its own

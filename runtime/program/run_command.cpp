@@ -28,7 +28,7 @@ nlohmann::json to_json(const RunReport& report, bool verify) {
                              {"budget_bytes", report.budget.value},
                              {"overhead_predicted", report.overhead_predicted},
                              {"overhead_measured", report.overhead_measured},
-                             {"verified", report.verified}};
+                             {"verified", verify ? nlohmann::json(report.verified) : nlohmann::json()}};
     if (!verify) return object;
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;

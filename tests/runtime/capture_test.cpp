@@ -80,6 +80,17 @@ TEST(Capture, FindsModulesAndTheForwardOpOfBackwardOps) {
     }
 }
 
+TEST(Capture, NamesMembersOfModuleListsWithTheirList) {
+    for (const char* name : {"gpt_scripted", "gpt_traced"}) {
+        std::set<std::string> modules;
+        for (const Op& op : captured(name).ops) modules.insert(op.module);
+        EXPECT_TRUE(modules.contains("blocks.2.attn.qkv")) << name;
+        EXPECT_FALSE(modules.contains("2.attn.qkv")) << name;
+    }
+    const Graph& translator = captured("translator_scripted");
+    EXPECT_FALSE(ops_where(translator, [](const Op& op) { return op.module == "transformer.decoder.layers.1.linear2"; }).empty());
+}
+
 TEST(Capture, MarksRandomOpsAndRunningStatistics) {
     const auto random = ops_where(captured("gpt_scripted"), [](const Op& op) { return op.random; });
     EXPECT_EQ(random.size(), 1 + 3 * 3u) << "one dropout on the embedding, three in each block";
