@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
@@ -212,6 +213,48 @@ TEST_F(Windows, RemembersRecentFilesAndTheLayout) {
     EXPECT_FALSE(window->dock("tradeoff")->isVisible());
     window->restore_default_layout();
     EXPECT_TRUE(window->dock("tradeoff")->isVisible());
+}
+
+TEST_F(Windows, EnterInTheSearchGoesFromMatchToMatch) {
+    open(write_chain(folder, 4));
+    auto* search = child<QLineEdit>("search");
+    QTest::keyClicks(search, "aten::relu");
+    std::vector<OpId> visited;
+    for (int i = 0; i < 5; ++i) {
+        QTest::keyClick(search, Qt::Key_Return);
+        visited.push_back(window->document().selection.current().op);
+    }
+    EXPECT_EQ(visited, (std::vector<OpId>{OpId(1), OpId(3), OpId(5), OpId(7), OpId(1)}));
+    ASSERT_TRUE(eventually([&] { return !window->document().ladder.running(); }));
+}
+
+TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
+    const QString graph = write_chain(folder, 4, "captured");
+    const auto write = [&](const QString& name, const QString& content) {
+        QFile file(folder.filePath(name));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(content.toUtf8());
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    };
+    // A stand-in for the runtime: it notes what it is asked and hands over a graph.
+    write("runtime", QString("#!/bin/sh\necho \"$@\" > %1/asked\nwhile [ $# -gt 1 ]; do [ \"$1\" = -o ] && "
+                             "cp %2 \"$2\"; shift; done\n")
+                         .arg(folder.path(), graph));
+    write("net.pt", "a model");
+    write("net.json", R"({"inputs": ["f32[2,3]"]})");
+    qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
+    window->open({folder.filePath("net.pt")});
+    auto* dialog = window->findChild<QDialog*>();
+    ASSERT_TRUE(dialog);
+    EXPECT_EQ(dialog->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[2,3]");
+    dialog->accept();
+    ASSERT_TRUE(eventually([&] { return window->document().graph() != nullptr; }))
+        << window->last_error().toStdString();
+    qunsetenv("REMATLAS_RUNTIME");
+    EXPECT_EQ(window->document().graph()->path.filename(), "net.graph.json");
+    QFile asked(folder.filePath("asked"));
+    ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
 }
 
 TEST_F(Windows, DroppedFilesAreOpened) {
