@@ -3,15 +3,47 @@
 #include <QCommandLineParser>
 #include <QSettings>
 #include <QTextStream>
+#include <cstdlib>
+#include <string_view>
 
 #include "app/explorer/views/theme.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/screenshot.h"
 
+namespace {
+
+bool asks_for_screenshot(int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        if (std::string_view(argv[i]).starts_with("--screenshot")) return true;
+    }
+    return false;
+}
+
+/// Nothing to show a window on: Qt would abort, so pictures are drawn off-screen and a window is refused.
+bool without_display() {
+    return qEnvironmentVariableIsEmpty("DISPLAY") && qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY") &&
+           qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM");
+}
+
+/// Two remarks that Qt makes without a desktop session, and that would stand where the command's own line
+/// belongs.
+void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& message) {
+    if (message.startsWith("QStandardPaths: XDG_RUNTIME_DIR") || message.contains("propagateSizeHints"))
+        return;
+    QTextStream(stderr) << message << '\n';
+    if (type == QtFatalMsg) std::abort();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+    qInstallMessageHandler(drop_remarks);
+    const bool no_display = without_display();
+    if (no_display || (asks_for_screenshot(argc, argv) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))) {
+        qputenv("QT_QPA_PLATFORM", "offscreen");
+    }
     QCoreApplication::setAttribute(Qt::AA_EnableHighDpiScaling);
     QCoreApplication::setAttribute(Qt::AA_UseHighDpiPixmaps);
-    QCoreApplication::setAttribute(Qt::AA_DontUseNativeDialogs, false);
     QApplication app(argc, argv);
     QCoreApplication::setOrganizationName("rematlas");
     QCoreApplication::setApplicationName("rematlas-explorer");
@@ -46,6 +78,10 @@ int main(int argc, char** argv) {
     }
     if (parser.isSet(dock) || parser.isSet(size)) {
         QTextStream(stderr) << "--dock and --size go with --screenshot\n";
+        return 2;
+    }
+    if (no_display) {
+        QTextStream(stderr) << "there is no display for a window; --screenshot out.png needs none\n";
         return 2;
     }
     QSettings settings;
