@@ -7,8 +7,11 @@
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
+#include "core/solvers/chen.h"
 #include "core/solvers/deadline.h"
+#include "core/solvers/dtr.h"
 #include "core/solvers/required_once.h"
+#include "core/solvers/rotor.h"
 
 namespace rematlas {
 
@@ -19,6 +22,7 @@ using atlas::PortfolioResult;
 
 constexpr double kStartShare = 0.3;       // of the time, for more starts when one fits already
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
+constexpr int kPublishedShare = 20;       // part of the time that each published solver may take
 constexpr int kBoundShare = 20;           // part of the time that the bound may take
 constexpr auto kLongestBound = std::chrono::milliseconds(500);
 constexpr double kReportStep = 0.01;  // of the time, between reports without news
@@ -27,19 +31,21 @@ constexpr auto kLongestHint = std::chrono::milliseconds(300);
 /// One call of the solver.
 class Search {
   public:
-    Search(const FlatGraph& graph, Bytes budget, const Limits& limits, const AtlasOptions& options,
+    Search(const Problem& problem, Bytes budget, const Limits& limits, const AtlasOptions& options,
            const Progress& progress)
-        : graph_(graph),
+        : problem_(problem),
+          graph_(problem.flat),
           budget_(budget.value),
           options_(options),
           limits_(limits),
           deadline_(limits),
           progress_(progress),
-          best_(Candidate::of(graph, required_once(graph))) {}
+          best_(Candidate::of(graph_, required_once(graph_))) {}
 
     Answer run() {
         best_ = best_start(graph_, budget_, best_, deadline_, kStartShare,
                            [this](const Candidate& found) { offer(found); });
+        start_from_published();
         find_bound();
         anneal();
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
@@ -47,6 +53,7 @@ class Search {
     }
 
   private:
+    void start_from_published();
     void find_bound();
     void anneal();
     bool is_optimal() const {
@@ -57,6 +64,7 @@ class Search {
     void report();
     Solution answer() const;
 
+    const Problem& problem_;
     const FlatGraph& graph_;
     const std::int64_t budget_;
     const AtlasOptions& options_;
@@ -83,6 +91,24 @@ void Search::offer(const Candidate& candidate) {
     if (!candidate.better_than(best_, budget_)) return;
     best_ = candidate;
     if (best_.peak <= budget_) report();
+}
+
+// Rotor is optimal on chains, and its basin may be out of reach of the annealing; the others cost little.
+void Search::start_from_published() {
+    const std::unique_ptr<Solver> published[] = {make_rotor(), make_chen_greedy(), make_dtr()};
+    Limits share = limits_;
+    share.time = limits_.time / kPublishedShare;
+    for (const auto& solver : published) {
+        if (deadline_.passed()) return;
+        const Answer answer = solver->solve(problem_, Bytes(budget_), share, {});
+        const Solution* solution = std::get_if<Solution>(&answer);
+        if (!solution) continue;
+        RunSequence runs;
+        for (const Step& step : solution->steps) {
+            if (step.runs()) runs.push_back(step.id);
+        }
+        offer(Candidate::of(graph_, std::move(runs)));
+    }
 }
 
 // After the starts, so that a large graph has an answer first.
@@ -136,7 +162,8 @@ class Atlas final : public Solver {
     explicit Atlas(const AtlasOptions& options) : options_(options) {}
     std::string_view name() const override { return "atlas"; }
     std::string_view summary() const override {
-        return "annealing on the flat sequence of runs, from greedy starts: any order, any reruns";
+        return "annealing on the flat sequence of runs, from greedy and published starts: any order, any "
+               "reruns";
     }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
@@ -147,7 +174,7 @@ class Atlas final : public Solver {
             return *std::move(solution);
         }
         if (least_peak(graph).bytes > budget) return proven_infeasible(graph, budget, limits);
-        return Search(graph, budget, limits, options_, progress).run();
+        return Search(problem, budget, limits, options_, progress).run();
     }
 
   private:

@@ -1,4 +1,4 @@
-// The default solver: annealing on the flat run sequence, from greedy starts.
+// The default solver: annealing on the flat run sequence, from greedy starts and from Rotor, Chen and DTR.
 //
 //     auto atlas = make_atlas({});
 //     Answer answer = atlas->solve(problem, budget, {.time = 5s}, {});
