@@ -31,7 +31,8 @@ void release(void* data) {
     std::free(block);
 }
 
-/// The pointer is its own context and the deleter is always the same one: oneDNN allocates through the raw interface.
+/// The pointer is its own context and the deleter is always the same one: oneDNN allocates through the raw
+/// interface.
 class Allocator final : public c10::Allocator {
   public:
     c10::DataPtr allocate(std::size_t bytes) override {
@@ -47,7 +48,9 @@ class Allocator final : public c10::Allocator {
         return {data, data, &release, cpu};
     }
     c10::DeleterFnPtr raw_deleter() const override { return &release; }
-    void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override {
+        default_copy_data(to, from, bytes);
+    }
 };
 
 }  // namespace
@@ -55,8 +58,8 @@ class Allocator final : public c10::Allocator {
 void CountingAllocator::install() {
     static std::once_flag once;
     std::call_once(once, [] {
-        // Memory once touched stays with the process: returning it after every large tensor makes each step fault it
-        // in again, which costs more than many of the operations and makes their times vary.
+        // Memory once touched stays with the process: returning it after every large tensor makes each step
+        // fault it in again, which costs more than many of the operations and makes their times vary.
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, -1);
         static Allocator allocator;
@@ -64,8 +67,14 @@ void CountingAllocator::install() {
     });
 }
 
-std::int64_t CountingAllocator::alive() { return bytes_alive.load(std::memory_order_relaxed); }
-std::int64_t CountingAllocator::peak() { return bytes_peak.load(std::memory_order_relaxed); }
-void CountingAllocator::reset_peak() { bytes_peak.store(alive(), std::memory_order_relaxed); }
+std::int64_t CountingAllocator::alive() {
+    return bytes_alive.load(std::memory_order_relaxed);
+}
+std::int64_t CountingAllocator::peak() {
+    return bytes_peak.load(std::memory_order_relaxed);
+}
+void CountingAllocator::reset_peak() {
+    bytes_peak.store(alive(), std::memory_order_relaxed);
+}
 
 }  // namespace rematlas

@@ -7,9 +7,13 @@
 namespace rematlas {
 namespace {
 
-bool is_resident(const RecordedValue& value) { return value.producer < 0; }
+bool is_resident(const RecordedValue& value) {
+    return value.producer < 0;
+}
 
-bool is_persistent(TensorKind kind) { return kind == TensorKind::parameter || kind == TensorKind::buffer; }
+bool is_persistent(TensorKind kind) {
+    return kind == TensorKind::parameter || kind == TensorKind::buffer;
+}
 
 /// Works on a copy of the recording, in the order of the public function's description.
 class Builder {
@@ -51,7 +55,8 @@ class Builder {
         for (std::size_t v = 0; v < united.size(); ++v) {
             united[v] = static_cast<int>(v);
             const RecordedValue& value = recording_.values[v];
-            if (value.kind == TensorKind::constant && !written.contains(united[v])) united[v] = first.try_emplace(value.contents, united[v]).first->second;
+            if (value.kind == TensorKind::constant && !written.contains(united[v]))
+                united[v] = first.try_emplace(value.contents, united[v]).first->second;
         }
         for (Operand& operand : recording_.operands)
             if (operand.tensor.valid()) operand.tensor = TensorId(united[operand.tensor.value]);
@@ -77,7 +82,8 @@ class Builder {
         for (int operand : recording_.outputs)
             if (operand != no_operand) touching[root_of(value_of(operand))].insert(-1);
         for (const auto& [root, ops] : writing) {
-            const bool persistent = is_resident(recording_.values[root]) && is_persistent(recording_.values[root].kind);
+            const bool persistent =
+                is_resident(recording_.values[root]) && is_persistent(recording_.values[root].kind);
             if (persistent && ops.size() == 1 && touching[root].size() == 1) mutated_.insert(root);
         }
     }
@@ -88,7 +94,8 @@ class Builder {
     std::vector<std::pair<int, int>> updates() const {
         std::vector<std::pair<int, int>> result;
         for (const auto& [root, newest] : newest_) {
-            if (is_persistent(recording_.values[root].kind) && is_resident(recording_.values[root]) && !mutated_.contains(root)) {
+            if (is_persistent(recording_.values[root].kind) && is_resident(recording_.values[root]) &&
+                !mutated_.contains(root)) {
                 result.emplace_back(root, newest);
             }
         }
@@ -110,9 +117,11 @@ class Builder {
             if (op.dropped) continue;
             for (TensorId value : op.tape.returns) read_[i] |= value.valid() && live[value.index()];
             for (const Overwrite& overwrite : op.tape.overwrites) read_[i] |= live[overwrite.after.index()];
-            const bool persists = std::any_of(op.tape.overwrites.begin(), op.tape.overwrites.end(), [&](const Overwrite& overwrite) {
-                return mutates(overwrite) && is_persistent(recording_.values[overwrite.before.value].kind);
-            });
+            const bool persists = std::any_of(
+                op.tape.overwrites.begin(), op.tape.overwrites.end(), [&](const Overwrite& overwrite) {
+                    return mutates(overwrite) &&
+                           is_persistent(recording_.values[overwrite.before.value].kind);
+                });
             needed_[i] = read_[i] || op.random || persists || op.tape.name == output_gradients_op;
             if (needed_[i]) for_each_value(op.tape, [&](int value) { live[value] = true; });
         }
@@ -125,8 +134,11 @@ class Builder {
         std::vector<std::uint8_t> present(recording_.values.size());
         for (std::size_t v = 0; v < present.size(); ++v) {
             const RecordedValue& value = recording_.values[v];
-            if (is_resident(value)) present[v] = is_persistent(value.kind) || value.kind == TensorKind::input || live_[v];
-            else present[v] = needed_[value.producer] && !(value.version_of >= 0 && mutated_.contains(value.version_of));
+            if (is_resident(value))
+                present[v] = is_persistent(value.kind) || value.kind == TensorKind::input || live_[v];
+            else
+                present[v] = needed_[value.producer] &&
+                             !(value.version_of >= 0 && mutated_.contains(value.version_of));
         }
         std::int32_t next = 0;
         for (std::size_t v = 0; v < present.size(); ++v)
@@ -141,14 +153,18 @@ class Builder {
         std::string name = value.name;
         if (!is_resident(value)) {
             const RecordedOp& op = recording_.ops[value.producer];
-            name = (op.module.empty() ? "" : op.module + ".") + op.tape.name.substr(op.tape.name.rfind(':') + 1);
+            name =
+                (op.module.empty() ? "" : op.module + ".") + op.tape.name.substr(op.tape.name.rfind(':') + 1);
             if (op.phase == Phase::backward) name = "grad:" + name;
-            if (value.version_of >= 0 && is_persistent(recording_.values[root_of(static_cast<int>(v))].kind)) name = recording_.values[root_of(static_cast<int>(v))].name + ":new";
+            if (value.version_of >= 0 && is_persistent(recording_.values[root_of(static_cast<int>(v))].kind))
+                name = recording_.values[root_of(static_cast<int>(v))].name + ":new";
             const auto nth = std::find(op.tape.returns.begin(), op.tape.returns.end(), TensorId(v));
-            if (nth != op.tape.returns.end() && nth != op.tape.returns.begin()) name += ":" + std::to_string(nth - op.tape.returns.begin());
+            if (nth != op.tape.returns.end() && nth != op.tape.returns.begin())
+                name += ":" + std::to_string(nth - op.tape.returns.begin());
         }
         step_.graph.tensors.push_back({std::move(name), Bytes(value.bytes), value.kind});
-        if (value.kind == TensorKind::constant) step_.tape.constants.emplace_back(tensor_of_[v], value.contents);
+        if (value.kind == TensorKind::constant)
+            step_.tape.constants.emplace_back(tensor_of_[v], value.contents);
     }
 
     void add_operand(const Operand& operand) {
@@ -184,7 +200,9 @@ class Builder {
         }
         std::sort(op.inputs.begin(), op.inputs.end());
         op.inputs.erase(std::unique(op.inputs.begin(), op.inputs.end()), op.inputs.end());
-        std::erase_if(op.inputs, [&](TensorId id) { return std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end(); });
+        std::erase_if(op.inputs, [&](TensorId id) {
+            return std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end();
+        });
         for (Overwrite& overwrite : tape.overwrites) add_overwrite(recorded, overwrite, op);
 
         step_.graph.ops.push_back(std::move(op));
@@ -194,7 +212,8 @@ class Builder {
     void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
         const RecordedValue& before = recording_.values[overwrite.before.value];
         const bool for_good = mutates(overwrite);
-        overwrite = {tensor_of_[overwrite.before.index()], for_good ? TensorId() : tensor_of_[overwrite.after.index()]};
+        overwrite = {tensor_of_[overwrite.before.index()],
+                     for_good ? TensorId() : tensor_of_[overwrite.after.index()]};
         if (for_good) {
             op.mutates.push_back(overwrite.before);
             op.recomputable = op.recomputable && recorded.updates_statistics;
@@ -211,7 +230,8 @@ class Builder {
             binding.operand.tensor = tensor_of_[binding.operand.tensor.index()];
             tape.bindings.push_back(std::move(binding));
         }
-        for (const auto& [spec, operand] : recording_.inputs) tape.inputs.emplace_back(spec, operand_of_[operand]);
+        for (const auto& [spec, operand] : recording_.inputs)
+            tape.inputs.emplace_back(spec, operand_of_[operand]);
         for (int operand : recording_.outputs) {
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
             if (operand != no_operand) results.insert(tape.operands[tape.outputs.back()].tensor);
@@ -231,8 +251,8 @@ class Builder {
     }
 
     Recording recording_;
-    std::map<int, int> newest_;     ///< per overwritten storage (its first version): its last version
-    std::set<int> mutated_;         ///< persistent values that one op writes and no other touches
+    std::map<int, int> newest_;  ///< per overwritten storage (its first version): its last version
+    std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
     std::vector<OpId> op_of_;
@@ -242,6 +262,8 @@ class Builder {
 
 }  // namespace
 
-CapturedStep build_graph(const Recording& recording) { return Builder(recording).build(); }
+CapturedStep build_graph(const Recording& recording) {
+    return Builder(recording).build();
+}
 
 }  // namespace rematlas

@@ -11,7 +11,8 @@ struct CapturedStep {
     Tape tape;
 };
 
-/// Drops ops that nothing needs, unites equal constants, and settles what is written to parameters and buffers:
+/// Drops ops that nothing needs, unites equal constants, and settles what is written to parameters and
+/// buffers:
 ///   - written by one op and used by no other: the op `mutates` the tensor, its first run for good;
 ///   - any other write: the new contents are a tensor of their own, copied to the buffer when the step ends.
 CapturedStep build_graph(const Recording& recording);

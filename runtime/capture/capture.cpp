@@ -29,8 +29,10 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
-/// The inputs as specified, and the target that --loss cross_entropy needs, whose shape is that of the output without its classes.
-Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path, const CaptureOptions& options, DeviceRuntime& device) {
+/// The inputs as specified, and the target that --loss cross_entropy needs, whose shape is that of the output
+/// without its classes.
+Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
+                                               const CaptureOptions& options, DeviceRuntime& device) {
     std::vector<InputSpec> specs = options.inputs;
     if (options.loss != Loss::cross_entropy) return specs;
     Result<Model> model = load_model(path, device.device());
@@ -38,9 +40,11 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
     try {
         at::NoGradGuard no_grad;
         std::vector<c10::IValue> inputs;
-        for (const at::Tensor& input : draw_inputs(specs, options.seed)) inputs.emplace_back(input.to(device.device()));
+        for (const at::Tensor& input : draw_inputs(specs, options.seed))
+            inputs.emplace_back(input.to(device.device()));
         const std::vector<at::Tensor> outputs = flatten_tensors(model->module.forward(std::move(inputs)));
-        if (outputs.empty() || outputs[0].dim() < 2) return Error{"--loss cross_entropy: the first output needs at least two dimensions"};
+        if (outputs.empty() || outputs[0].dim() < 2)
+            return Error{"--loss cross_entropy: the first output needs at least two dimensions"};
         std::vector<std::int64_t> sizes = outputs[0].sizes().vec();
         const auto classes = sizes.size() > 3 ? sizes.begin() + 1 : sizes.end() - 1;
         const std::int64_t count = *classes;
@@ -52,27 +56,31 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
     return specs;
 }
 
-Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, const CaptureOptions& options,
+Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
+                         const std::vector<InputSpec>& specs, const CaptureOptions& options,
                          DeviceRuntime& device, Reference& reference) {
-    Recorder recorder(model, inputs, specs, device,
-                      {.audit = options.audit, .on_op = [&](int count) {
-                           if (options.progress && count % 64 == 0) options.progress("record", 1.0 - 64.0 / (64.0 + count));
-                       }});
+    Recorder recorder(model, inputs, specs, device, {.audit = options.audit, .on_op = [&](int count) {
+                                                         if (options.progress && count % 64 == 0)
+                                                             options.progress("record",
+                                                                              1.0 - 64.0 / (64.0 + count));
+                                                     }});
     try {
         DispatchModeGuard guard(recorder);
         reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
     } catch (const std::exception& error) {
-        const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal() : "the model fails: " + one_line(error);
+        const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
+                                                   : "the model fails: " + one_line(error);
         return Error{model.file_name + ": " + why};
     }
     return recorder.finish(model, reference.step);
 }
 
 /// The first replay must give what was recorded.
-Result<void> check_replay(const Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs, const Model& fresh, const Reference& reference,
-                          DeviceRuntime& device) {
+Result<void> check_replay(const Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs,
+                          const Model& fresh, const Reference& reference, DeviceRuntime& device) {
     const FlatGraph flat = flatten(graph);
-    Result<Replayed> replayed = executor.run(lower(flat, keep_all_sequence(flat)), inputs, {.gradient_seed = gradient_seed});
+    Result<Replayed> replayed =
+        executor.run(lower(flat, keep_all_sequence(flat)), inputs, {.gradient_seed = gradient_seed});
     if (!replayed) return replayed.error();
     const char* different = nullptr;
     if (!device.generator_state()->equals(*reference.generator)) different = "random state";
@@ -80,20 +88,29 @@ Result<void> check_replay(const Graph& graph, Executor& executor, const std::vec
     if (!identical(replayed->gradients, reference.step.gradients)) different = "gradients";
     if (!identical(replayed->outputs, reference.step.outputs)) different = "outputs";
     if (!different) return {};
-    return Error{fresh.file_name + ": cannot be captured: its replay gives other " + different + "; a kernel is not deterministic"};
+    return Error{fresh.file_name + ": cannot be captured: its replay gives other " + different +
+                 "; a kernel is not deterministic"};
 }
 
-nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs, const CaptureOptions& options, DeviceRuntime& device) {
-    nlohmann::json provenance = {{"model", model.file_name}, {"model_sha256", model.sha256},        {"device", device.name()},
-                                 {"torch", TORCH_VERSION},   {"threads", options.threads},          {"loss", to_string(options.loss)},
-                                 {"optimizer", "none"},      {"times", "median of replayed steps"}, {"inputs", nlohmann::json::array()}};
+nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs,
+                             const CaptureOptions& options, DeviceRuntime& device) {
+    nlohmann::json provenance = {{"model", model.file_name},
+                                 {"model_sha256", model.sha256},
+                                 {"device", device.name()},
+                                 {"torch", TORCH_VERSION},
+                                 {"threads", options.threads},
+                                 {"loss", to_string(options.loss)},
+                                 {"optimizer", "none"},
+                                 {"times", "median of replayed steps"},
+                                 {"inputs", nlohmann::json::array()}};
     for (const InputSpec& spec : specs) provenance["inputs"].push_back(to_string(spec));
     return provenance;
 }
 
 }  // namespace
 
-Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options, DeviceRuntime& device) {
+Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options,
+                      DeviceRuntime& device) {
     const auto report = [&](std::string_view stage, double fraction) {
         if (options.progress) options.progress(stage, fraction);
     };
@@ -118,7 +135,8 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     step.graph.name = path.stem().string();
     step.tape.loss = options.loss;
     step.tape.threads = options.threads;
-    step.graph.provenance = std::make_shared<const nlohmann::json>(provenance_of(*model, *specs, options, device));
+    step.graph.provenance =
+        std::make_shared<const nlohmann::json>(provenance_of(*model, *specs, options, device));
     try {
         step.graph.replay = std::make_shared<const nlohmann::json>(to_json(step.tape));
     } catch (const std::exception& error) {
@@ -130,13 +148,15 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), *fresh, device);
     if (!executor) return executor.error();
     device.seed_generator(options.seed);
-    if (Result<void> same = check_replay(step.graph, *executor, inputs, *fresh, reference, device); !same) return same.error();
+    if (Result<void> same = check_replay(step.graph, *executor, inputs, *fresh, reference, device); !same)
+        return same.error();
     reference = {};
 
     ProfileOptions profiling = options.profile;
     profiling.progress = [&](double fraction) { report("profile", fraction); };
     report("profile", 0.0);
-    if (Result<void> profiled = profile(step.graph, *executor, inputs, profiling); !profiled) return profiled.error();
+    if (Result<void> profiled = profile(step.graph, *executor, inputs, profiling); !profiled)
+        return profiled.error();
     return std::move(step.graph);
 }
 

@@ -1,11 +1,11 @@
 // Capture: a TorchScript model goes in, a training graph that can be planned and replayed comes out.
 //
 //     auto device = open_device("cpu");
-//     Result<Graph> graph = capture("model.pt", {.inputs = {*parse_input_spec("f32[8,3,112,112]")}}, **device);
-//     write_graph(*graph, "model.graph.json");
+//     Result<Graph> graph = capture("model.pt", {.inputs = {*parse_input_spec("f32[8,3,112,112]")}},
+//     **device); write_graph(*graph, "model.graph.json");
 //
-// The stages are load, record, check, profile. `check` replays the step once on a fresh copy of the model and compares
-// outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit.
+// The stages are load, record, check, profile. `check` replays the step once on a fresh copy of the model and
+// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit.
 #pragma once
 
 #include <filesystem>
@@ -31,8 +31,9 @@ struct CaptureOptions {
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
-/// Errors: one line that names the file, the input, or the op with its module path and source line. The model is not changed.
-/// Cost: about 4 to 12 steps of the model.
-Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options, DeviceRuntime& device);
+/// Errors: one line that names the file, the input, or the op with its module path and source line. The model
+/// is not changed. Cost: about 4 to 12 steps of the model.
+Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
+                      DeviceRuntime& device);
 
 }  // namespace rematlas

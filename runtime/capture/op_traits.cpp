@@ -33,45 +33,58 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
 
 }  // namespace
 
-HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base) {
+HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
+                         std::size_t base) {
     for (const HiddenUpdate& update : hidden_updates) {
         if (update.op != op || index < update.first || index > update.last) continue;
-        const bool trains = update.training < 0 || (stack[base + update.training].isBool() && stack[base + update.training].toBool());
+        const bool trains = update.training < 0 || (stack[base + update.training].isBool() &&
+                                                    stack[base + update.training].toBool());
         if (trains) return update.kind;
     }
     return HiddenWrite::none;
 }
 
-bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base) {
+bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
+                      std::size_t base) {
     static constexpr std::array<std::string_view, 12> shaped_like_first{
-        "aten::empty_like", "aten::zeros_like",   "aten::ones_like", "aten::full_like", "aten::rand_like", "aten::randn_like",
-        "aten::new_empty",  "aten::randint_like", "aten::new_zeros", "aten::new_ones",  "aten::new_full",  "aten::new_empty_strided"};
+        "aten::empty_like", "aten::zeros_like", "aten::ones_like", "aten::full_like",
+        "aten::rand_like",  "aten::randn_like", "aten::new_empty", "aten::randint_like",
+        "aten::new_zeros",  "aten::new_ones",   "aten::new_full",  "aten::new_empty_strided"};
     static constexpr std::array<std::string_view, 5> pooling{
-        "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward", "aten::avg_pool2d_backward",
-        "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
+        "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward",
+        "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
     if (index == 0) return contains(shaped_like_first, op);
     if (index == 1) return contains(pooling, op);
     const bool statistics = index == 3 || index == 4;
-    return statistics && op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() && stack[base + 7].toBool();
+    return statistics && op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() &&
+           stack[base + 7].toBool();
 }
 
 bool overwrites_everything(const std::string& name, const std::string& overload) {
     static constexpr std::array<std::string_view, 11> names{
-        "aten::copy_",   "aten::fill_",        "aten::zero_",      "aten::normal_",     "aten::uniform_", "aten::bernoulli_",
-        "aten::random_", "aten::exponential_", "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
+        "aten::copy_",      "aten::fill_",       "aten::zero_",   "aten::normal_",
+        "aten::uniform_",   "aten::bernoulli_",  "aten::random_", "aten::exponential_",
+        "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
     return contains(names, name) || overload.find("out") != overload.npos;
 }
 
 bool makes_uninitialized(const std::string& name) {
-    static constexpr std::array<std::string_view, 5> names{"aten::empty", "aten::empty_like", "aten::empty_strided", "aten::new_empty",
+    static constexpr std::array<std::string_view, 5> names{"aten::empty", "aten::empty_like",
+                                                           "aten::empty_strided", "aten::new_empty",
                                                            "aten::new_empty_strided"};
     return contains(names, name);
 }
 
 bool shape_depends_on_values(const std::string& name) {
-    static constexpr std::array<std::string_view, 9> names{
-        "aten::nonzero", "aten::masked_select", "aten::_unique",      "aten::_unique2",          "aten::unique_dim",
-        "aten::unique_consecutive", "aten::unique_dim_consecutive", "aten::repeat_interleave", "aten::bincount"};
+    static constexpr std::array<std::string_view, 9> names{"aten::nonzero",
+                                                           "aten::masked_select",
+                                                           "aten::_unique",
+                                                           "aten::_unique2",
+                                                           "aten::unique_dim",
+                                                           "aten::unique_consecutive",
+                                                           "aten::unique_dim_consecutive",
+                                                           "aten::repeat_interleave",
+                                                           "aten::bincount"};
     return contains(names, name);
 }
 
@@ -83,7 +96,8 @@ std::uint64_t digest_of(const c10::Storage& storage) {
     for (; i + 32 <= bytes; i += 32) {
         std::array<std::uint64_t, 4> words;
         std::memcpy(words.data(), data + i, 32);
-        for (int k = 0; k < 4; ++k) lanes[k] = (lanes[k] ^ words[k]) * 0x9e3779b97f4a7c15ULL + (lanes[k] >> 29);
+        for (int k = 0; k < 4; ++k)
+            lanes[k] = (lanes[k] ^ words[k]) * 0x9e3779b97f4a7c15ULL + (lanes[k] >> 29);
     }
     for (; i < bytes; ++i) lanes[0] = (lanes[0] ^ data[i]) * 0x100000001b3ULL;
     return lanes[0] ^ lanes[1] * 3 ^ lanes[2] * 5 ^ lanes[3] * 7;

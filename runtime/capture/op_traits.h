@@ -1,12 +1,12 @@
 // What the schemas of ATen operators do not say.
 #pragma once
 
+#include <ATen/core/stack.h>
+#include <c10/core/Storage.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
-
-#include <ATen/core/stack.h>
-#include <c10/core/Storage.h>
 
 namespace rematlas {
 
@@ -17,11 +17,13 @@ enum class HiddenWrite : std::uint8_t {
     statistics,  ///< it updates running statistics, on which its outputs do not depend
 };
 /// Of argument `index` of this call; the arguments begin at stack[base].
-HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base);
+HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
+                         std::size_t base);
 
-/// The kernel looks at the shape and type of this tensor argument only. Such arguments are no inputs of the op in the graph:
-/// a dropout mask can then be drawn again without what it is applied to.
-bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack, std::size_t base);
+/// The kernel looks at the shape and type of this tensor argument only. Such arguments are no inputs of the
+/// op in the graph: a dropout mask can then be drawn again without what it is applied to.
+bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
+                      std::size_t base);
 
 /// The op overwrites all of what it writes to: the old contents do not matter.
 bool overwrites_everything(const std::string& name, const std::string& overload);

@@ -13,7 +13,8 @@ std::int64_t bytes_taken(const Graph& graph, const Step& step) {
     std::int64_t bytes = 0;
     for (TensorId out : op.outputs) bytes += graph.tensors[out].bytes.value;
     if (step.kind == StepKind::run_inplace) {
-        for (const InplacePair& pair : op.inplace) bytes -= std::min(graph.tensors[pair.out].bytes, graph.tensors[pair.in].bytes).value;
+        for (const InplacePair& pair : op.inplace)
+            bytes -= std::min(graph.tensors[pair.out].bytes, graph.tensors[pair.in].bytes).value;
     }
     return bytes;
 }
@@ -26,13 +27,15 @@ std::int64_t median(std::vector<std::int64_t>& values) {
 
 }  // namespace
 
-Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs, const ProfileOptions& options) {
+Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs,
+                     const ProfileOptions& options) {
     const FlatGraph flat = flatten(graph);
     const std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
     std::vector<std::vector<std::int64_t>> times(graph.ops.size());
     const auto began = std::chrono::steady_clock::now();
     for (int replay = 0; replay < options.most_replays; ++replay) {
-        if (replay >= options.fewest_replays && std::chrono::steady_clock::now() - began > options.time) break;
+        if (replay >= options.fewest_replays && std::chrono::steady_clock::now() - began > options.time)
+            break;
         Result<Replayed> step = executor.run(steps, inputs, {.time_ops = true, .measure_ops = true});
         if (!step) return step.error();
         for (std::size_t i = 0; i < steps.size(); ++i) {

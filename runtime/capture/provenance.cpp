@@ -8,9 +8,13 @@
 namespace rematlas {
 namespace {
 
-std::string type_of(const torch::jit::Module& module) { return module.type()->name() ? module.type()->name()->name() : std::string(); }
+std::string type_of(const torch::jit::Module& module) {
+    return module.type()->name() ? module.type()->name()->name() : std::string();
+}
 
-std::string join(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
+std::string join(const std::string& path, const std::string& name) {
+    return path.empty() ? name : path + "." + name;
+}
 
 }  // namespace
 
@@ -61,7 +65,8 @@ std::string ModulePaths::current() {
 std::string current_source_line() {
     const auto frames = torch::jit::currentCallstack();
     for (const auto& frame : frames) {
-        // A saved module carries generated code, and with it the places in the Python source that it came from.
+        // A saved module carries generated code, and with it the places in the Python source that it came
+        // from.
         const auto original = frame.range.findSourceRangeThatGenerated();
         if (const auto source = original ? original->file_line_col() : frame.range.file_line_col()) {
             const auto& [file, line, column] = *source;

@@ -10,10 +10,12 @@
 
 namespace rematlas {
 
-/// Finds the path of the module that the TorchScript interpreter runs, e.g. `layer1.0.conv1`; empty for the root.
+/// Finds the path of the module that the TorchScript interpreter runs, e.g. `layer1.0.conv1`; empty for the
+/// root.
 ///
-/// The interpreter names a member of a ModuleList by its index alone; the list is found in the module's own tree, by index and
-/// type. Where two lists of one module would fit, they are taken to run one after the other.
+/// The interpreter names a member of a ModuleList by its index alone; the list is found in the module's own
+/// tree, by index and type. Where two lists of one module would fit, they are taken to run one after the
+/// other.
 class ModulePaths {
   public:
     explicit ModulePaths(torch::jit::Module root) : root_(std::move(root)) {}

@@ -17,7 +17,8 @@ constexpr std::int64_t largest_constant = std::int64_t{64} << 20;
 /// The whole storage as a row of bytes.
 at::Tensor bytes_of(const at::Tensor& tensor) {
     const c10::DispatchKeySet keys(tensor.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA);
-    at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(tensor.storage()), keys, c10::scalarTypeToTypeMeta(c10::ScalarType::Byte));
+    at::Tensor bytes = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(tensor.storage()), keys, c10::scalarTypeToTypeMeta(c10::ScalarType::Byte));
     bytes.unsafeGetTensorImpl()->set_sizes_contiguous({static_cast<std::int64_t>(tensor.storage().nbytes())});
     return bytes;
 }
@@ -36,12 +37,13 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
 
 }  // namespace
 
-Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, DeviceRuntime& device,
-                   RecorderOptions options)
+Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs,
+                   const std::vector<InputSpec>& specs, DeviceRuntime& device, RecorderOptions options)
     : device_(device), options_(std::move(options)), paths_(model.module) {
     for (const NamedTensor& named : model.tensors) {
         resident(named.tensor, named.is_parameter ? TensorKind::parameter : TensorKind::buffer, named.name);
-        recording_.bindings.push_back({named.name, named.is_parameter, recording_.operands[operand_of(named.tensor)]});
+        recording_.bindings.push_back(
+            {named.name, named.is_parameter, recording_.operands[operand_of(named.tensor)]});
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         resident(inputs[i], TensorKind::input, "input" + std::to_string(i));
@@ -54,7 +56,8 @@ int Recorder::new_value(const at::Tensor& tensor, RecordedValue value) {
     value.bytes = static_cast<std::int64_t>(storage->nbytes());
     recording_.values.push_back(std::move(value));
     const int id = static_cast<int>(recording_.values.size()) - 1;
-    places_.insert_or_assign(storage, Place{c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), id});
+    places_.insert_or_assign(
+        storage, Place{c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), id});
     return id;
 }
 
@@ -80,9 +83,11 @@ void Recorder::snapshot(int value, const at::Tensor& tensor) {
     RecordedValue& constant = recording_.values[value];
     constant.kind = TensorKind::constant;
     constant.name = "constant" + std::to_string(value);
-    if (constant.bytes > largest_constant) refuse(constant.name, std::to_string(constant.bytes) + " bytes; make it a buffer of the module");
+    if (constant.bytes > largest_constant)
+        refuse(constant.name, std::to_string(constant.bytes) + " bytes; make it a buffer of the module");
     const at::Tensor host = bytes_of(tensor).cpu();
-    constant.contents.assign(static_cast<const char*>(host.const_data_ptr()), static_cast<std::size_t>(constant.bytes));
+    constant.contents.assign(static_cast<const char*>(host.const_data_ptr()),
+                             static_cast<std::size_t>(constant.bytes));
 }
 
 int Recorder::operand_of(const at::Tensor& tensor) {
@@ -90,7 +95,8 @@ int Recorder::operand_of(const at::Tensor& tensor) {
 }
 
 int Recorder::operand_of(const at::Tensor& tensor, int value) {
-    if (tensor.is_conj() || tensor.is_neg()) refuse("conj", "lazy conjugates and negatives are not supported");
+    if (tensor.is_conj() || tensor.is_neg())
+        refuse("conj", "lazy conjugates and negatives are not supported");
     Operand operand{.tensor = TensorId(value),
                     .dtype = tensor.scalar_type(),
                     .sizes = tensor.sizes().vec(),
@@ -99,11 +105,15 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
                     .wrapped_number = tensor.unsafeGetTensorImpl()->is_wrapped_number(),
                     .on_host = tensor.device().is_cpu() && !device_.device().is_cpu()};
     std::string key;
-    const auto append = [&key](std::int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); };
-    append(value), append(static_cast<int>(operand.dtype)), append(operand.offset), append(operand.wrapped_number), append(operand.on_host);
+    const auto append = [&key](std::int64_t number) {
+        key.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    append(value), append(static_cast<int>(operand.dtype)), append(operand.offset),
+        append(operand.wrapped_number), append(operand.on_host);
     for (std::int64_t size : operand.sizes) append(size);
     for (std::int64_t stride : operand.strides) append(stride);
-    const auto [entry, fresh] = operand_index_.try_emplace(std::move(key), static_cast<int>(recording_.operands.size()));
+    const auto [entry, fresh] =
+        operand_index_.try_emplace(std::move(key), static_cast<int>(recording_.operands.size()));
     if (fresh) recording_.operands.push_back(std::move(operand));
     return entry->second;
 }
@@ -119,7 +129,8 @@ void Recorder::refuse(const std::string& op, const std::string& why) {
     TORCH_CHECK(false, *refusal_);
 }
 
-std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack, RecordedOp& record) {
+std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                                             RecordedOp& record) {
     const auto& arguments = op.schema().arguments();
     const std::size_t base = stack.size() - arguments.size();
     std::vector<Use> uses;
@@ -127,20 +138,22 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
         if (stack[base + i].isGenerator()) refuse(record.tape.name, "draws from a generator of its own");
         if (ignores_contents(record.tape.name, i, stack, base)) continue;
         const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
-        const bool written = hidden != HiddenWrite::none || (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
+        const bool written = hidden != HiddenWrite::none ||
+                             (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
             if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
             record.updates_statistics = record.updates_statistics || hidden == HiddenWrite::statistics;
             const bool digested = options_.audit && !written && tensor.device().is_cpu();
-            uses.push_back({i, tensor, value_of(tensor), written, tensor.storage().nbytes(), digested ? digest_of(tensor.storage()) : 0});
+            uses.push_back({i, tensor, value_of(tensor), written, tensor.storage().nbytes(),
+                            digested ? digest_of(tensor.storage()) : 0});
         });
     }
     return uses;
 }
 
-/// TorchScript's tensor constructors write behind the dispatcher after `empty`: what is read of such a tensor before an op
-/// wrote all of it is a constant.
+/// TorchScript's tensor constructors write behind the dispatcher after `empty`: what is read of such a tensor
+/// before an op wrote all of it is a constant.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -155,14 +168,19 @@ void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<
     }
 }
 
-void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record, const std::vector<Use>& uses) {
-    const bool data = std::any_of(uses.begin(), uses.end(), [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
+void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
+                                   const std::vector<Use>& uses) {
+    const bool data = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+        return recording_.values[use.value].depends_on_data;
+    });
     if (!data) return;
     if (op.hasTag(at::Tag::data_dependent_output)) {
-        refuse(record.tape.name, "the program reads the value of a tensor, so its course may depend on the data");
+        refuse(record.tape.name,
+               "the program reads the value of a tensor, so its course may depend on the data");
     }
     const bool mask = std::any_of(uses.begin(), uses.end(), [](const Use& use) {
-        return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool || use.tensor.scalar_type() == c10::ScalarType::Byte);
+        return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool ||
+                                    use.tensor.scalar_type() == c10::ScalarType::Byte);
     });
     if (shape_depends_on_values(record.tape.name) || (mask && record.tape.name == "aten::index")) {
         refuse(record.tape.name, "the shape of its result depends on the data");
@@ -170,56 +188,73 @@ void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const Recorded
 }
 
 Argument Recorder::argument_of(const c10::IValue& value, bool shape_only) {
-    if (shape_only && value.isTensor() && value.toTensor().defined()) return {Argument::Kind::tensor, {}, {operand_of(value.toTensor(), -1)}};
+    if (shape_only && value.isTensor() && value.toTensor().defined())
+        return {Argument::Kind::tensor, {}, {operand_of(value.toTensor(), -1)}};
     if (value.isTensor()) return {Argument::Kind::tensor, {}, {operand_of(value.toTensor())}};
     if (!value.isList()) return {Argument::Kind::value, value, {}};
 
     const auto items = value.toListRef();
     const bool tensors = value.isTensorList();
-    if (!tensors && std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); })) {
+    if (!tensors &&
+        std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); })) {
         return {Argument::Kind::value, value.deepcopy(), {}};
     }
     Argument argument{tensors ? Argument::Kind::tensors : Argument::Kind::optional_tensors, {}, {}};
-    for (const c10::IValue& item : items) argument.operands.push_back(item.isTensor() ? operand_of(item.toTensor()) : no_operand);
+    for (const c10::IValue& item : items)
+        argument.operands.push_back(item.isTensor() ? operand_of(item.toTensor()) : no_operand);
     return argument;
 }
 
 void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
-        if (use.tensor.storage().nbytes() != use.bytes) refuse(record.tape.name, "changes the size of a tensor's storage");
+        if (use.tensor.storage().nbytes() != use.bytes)
+            refuse(record.tape.name, "changes the size of a tensor's storage");
         if (!options_.audit || use.written || !use.tensor.device().is_cpu()) continue;
-        const bool declared = std::any_of(uses.begin(), uses.end(), [&](const Use& other) { return other.written && other.value == use.value; });
+        const bool declared = std::any_of(uses.begin(), uses.end(), [&](const Use& other) {
+            return other.written && other.value == use.value;
+        });
         if (!declared && digest_of(use.tensor.storage()) != use.digest) {
-            refuse(record.tape.name, "writes to its argument " + std::to_string(use.argument) + " without declaring it");
+            refuse(record.tape.name,
+                   "writes to its argument " + std::to_string(use.argument) + " without declaring it");
         }
     }
 }
 
 /// New versions and new values. False when the op made neither: a view, or a question about metadata.
-bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses, RecordedOp& record) {
+bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
+                            RecordedOp& record) {
     const int index = static_cast<int>(recording_.ops.size());
     const TensorKind kind = record.phase == Phase::forward ? TensorKind::activation : TensorKind::gradient;
     bool depends_on_data = record.random, made = false;
-    for (const Use& use : uses) depends_on_data = depends_on_data || recording_.values[use.value].depends_on_data;
+    for (const Use& use : uses)
+        depends_on_data = depends_on_data || recording_.values[use.value].depends_on_data;
 
     for (const Use& use : uses) {
-        if (!use.written || value_of(use.tensor) != use.value) continue;  // the second name of what was just overwritten
-        const int after = new_value(use.tensor, {.kind = kind, .producer = index, .version_of = use.value, .depends_on_data = depends_on_data});
+        if (!use.written || value_of(use.tensor) != use.value)
+            continue;  // the second name of what was just overwritten
+        const int after = new_value(
+            use.tensor,
+            {.kind = kind, .producer = index, .version_of = use.value, .depends_on_data = depends_on_data});
         record.tape.overwrites.push_back({TensorId(use.value), TensorId(after)});
         made = true;
     }
     for (std::size_t i = stack.size() - returns; i < stack.size(); ++i) {
         for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            if (tensor.defined() && !tensor.has_storage()) refuse(record.tape.name, "makes a sparse or opaque tensor");
+            if (tensor.defined() && !tensor.has_storage())
+                refuse(record.tape.name, "makes a sparse or opaque tensor");
             const bool fresh = tensor.defined() && !is_known(tensor);
-            record.tape.returns.emplace_back(fresh ? new_value(tensor, {.kind = kind, .producer = index, .depends_on_data = depends_on_data}) : -1);
+            record.tape.returns.emplace_back(
+                fresh
+                    ? new_value(tensor, {.kind = kind, .producer = index, .depends_on_data = depends_on_data})
+                    : -1);
             made = made || fresh;
         });
     }
     return made;
 }
 
-/// Forward ops know their module from the interpreter; backward ones find their forward op by autograd's sequence numbers.
+/// Forward ops know their module from the interpreter; backward ones find their forward op by autograd's
+/// sequence numbers.
 void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
@@ -242,7 +277,9 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     std::lock_guard lock(mutex_);
     const auto& schema = op.schema();
-    RecordedOp record{.tape = {.name = schema.name(), .overload = schema.overload_name(), .grad_mode = at::GradMode::is_enabled()},
+    RecordedOp record{.tape = {.name = schema.name(),
+                               .overload = schema.overload_name(),
+                               .grad_mode = at::GradMode::is_enabled()},
                       .phase = phase_,
                       .module = {},
                       .random = op.hasTag(at::Tag::nondeterministic_seeded)};
@@ -251,7 +288,8 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     refuse_unreplayable(op, record, uses);
     const std::size_t base = stack->size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
-        record.tape.arguments.push_back(argument_of((*stack)[base + i], ignores_contents(record.tape.name, i, *stack, base)));
+        record.tape.arguments.push_back(
+            argument_of((*stack)[base + i], ignores_contents(record.tape.name, i, *stack, base)));
     }
 
     const auto generator = record.random ? device_.generator_state() : nullptr;
@@ -266,13 +304,19 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     if (options_.on_op) options_.on_op(static_cast<int>(recording_.ops.size()));
 }
 
-void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients) {
-    RecordedOp record{.tape = {.name = std::string(output_gradients_op), }, .phase = Phase::loss};
+void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs,
+                                    const std::vector<at::Tensor>& gradients) {
+    RecordedOp record{.tape =
+                          {
+                              .name = std::string(output_gradients_op),
+                          },
+                      .phase = Phase::loss};
     Argument from{Argument::Kind::tensors, {}, {}}, to = from;
     const int index = static_cast<int>(recording_.ops.size());
     for (const at::Tensor& output : outputs) from.operands.push_back(operand_of(output));
     for (const at::Tensor& gradient : gradients) {
-        record.tape.returns.emplace_back(new_value(gradient, {.kind = TensorKind::gradient, .producer = index, .depends_on_data = true}));
+        record.tape.returns.emplace_back(
+            new_value(gradient, {.kind = TensorKind::gradient, .producer = index, .depends_on_data = true}));
         to.operands.push_back(operand_of(gradient));
     }
     record.tape.arguments = {std::move(from), std::move(to)};
@@ -282,7 +326,8 @@ void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs, cons
 StepObserver Recorder::observer() {
     return {.loss_begins = [this] { phase_ = Phase::loss; },
             .backward_begins = [this] { phase_ = Phase::backward; },
-            .gradients_given = [this](const auto& outputs, const auto& gradients) { note_gradients_given(outputs, gradients); }};
+            .gradients_given = [this](const auto& outputs,
+                                      const auto& gradients) { note_gradients_given(outputs, gradients); }};
 }
 
 Recording Recorder::finish(const Model& model, const StepResult& result) {

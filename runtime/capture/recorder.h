@@ -7,9 +7,9 @@
 //     }
 //     Recording recording = recorder.finish(model, result);
 //
-// A value is a storage at a version: views vanish into the geometry of operands, an in-place op turns one version into
-// the next. Tensors that no op made and that are neither parameters, buffers nor inputs are constants. What cannot be
-// replayed exactly is refused with the op, the module path and the source line.
+// A value is a storage at a version: views vanish into the geometry of operands, an in-place op turns one
+// version into the next. Tensors that no op made and that are neither parameters, buffers nor inputs are
+// constants. What cannot be replayed exactly is refused with the op, the module path and the source line.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -31,14 +31,14 @@
 namespace rematlas {
 
 struct RecorderOptions {
-    bool audit = true;                    ///< digest every input of every op before and after it, to find undeclared writes
+    bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
 };
 
 class Recorder final : public DispatchMode {
   public:
-    Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs, DeviceRuntime& device,
-             RecorderOptions options = {});
+    Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs,
+             DeviceRuntime& device, RecorderOptions options = {});
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
 
@@ -77,14 +77,18 @@ class Recorder final : public DispatchMode {
     int operand_of(const at::Tensor& tensor, int value);
     void snapshot(int value, const at::Tensor& tensor);
 
-    std::vector<Use> uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack, RecordedOp& record);
+    std::vector<Use> uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                             RecordedOp& record);
     void settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses);
-    void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record, const std::vector<Use>& uses);
+    void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
+                             const std::vector<Use>& uses);
     Argument argument_of(const c10::IValue& value, bool shape_only);
     void audit(const RecordedOp& record, const std::vector<Use>& uses);
-    bool note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses, RecordedOp& record);
+    bool note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
+                      RecordedOp& record);
     void attribute(RecordedOp& record, bool vanished);
-    void note_gradients_given(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients);
+    void note_gradients_given(const std::vector<at::Tensor>& outputs,
+                              const std::vector<at::Tensor>& gradients);
     [[noreturn]] void refuse(const std::string& op, const std::string& why);
 
     DeviceRuntime& device_;
@@ -93,7 +97,8 @@ class Recorder final : public DispatchMode {
     Recording recording_;
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
-    std::map<std::uint64_t, Origin> by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
+    std::map<std::uint64_t, Origin>
+        by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
     std::string last_backward_module_;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;

@@ -12,26 +12,27 @@
 
 namespace rematlas {
 
-/// One storage at one version. Ids of values and ops are their indices here; `Operand::tensor` names values, or none where
-/// only a shape is meant.
+/// One storage at one version. Ids of values and ops are their indices here; `Operand::tensor` names values,
+/// or none where only a shape is meant.
 struct RecordedValue {
     TensorKind kind = TensorKind::activation;
     std::string name;
     std::int64_t bytes = 0;
-    int producer = -1;      ///< op, or -1
-    int version_of = -1;    ///< the value that the producer overwrote, or -1
+    int producer = -1;             ///< op, or -1
+    int version_of = -1;           ///< the value that the producer overwrote, or -1
     bool depends_on_data = false;  ///< on parameters, buffers, inputs or random numbers
-    std::string contents;   ///< of a constant
+    std::string contents;          ///< of a constant
 };
 
 struct RecordedOp {
     TapeOp tape;
     Phase phase = Phase::forward;
     std::string module;
-    int of = -1;            ///< the forward op of a backward one
+    int of = -1;  ///< the forward op of a backward one
     bool random = false;
-    bool updates_statistics = false;  ///< its outputs do not depend on what it overwrites: may run again on a copy
-    bool dropped = false;   ///< its output was found to be a constant
+    bool updates_statistics =
+        false;             ///< its outputs do not depend on what it overwrites: may run again on a copy
+    bool dropped = false;  ///< its output was found to be a constant
 };
 
 struct Recording {

@@ -20,10 +20,11 @@ struct CpuGeneratorState final : GeneratorState {
     bool equals(const GeneratorState& other) const override {
         const auto& state = dynamic_cast<const CpuGeneratorState&>(other);
         const auto mine = engine.data(), theirs = state.engine.data();
-        return mine.left_ == theirs.left_ && mine.next_ == theirs.next_ && mine.state_ == theirs.state_ && next_float == state.next_float &&
-               next_double == state.next_double;
+        return mine.left_ == theirs.left_ && mine.next_ == theirs.next_ && mine.state_ == theirs.state_ &&
+               next_float == state.next_float && next_double == state.next_double;
     }
-    /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are compared.
+    /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are
+    /// compared.
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& target = dynamic_cast<const CpuGeneratorState&>(later);
         if (next_float != target.next_float || next_double != target.next_double) return std::nullopt;
@@ -86,14 +87,20 @@ class CpuRuntime final : public DeviceRuntime {
         std::lock_guard lock(generator->mutex_);
         generator->set_current_seed(seed);
     }
-    void copy(c10::Storage& to, const c10::Storage& from) override { std::memcpy(to.mutable_data(), from.data(), from.nbytes()); }
+    void copy(c10::Storage& to, const c10::Storage& from) override {
+        std::memcpy(to.mutable_data(), from.data(), from.nbytes());
+    }
 
   private:
-    static at::CPUGeneratorImpl* implementation() { return at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator()); }
+    static at::CPUGeneratorImpl* implementation() {
+        return at::check_generator<at::CPUGeneratorImpl>(at::detail::getDefaultCPUGenerator());
+    }
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceRuntime> cpu_runtime() { return std::make_unique<CpuRuntime>(); }
+std::unique_ptr<DeviceRuntime> cpu_runtime() {
+    return std::make_unique<CpuRuntime>();
+}
 
 }  // namespace rematlas

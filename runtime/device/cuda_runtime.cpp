@@ -1,4 +1,5 @@
-// A CUDA device. Lives in a library of its own that is opened for `--device cuda`: libtorch_cuda takes time and memory to load.
+// A CUDA device. Lives in a library of its own that is opened for `--device cuda`: libtorch_cuda takes time
+// and memory to load.
 #include <ATen/Context.h>
 #include <ATen/cuda/CUDAContextLight.h>
 #include <ATen/cuda/CUDAGeneratorImpl.h>
@@ -77,7 +78,8 @@ class CudaRuntime final : public DeviceRuntime {
     }
 
     void copy(c10::Storage& to, const c10::Storage& from) override {
-        C10_CUDA_CHECK(cudaMemcpyAsync(to.mutable_data(), from.data(), from.nbytes(), cudaMemcpyDeviceToDevice, c10::cuda::getCurrentCUDAStream()));
+        C10_CUDA_CHECK(cudaMemcpyAsync(to.mutable_data(), from.data(), from.nbytes(),
+                                       cudaMemcpyDeviceToDevice, c10::cuda::getCurrentCUDAStream()));
     }
 
   private:

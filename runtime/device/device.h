@@ -18,7 +18,8 @@ class GeneratorState {
     virtual ~GeneratorState() = default;
     virtual bool equals(const GeneratorState& other) const = 0;
 
-    /// How often `advance(1)` must happen to get to `later`; nothing when that does not lead there within 2^30.
+    /// How often `advance(1)` must happen to get to `later`; nothing when that does not lead there within
+    /// 2^30.
     virtual std::optional<std::int64_t> distance_to(const GeneratorState& later) const = 0;
     virtual void advance(std::int64_t draws) = 0;
 };
@@ -35,7 +36,8 @@ class DeviceRuntime {
 
     /// Waits for all that was submitted.
     virtual void synchronize() = 0;
-    /// A clock for the time between two submissions, in nanoseconds; on an asynchronous device it synchronizes.
+    /// A clock for the time between two submissions, in nanoseconds; on an asynchronous device it
+    /// synchronizes.
     virtual std::int64_t now() = 0;
 
     /// The default generator, which random ops draw from.
@@ -49,7 +51,8 @@ class DeviceRuntime {
 /// The CPU with the counting allocator, which must be installed.
 std::unique_ptr<DeviceRuntime> cpu_runtime();
 
-/// "cpu" or "cuda". Errors: one line that says what is missing (CUDA was not compiled in, no device, no driver).
+/// "cpu" or "cuda". Errors: one line that says what is missing (CUDA was not compiled in, no device, no
+/// driver).
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name);
 
 }  // namespace rematlas

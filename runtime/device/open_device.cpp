@@ -15,8 +15,10 @@ Error no_cuda(std::string why) {
 
 Result<std::unique_ptr<DeviceRuntime>> open_cuda() {
     std::error_code failure;
-    const auto library = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path() / cuda_library_name;
-    if (!std::filesystem::exists(library)) return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
+    const auto library =
+        std::filesystem::read_symlink("/proc/self/exe", failure).parent_path() / cuda_library_name;
+    if (!std::filesystem::exists(library))
+        return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
     // Stays open: kernels register themselves with the dispatcher for good.
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!handle) return no_cuda(dlerror());

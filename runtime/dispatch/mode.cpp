@@ -14,16 +14,21 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
     if (DispatchMode* mode = mode_in_force.load()) {
         mode->call(op, keys, stack);
     } else {
-        op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake), stack);
+        op.redispatchBoxed(
+            keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake), stack);
     }
 }
 
-TORCH_LIBRARY_IMPL(_, Fake, library) { library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+TORCH_LIBRARY_IMPL(_, Fake, library) {
+    library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
 
 }  // namespace
 
-void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake), stack);
+void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                              torch::jit::Stack* stack) {
+    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),
+                       stack);
 }
 
 DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(c10::DispatchKey::Fake) {
@@ -31,6 +36,8 @@ DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(c10::Dispatc
     TORCH_CHECK(mode_in_force.compare_exchange_strong(none, &mode), "another dispatch mode is in force");
 }
 
-DispatchModeGuard::~DispatchModeGuard() { mode_in_force.store(nullptr); }
+DispatchModeGuard::~DispatchModeGuard() {
+    mode_in_force.store(nullptr);
+}
 
 }  // namespace rematlas

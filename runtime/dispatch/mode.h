@@ -1,15 +1,15 @@
 // Sees every ATen call of a region of code, just below autograd.
 //
-//     struct Printer : DispatchMode { void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override; };
-//     Printer printer;
+//     struct Printer : DispatchMode { void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+//     torch::jit::Stack* stack) override; }; Printer printer;
 //     {
 //         DispatchModeGuard guard(printer);
 //         model.forward(inputs);   // printer.call is called for every factory, view, in-place op and kernel
 //     }
 //
-// A boxed fallback on the dispatch key Fake, switched on by the thread-local state; autograd carries that state to the
-// threads of its own. A process can hold one such fallback, so one mode is in force at a time. Inside `call` the key is
-// off: what kernels call in turn is not seen.
+// A boxed fallback on the dispatch key Fake, switched on by the thread-local state; autograd carries that
+// state to the threads of its own. A process can hold one such fallback, so one mode is in force at a time.
+// Inside `call` the key is off: what kernels call in turn is not seen.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

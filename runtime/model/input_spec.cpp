@@ -25,7 +25,8 @@ constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 10> dtypes{{
 }};
 
 Error wrong(std::string_view text, std::string_view why) {
-    return {"--input '" + std::string(text) + "': " + std::string(why) + "; expected e.g. 'f32[8,3,224,224]' or 'i64[8,256]<4096'"};
+    return {"--input '" + std::string(text) + "': " + std::string(why) +
+            "; expected e.g. 'f32[8,3,224,224]' or 'i64[8,256]<4096'"};
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
@@ -38,12 +39,18 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 /// The largest bound that every value below it fits in.
 std::int64_t range_of(c10::ScalarType dtype) {
     switch (dtype) {
-        case c10::ScalarType::Char: return 128;
-        case c10::ScalarType::Byte: return 256;
-        case c10::ScalarType::Short: return 32768;
-        case c10::ScalarType::Int: return std::int64_t{1} << 31;
-        case c10::ScalarType::Bool: return 2;
-        default: return std::numeric_limits<std::int64_t>::max();
+        case c10::ScalarType::Char:
+            return 128;
+        case c10::ScalarType::Byte:
+            return 256;
+        case c10::ScalarType::Short:
+            return 32768;
+        case c10::ScalarType::Int:
+            return std::int64_t{1} << 31;
+        case c10::ScalarType::Bool:
+            return 2;
+        default:
+            return std::numeric_limits<std::int64_t>::max();
     }
 }
 
@@ -96,7 +103,8 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
 std::string to_string(const InputSpec& spec) {
     std::string text(dtype_name(spec.dtype));
     text += '[';
-    for (std::size_t i = 0; i < spec.sizes.size(); ++i) text += (i ? "," : "") + std::to_string(spec.sizes[i]);
+    for (std::size_t i = 0; i < spec.sizes.size(); ++i)
+        text += (i ? "," : "") + std::to_string(spec.sizes[i]);
     text += ']';
     if (spec.bound) text += '<' + std::to_string(*spec.bound);
     return text;

@@ -1,8 +1,8 @@
 #include "runtime/model/model.h"
 
+#include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
-#include <torch/csrc/jit/python/update_graph_executor_opt.h>
 
 #include <sstream>
 #include <unordered_set>
@@ -25,7 +25,8 @@ std::vector<NamedTensor> Model::trained() const {
     std::vector<NamedTensor> result;
     std::unordered_set<const c10::TensorImpl*> seen;
     for (const NamedTensor& named : tensors) {
-        if (named.is_parameter && named.tensor.requires_grad() && seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
+        if (named.is_parameter && named.tensor.requires_grad() &&
+            seen.insert(named.tensor.unsafeGetTensorImpl()).second) {
             result.push_back(named);
         }
     }
@@ -38,11 +39,17 @@ Result<Model> load_model(const std::filesystem::path& path, c10::Device device) 
     switch_off_optimization();
     try {
         std::istringstream stream(*bytes);
-        Model model{.module = torch::jit::load(stream, device), .tensors = {}, .file_name = path.filename().string(), .sha256 = sha256(*bytes)};
+        Model model{.module = torch::jit::load(stream, device),
+                    .tensors = {},
+                    .file_name = path.filename().string(),
+                    .sha256 = sha256(*bytes)};
         model.module.train();
-        if (!model.module.find_method("forward")) return Error{path.string() + ": the module has no forward method"};
-        for (const auto& parameter : model.module.named_parameters()) model.tensors.push_back({parameter.name, parameter.value, true});
-        for (const auto& buffer : model.module.named_buffers()) model.tensors.push_back({buffer.name, buffer.value, false});
+        if (!model.module.find_method("forward"))
+            return Error{path.string() + ": the module has no forward method"};
+        for (const auto& parameter : model.module.named_parameters())
+            model.tensors.push_back({parameter.name, parameter.value, true});
+        for (const auto& buffer : model.module.named_buffers())
+            model.tensors.push_back({buffer.name, buffer.value, false});
         std::erase_if(model.tensors, [](const NamedTensor& named) { return !named.tensor.defined(); });
         return model;
     } catch (const std::exception& error) {
@@ -69,7 +76,8 @@ std::vector<at::Tensor> flatten_tensors(const c10::IValue& value) {
 
 std::string one_line(const std::exception& error) {
     std::string text = error.what();
-    if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error)) text = torch_error->what_without_backtrace();
+    if (const auto* torch_error = dynamic_cast<const c10::Error*>(&error))
+        text = torch_error->what_without_backtrace();
     // The interpreter appends its cause after a traceback.
     if (const std::size_t cause = text.rfind("Error: "); cause != text.npos) text = text.substr(cause + 7);
     if (const std::size_t trace = text.find("Exception raised from"); trace != text.npos) text.resize(trace);

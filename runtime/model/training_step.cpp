@@ -16,11 +16,14 @@
 namespace rematlas {
 namespace {
 
-constexpr std::array<std::pair<Loss, std::string_view>, 4> losses{
-    {{Loss::output, "output"}, {Loss::sum, "sum"}, {Loss::mean, "mean"}, {Loss::cross_entropy, "cross_entropy"}}};
+constexpr std::array<std::pair<Loss, std::string_view>, 4> losses{{{Loss::output, "output"},
+                                                                   {Loss::sum, "sum"},
+                                                                   {Loss::mean, "mean"},
+                                                                   {Loss::cross_entropy, "cross_entropy"}}};
 
 at::Tensor cross_entropy(const at::Tensor& output, const at::Tensor& target) {
-    TORCH_CHECK(output.dim() >= 2, "--loss cross_entropy: the first output has ", output.dim(), " dimensions, 2 or more are needed");
+    TORCH_CHECK(output.dim() >= 2, "--loss cross_entropy: the first output has ", output.dim(),
+                " dimensions, 2 or more are needed");
     if (output.dim() > 3) return at::cross_entropy_loss(output, target);
     return at::cross_entropy_loss(output.reshape({-1, output.size(-1)}), target.reshape({-1}));
 }
@@ -40,14 +43,17 @@ std::vector<at::Tensor> given_gradients(const std::vector<at::Tensor>& outputs, 
     c10::impl::ExcludeDispatchKeyGuard unseen(c10::DispatchKey::Fake);
     at::NoGradGuard no_grad;
     std::vector<at::Tensor> gradients;
-    for (const at::Tensor& output : outputs) gradients.push_back(at::empty(output.sizes(), output.options().requires_grad(false)));
+    for (const at::Tensor& output : outputs)
+        gradients.push_back(at::empty(output.sizes(), output.options().requires_grad(false)));
     draw_output_gradients(gradients, seed);
     return gradients;
 }
 
 }  // namespace
 
-std::string_view to_string(Loss loss) { return losses[static_cast<std::size_t>(loss)].second; }
+std::string_view to_string(Loss loss) {
+    return losses[static_cast<std::size_t>(loss)].second;
+}
 
 std::optional<Loss> loss_from(std::string_view name) {
     for (const auto& [loss, known] : losses)
@@ -61,13 +67,14 @@ void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t see
         if (gradient.device().is_cpu()) {
             gradient.uniform_(-1.0, 1.0, generator);
         } else {
-            gradient.copy_(at::empty(gradient.sizes(), c10::TensorOptions().dtype(gradient.scalar_type())).uniform_(-1.0, 1.0, generator));
+            gradient.copy_(at::empty(gradient.sizes(), c10::TensorOptions().dtype(gradient.scalar_type()))
+                               .uniform_(-1.0, 1.0, generator));
         }
     }
 }
 
-StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
-                         const StepObserver& observer) {
+StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
+                         std::uint64_t gradient_seed, const StepObserver& observer) {
     const std::size_t fed = inputs.size() - (loss == Loss::cross_entropy ? 1 : 0);
     StepResult result;
     result.outputs = flatten_tensors(model.module.forward({inputs.begin(), inputs.begin() + fed}));
@@ -91,7 +98,8 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
     if (observer.backward_begins) observer.backward_begins();
     std::vector<at::Tensor> parameters;
     for (const NamedTensor& named : model.trained()) parameters.push_back(named.tensor);
-    result.gradients = torch::autograd::grad(roots, parameters, seeds, /*retain_graph=*/false, /*create_graph=*/false, /*allow_unused=*/true);
+    result.gradients = torch::autograd::grad(roots, parameters, seeds, /*retain_graph=*/false,
+                                             /*create_graph=*/false, /*allow_unused=*/true);
     for (at::Tensor& output : result.outputs) output = output.detach();
     return result;
 }

@@ -1,4 +1,5 @@
-// One training step of a model as its author meant it: forward, loss, gradients of the parameters, through autograd.
+// One training step of a model as its author meant it: forward, loss, gradients of the parameters, through
+// autograd.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,15 +14,16 @@
 namespace rematlas {
 
 /// `output`: the loss is the caller's, the gradients of the outputs come from outside.
-/// `cross_entropy`: of the first output with an extra integer input; classes lie on the last axis of outputs of up to
-/// three dimensions, and on axis 1 of images.
+/// `cross_entropy`: of the first output with an extra integer input; classes lie on the last axis of outputs
+/// of up to three dimensions, and on axis 1 of images.
 enum class Loss { output, sum, mean, cross_entropy };
 std::string_view to_string(Loss loss);
 std::optional<Loss> loss_from(std::string_view name);
 
 struct StepResult {
-    std::vector<at::Tensor> outputs;    ///< of the model, and the loss after them unless it is the caller's
-    std::vector<at::Tensor> gradients;  ///< of Model::trained(), in order; undefined where the outputs do not depend on one
+    std::vector<at::Tensor> outputs;  ///< of the model, and the loss after them unless it is the caller's
+    std::vector<at::Tensor>
+        gradients;  ///< of Model::trained(), in order; undefined where the outputs do not depend on one
 };
 
 /// Called between the parts of the step; each may be empty.
@@ -29,14 +31,15 @@ struct StepObserver {
     std::function<void()> loss_begins;
     std::function<void()> backward_begins;
     /// `outputs` are those that need a gradient, `gradients` theirs. Only with Loss::output.
-    std::function<void(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients)> gradients_given;
+    std::function<void(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients)>
+        gradients_given;
 };
 
 /// Gradients of outputs, drawn from a generator of their own: the model's random numbers are not touched.
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed);
 
 /// `inputs` holds the target last with Loss::cross_entropy. Throws what the model throws.
-StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
-                         const StepObserver& observer = {});
+StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
+                         std::uint64_t gradient_seed, const StepObserver& observer = {});
 
 }  // namespace rematlas

@@ -22,19 +22,25 @@ struct CaptureFlags {
 
 /// What is not done yet says so.
 Result<void> refuse_unsupported(const CaptureFlags& flags) {
-    if (flags.device == "meta") return Error{"capture: --device meta: costs from shapes alone are not supported yet; use --device cpu"};
-    if (!flags.device_profile.empty()) return Error{"capture: --device-profile: costs from a device profile are not supported yet"};
+    if (flags.device == "meta")
+        return Error{
+            "capture: --device meta: costs from shapes alone are not supported yet; use --device cpu"};
+    if (!flags.device_profile.empty())
+        return Error{"capture: --device-profile: costs from a device profile are not supported yet"};
     if (flags.optimizer == "sgd" || flags.optimizer == "adam" || flags.optimizer == "adamw") {
-        return Error{"capture: --optimizer " + flags.optimizer + ": the optimizer is not captured yet; it runs after the step as before"};
+        return Error{"capture: --optimizer " + flags.optimizer +
+                     ": the optimizer is not captured yet; it runs after the step as before"};
     }
-    if (flags.optimizer != "none") return Error{"capture: --optimizer " + flags.optimizer + ": expected none, sgd, adam or adamw"};
+    if (flags.optimizer != "none")
+        return Error{"capture: --optimizer " + flags.optimizer + ": expected none, sgd, adam or adamw"};
     return {};
 }
 
 Result<CaptureOptions> options_from(const CaptureFlags& flags) {
     if (Result<void> supported = refuse_unsupported(flags); !supported) return supported.error();
     const auto loss = loss_from(flags.loss);
-    if (!loss) return Error{"capture: --loss " + flags.loss + ": expected output, sum, mean or cross_entropy"};
+    if (!loss)
+        return Error{"capture: --loss " + flags.loss + ": expected output, sum, mean or cross_entropy"};
     CaptureOptions options{.loss = *loss, .seed = flags.seed, .threads = flags.threads};
     options.profile.most_replays = flags.repeats;
     options.profile.fewest_replays = std::min(flags.repeats, options.profile.fewest_replays);
@@ -64,14 +70,21 @@ Result<Exit> run_capture(const CaptureFlags& flags) {
     const FlatGraph flat = flatten(*graph);
     const SequenceCost cost = cost_of(flat, keep_all_sequence(flat));
     if (flags.json) {
-        const nlohmann::json object = {{"graph", flags.output},           {"graph_sha256", graph->sha256},  {"ops", flat.op_count},
-                                       {"tensors", flat.tensor_count},    {"time_ns", flat.base_time},      {"peak_bytes", cost.peak},
-                                       {"resident_bytes", flat.resident_bytes}, {"capture_seconds", seconds}};
+        const nlohmann::json object = {{"graph", flags.output},
+                                       {"graph_sha256", graph->sha256},
+                                       {"ops", flat.op_count},
+                                       {"tensors", flat.tensor_count},
+                                       {"time_ns", flat.base_time},
+                                       {"peak_bytes", cost.peak},
+                                       {"resident_bytes", flat.resident_bytes},
+                                       {"capture_seconds", seconds}};
         std::printf("%s\n", object.dump().c_str());
     } else {
-        std::printf("%s: %d ops on %d tensors, a step takes %s, peak %s (%s of it resident); captured in %.1f s\n", flags.output.c_str(), flat.op_count,
-                    flat.tensor_count, format_duration(Nanoseconds(flat.base_time)).c_str(), format_bytes(Bytes(cost.peak)).c_str(),
-                    format_bytes(Bytes(flat.resident_bytes)).c_str(), seconds);
+        std::printf(
+            "%s: %d ops on %d tensors, a step takes %s, peak %s (%s of it resident); captured in %.1f s\n",
+            flags.output.c_str(), flat.op_count, flat.tensor_count,
+            format_duration(Nanoseconds(flat.base_time)).c_str(), format_bytes(Bytes(cost.peak)).c_str(),
+            format_bytes(Bytes(flat.resident_bytes)).c_str(), seconds);
     }
     return Exit::success;
 }
@@ -80,18 +93,33 @@ Result<Exit> run_capture(const CaptureFlags& flags) {
 
 void add_capture_command(CLI::App& app, Body& body) {
     auto flags = std::make_shared<CaptureFlags>();
-    CLI::App* command = app.add_subcommand("capture", "Records one training step of a TorchScript model as a graph");
-    command->footer("Example:\n  rematlas capture resnet50.pt --input 'f32[8,3,112,112]' -o resnet50.graph.json");
-    command->add_option("model", flags->model, "TorchScript file, traced or scripted; it is captured in train mode")->required();
-    command->add_option("--input", flags->inputs, "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers")->required();
+    CLI::App* command =
+        app.add_subcommand("capture", "Records one training step of a TorchScript model as a graph");
+    command->footer(
+        "Example:\n  rematlas capture resnet50.pt --input 'f32[8,3,112,112]' -o resnet50.graph.json");
+    command
+        ->add_option("model", flags->model,
+                     "TorchScript file, traced or scripted; it is captured in train mode")
+        ->required();
+    command
+        ->add_option("--input", flags->inputs,
+                     "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers")
+        ->required();
     command->add_option("-o,--output", flags->output, "graph file to write")->required();
     command->add_option("--device", flags->device, "cpu, cuda or meta")->capture_default_str();
-    command->add_option("--device-profile", flags->device_profile, "with --device meta: the device to plan for");
-    command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")->capture_default_str();
+    command->add_option("--device-profile", flags->device_profile,
+                        "with --device meta: the device to plan for");
+    command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")
+        ->capture_default_str();
     command->add_option("--optimizer", flags->optimizer, "none, sgd, adam or adamw")->capture_default_str();
-    command->add_option("--threads", flags->threads, "threads of libtorch, here and in later runs")->check(CLI::Range(1, 1024))->capture_default_str();
-    command->add_option("--repeats", flags->repeats, "most steps replayed for the times of the ops")->check(CLI::Range(1, 1000))->capture_default_str();
-    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")->capture_default_str();
+    command->add_option("--threads", flags->threads, "threads of libtorch, here and in later runs")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    command->add_option("--repeats", flags->repeats, "most steps replayed for the times of the ops")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")
+        ->capture_default_str();
     command->add_flag("--json", flags->json, "print one object");
     command->add_flag("--quiet", flags->quiet, "no progress");
     command->add_flag("--progress-json", flags->progress_json, "progress as JSON lines on standard error");

@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (!command.starts_with("-") && command != "capture" && command != "run") {
-        std::fprintf(stderr, "rematlas: unknown command '%s': expected capture or run\n", argv[1] ? argv[1] : "");
+        std::fprintf(stderr, "rematlas: unknown command '%s': expected capture or run\n",
+                     argv[1] ? argv[1] : "");
         return static_cast<int>(Exit::wrong_input);
     }
     Body body;

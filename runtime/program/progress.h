@@ -1,4 +1,5 @@
-// How far a command is, on standard error: a line that is overwritten on a terminal, or JSON lines for a program that watches.
+// How far a command is, on standard error: a line that is overwritten on a terminal, or JSON lines for a
+// program that watches.
 #pragma once
 
 #include <string>

@@ -41,14 +41,19 @@ nlohmann::json to_json(const RunReport& report, bool verify) {
 }
 
 void print(const RunReport& report, bool verify) {
-    for (std::size_t i = 0; i < report.step_seconds.size(); ++i) std::printf("step %zu      %.1f ms\n", i + 1, report.step_seconds[i] * 1e3);
-    std::printf("peak        %s predicted, %s measured", format_bytes(report.predicted_peak).c_str(), format_bytes(report.measured_peak).c_str());
+    for (std::size_t i = 0; i < report.step_seconds.size(); ++i)
+        std::printf("step %zu      %.1f ms\n", i + 1, report.step_seconds[i] * 1e3);
+    std::printf("peak        %s predicted, %s measured", format_bytes(report.predicted_peak).c_str(),
+                format_bytes(report.measured_peak).c_str());
     if (report.budget.value > 0) std::printf(", budget %s", format_bytes(report.budget).c_str());
-    std::printf("\noverhead    x%.3f predicted, x%.3f measured\n", report.overhead_predicted, report.overhead_measured);
+    std::printf("\noverhead    x%.3f predicted, x%.3f measured\n", report.overhead_predicted,
+                report.overhead_measured);
     if (!verify) return;
-    std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n", format_bytes(report.original_peak).c_str(),
-                report.time_ratio_to_eager, report.steps);
-    std::printf("verified    %s\n", report.verified ? "yes: outputs, gradients, buffers and random state are identical" : ("no: " + report.mismatch).c_str());
+    std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n",
+                format_bytes(report.original_peak).c_str(), report.time_ratio_to_eager, report.steps);
+    std::printf("verified    %s\n", report.verified
+                                        ? "yes: outputs, gradients, buffers and random state are identical"
+                                        : ("no: " + report.mismatch).c_str());
 }
 
 Result<Exit> run_run(const RunFlags& flags) {
@@ -57,7 +62,8 @@ Result<Exit> run_run(const RunFlags& flags) {
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
     if (!plan) return plan.error();
     Progress progress(progress_form(flags.quiet, flags.progress_json));
-    RunOptions options{.steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};
+    RunOptions options{
+        .steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};
     options.progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
     Result<RunReport> report = run_plan(*plan, flags.model, options, **device);
     progress.clear();
@@ -78,14 +84,22 @@ Result<Exit> run_run(const RunFlags& flags) {
 
 void add_run_command(CLI::App& app, Body& body) {
     auto flags = std::make_shared<RunFlags>();
-    CLI::App* command = app.add_subcommand("run", "Executes a plan, or a schedule with its graph beside it, against the model");
+    CLI::App* command = app.add_subcommand(
+        "run", "Executes a plan, or a schedule with its graph beside it, against the model");
     command->footer("Example:\n  rematlas run resnet50.pt resnet50.plan --steps 5 --verify");
     command->add_option("model", flags->model, "TorchScript file")->required();
-    command->add_option("plan", flags->plan, "x.plan, or s.schedule.json whose graph file lies in the same folder")->required();
+    command
+        ->add_option("plan", flags->plan,
+                     "x.plan, or s.schedule.json whose graph file lies in the same folder")
+        ->required();
     command->add_option("--device", flags->device, "cpu or cuda")->capture_default_str();
-    command->add_option("--steps", flags->steps, "training steps, each with other data")->check(CLI::Range(1, 1000000))->capture_default_str();
-    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")->capture_default_str();
-    command->add_flag("--verify", flags->verify, "run the original too (it must fit into memory) and compare bit by bit");
+    command->add_option("--steps", flags->steps, "training steps, each with other data")
+        ->check(CLI::Range(1, 1000000))
+        ->capture_default_str();
+    command->add_option("--seed", flags->seed, "of the inputs' values and the model's random numbers")
+        ->capture_default_str();
+    command->add_flag("--verify", flags->verify,
+                      "run the original too (it must fit into memory) and compare bit by bit");
     command->add_option("--trace", flags->trace, "Chrome trace of one step to write");
     command->add_flag("--json", flags->json, "print one object");
     command->add_flag("--quiet", flags->quiet, "no progress");

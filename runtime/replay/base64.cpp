@@ -15,7 +15,8 @@ std::string base64_encode(std::string_view bytes) {
     for (std::size_t i = 0; i < bytes.size(); i += 3) {
         const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
         std::uint32_t group = 0;
-        for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0);
+        for (std::size_t k = 0; k < 3; ++k)
+            group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0);
         for (std::size_t k = 0; k < 4; ++k) text += k <= count ? alphabet[group >> (18 - 6 * k) & 63] : '=';
     }
     return text;
@@ -27,7 +28,8 @@ std::optional<std::string> base64_decode(std::string_view text) {
     bytes.reserve(text.size() / 4 * 3);
     for (std::size_t i = 0; i < text.size(); i += 4) {
         const bool last = i + 4 == text.size();
-        const std::size_t padding = !last ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
+        const std::size_t padding =
+            !last ? 0 : (text[i + 3] == '=') + (text[i + 3] == '=' && text[i + 2] == '=');
         std::uint32_t group = 0;
         for (std::size_t k = 0; k < 4; ++k) {
             const std::size_t digit = k >= 4 - padding ? 0 : alphabet.find(text[i + k]);

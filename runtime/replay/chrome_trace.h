@@ -1,4 +1,5 @@
-// A step of a schedule as a Chrome trace (chrome://tracing, Perfetto): ops on one row, bytes alive as a counter.
+// A step of a schedule as a Chrome trace (chrome://tracing, Perfetto): ops on one row, bytes alive as a
+// counter.
 #pragma once
 
 #include <string>
@@ -11,6 +12,7 @@
 namespace rematlas {
 
 /// `measures` belong to `steps` one by one.
-std::string chrome_trace(const Graph& graph, const std::vector<Step>& steps, const std::vector<StepMeasure>& measures);
+std::string chrome_trace(const Graph& graph, const std::vector<Step>& steps,
+                         const std::vector<StepMeasure>& measures);
 
 }  // namespace rematlas

@@ -16,13 +16,15 @@ bool identical(const at::Tensor& a, const at::Tensor& b) {
 }
 
 bool identical(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const at::Tensor& x, const at::Tensor& y) { return identical(x, y); });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const at::Tensor& x, const at::Tensor& y) { return identical(x, y); });
 }
 
 std::vector<at::Tensor> copies_of(const std::vector<at::Tensor>& tensors) {
     at::NoGradGuard no_grad;
     std::vector<at::Tensor> copies;
-    for (const at::Tensor& tensor : tensors) copies.push_back(tensor.defined() ? tensor.detach().clone() : at::Tensor());
+    for (const at::Tensor& tensor : tensors)
+        copies.push_back(tensor.defined() ? tensor.detach().clone() : at::Tensor());
     return copies;
 }
 

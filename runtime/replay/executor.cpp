@@ -21,15 +21,25 @@ std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
 
 std::string label(const Graph& graph, OpId op) {
     const Op& info = graph.ops[op];
-    return "op " + std::to_string(op.value) + " " + info.name + (info.module.empty() ? "" : " in " + info.module);
+    return "op " + std::to_string(op.value) + " " + info.name +
+           (info.module.empty() ? "" : " in " + info.module);
 }
 
-/// A storage outside of what the device's allocator counts; for small copies in host memory only.
-c10::Storage uncounted_copy(const c10::Storage& original) {
+/// A copy that the measured peak leaves out, as the predicted one does: running statistics that a
+/// recomputation throws away.
+c10::Storage uncounted_copy(const c10::Storage& original, DeviceRuntime& device) {
+    if (!device.device().is_cpu()) {
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
+        c10::Storage copy = at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage();
+        device.copy(copy, original);
+        return copy;
+    }
     const std::size_t bytes = original.nbytes();
     void* data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    TORCH_CHECK(data || bytes == 0, "out of host memory");
     std::memcpy(data, original.data(), bytes);
-    return c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(data, data, &std::free, original.device()), nullptr, false);
+    return c10::Storage(c10::Storage::use_byte_size_t(), bytes,
+                        c10::DataPtr(data, data, &std::free, original.device()), nullptr, false);
 }
 
 /// An op with its kernel looked up and its stack laid out.
@@ -37,7 +47,7 @@ struct PreparedOp {
     std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
     torch::jit::Stack stack;
     std::vector<std::size_t> lists;  ///< positions that are copied for each run, for kernels may change them
-    int turn = -1;  ///< of a random op: its place among all of them, in the captured order
+    int turn = -1;                   ///< of a random op: its place among all of them, in the captured order
 };
 
 /// A list of its own; the tensors in it are shared.
@@ -52,6 +62,9 @@ struct OpProgress {
     int runs = 0;
     std::unique_ptr<GeneratorState> generator;  ///< as it was before the op's turn, when that is needed later
 };
+
+/// Where a kernel writes that writes over one of its inputs.
+enum class Writes { into_the_tensor, into_a_copy, into_a_scratch };
 
 using Clock = std::chrono::steady_clock;
 
@@ -70,26 +83,33 @@ struct Executor::State {
     // Of the step that runs.
     IdVector<OpId, OpProgress> progress;
     IdVector<OpId, int> runs_planned;
-    int next_turn = 0;  ///< the generator stands before this random op's turn
-    std::vector<c10::Storage> swapped_out;
+    int next_turn = 0;                 ///< the generator stands before this random op's turn
+    std::vector<c10::Storage> copies;  ///< that the kernel of the op writes to
     const ReplayOptions* options = nullptr;
     torch::jit::Stack stack;
-    std::int64_t fresh_bytes = 0;  ///< of tensors that the last op took
 
     State(const Graph& g, Tape t, DeviceRuntime& d)
-        : graph(g), tape(std::move(t)), device(d), operands(tape.operands, g.tensors.size(), d.device()), resident(g.tensors.size(), 1) {
+        : graph(g),
+          tape(std::move(t)),
+          device(d),
+          operands(tape.operands, g.tensors.size(), d.device()),
+          resident(g.tensors.size(), 1) {
         for (const Op& op : graph.ops)
             for (TensorId out : op.outputs) resident[out] = 0;
         for (TensorId tensor : graph.tensors.ids())
             if (resident[tensor]) resident_bytes += graph.tensors[tensor].bytes.value;
     }
 
+    Result<void> check_geometry() const;
     Result<void> bind(const Model& model);
     Result<void> place_constants();
     Result<void> prepare();
     PreparedOp prepare(OpId op);
     Result<void> feed(const std::vector<at::Tensor>& inputs);
     Result<void> plan(std::span<const Step> steps);
+    Writes writes(const Overwrite& overwrite, bool in_place, bool again) const;
+    void begin_overwrites(OpId op, bool in_place, bool again);
+    void end_overwrites(OpId op, bool in_place, bool again);
     void run_op(OpId op, bool in_place);
     std::unique_ptr<GeneratorState> turn_generator(OpId op);
     void skip_turn();
@@ -100,28 +120,57 @@ struct Executor::State {
     void drop_all();
 };
 
+/// A damaged file must not make kernels read beyond a storage.
+Result<void> Executor::State::check_geometry() const {
+    for (const Operand& operand : tape.operands) {
+        __int128 last = operand.offset;
+        bool empty = false;
+        for (std::size_t i = 0; i < operand.sizes.size(); ++i) {
+            if (operand.sizes[i] < 0 || operand.strides[i] < 0)
+                return Error{graph.name + ": replay: an operand with a negative size or stride"};
+            empty = empty || operand.sizes[i] == 0;
+            last += static_cast<__int128>(operand.sizes[i] - 1) * operand.strides[i];
+        }
+        const auto item = static_cast<__int128>(c10::elementSize(operand.dtype));
+        const __int128 room =
+            operand.tensor.valid() ? graph.tensors[operand.tensor].bytes.value : std::int64_t{1} << 62;
+        if (!empty && (last + 1) * item > room) {
+            return Error{graph.name + ": replay: an operand reaches beyond " +
+                         (operand.tensor.valid() ? graph.tensors[operand.tensor].name : "memory")};
+        }
+    }
+    return {};
+}
+
 Result<void> Executor::State::bind(const Model& model) {
     std::unordered_map<std::string, const at::Tensor*> by_name;
     for (const NamedTensor& named : model.tensors) by_name.emplace(named.name, &named.tensor);
     for (const Binding& binding : tape.bindings) {
         const std::string what = (binding.is_parameter ? "parameter " : "buffer ") + binding.name;
         const auto found = by_name.find(binding.name);
-        if (found == by_name.end()) return Error{model.file_name + ": the model has no " + what + ", which the graph was captured with"};
+        if (found == by_name.end())
+            return Error{model.file_name + ": the model has no " + what +
+                         ", which the graph was captured with"};
         const at::Tensor& tensor = *found->second;
         const Operand& expected = binding.operand;
         if (tensor.scalar_type() != expected.dtype || tensor.sizes() != c10::IntArrayRef(expected.sizes)) {
-            return Error{model.file_name + ": " + what + " is " + shape_text(tensor.scalar_type(), tensor.sizes()) + ", the graph was captured with " +
+            return Error{model.file_name + ": " + what + " is " +
+                         shape_text(tensor.scalar_type(), tensor.sizes()) + ", the graph was captured with " +
                          shape_text(expected.dtype, expected.sizes)};
         }
         const auto bytes = graph.tensors[expected.tensor].bytes.value;
-        if (tensor.strides() != c10::IntArrayRef(expected.strides) || tensor.storage_offset() != expected.offset ||
+        if (tensor.strides() != c10::IntArrayRef(expected.strides) ||
+            tensor.storage_offset() != expected.offset ||
             static_cast<std::int64_t>(tensor.storage().nbytes()) != bytes) {
-            return Error{model.file_name + ": " + what + " lies differently in memory than when the graph was captured"};
+            return Error{model.file_name + ": " + what +
+                         " lies differently in memory than when the graph was captured"};
         }
         operands.place(expected.tensor, tensor.storage());
         by_name.erase(found);
     }
-    if (!by_name.empty()) return Error{model.file_name + ": the graph was captured without " + by_name.begin()->first + ", which the model has"};
+    if (!by_name.empty())
+        return Error{model.file_name + ": the graph was captured without " + by_name.begin()->first +
+                     ", which the model has"};
     return {};
 }
 
@@ -130,8 +179,10 @@ Result<void> Executor::State::place_constants() {
     for (const Operand& operand : tape.operands)
         if (operand.on_host && operand.tensor.valid()) on_host[operand.tensor] = true;
     for (auto& [tensor, bytes] : tape.constants) {
-        if (static_cast<std::int64_t>(bytes.size()) != graph.tensors[tensor].bytes.value) return Error{graph.name + ": replay: a constant of the wrong size"};
-        const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
+        if (static_cast<std::int64_t>(bytes.size()) != graph.tensors[tensor].bytes.value)
+            return Error{graph.name + ": replay: a constant of the wrong size"};
+        const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())},
+                                          c10::TensorOptions().dtype(c10::ScalarType::Byte));
         if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
         operands.place(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
         std::string().swap(bytes);
@@ -151,14 +202,25 @@ PreparedOp Executor::State::prepare(OpId id) {
         prepared.turn = static_cast<int>(random_ops.size());
         random_ops.push_back(id);
     }
-    if (op.name == output_gradients_op) return prepared;
+    if (op.name == output_gradients_op) {
+        const bool complete =
+            op.arguments.size() == 2 && op.arguments[1].operands.size() == op.returns.size() &&
+            std::all_of(op.returns.begin(), op.returns.end(), [](TensorId id) { return id.valid(); });
+        TORCH_CHECK(complete, "does not say what it makes");
+        return prepared;
+    }
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
-    TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name, " takes another number of arguments in this libtorch");
+    TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name,
+                " takes another number of arguments in this libtorch");
     const auto tensor = [&](int operand) { return operand == no_operand ? at::Tensor() : operands[operand]; };
     for (const Argument& argument : op.arguments) {
         switch (argument.kind) {
-            case Argument::Kind::value: prepared.stack.push_back(argument.value); break;
-            case Argument::Kind::tensor: prepared.stack.emplace_back(tensor(argument.operands.front())); break;
+            case Argument::Kind::value:
+                prepared.stack.push_back(argument.value);
+                break;
+            case Argument::Kind::tensor:
+                prepared.stack.emplace_back(tensor(argument.operands.front()));
+                break;
             case Argument::Kind::tensors: {
                 c10::List<at::Tensor> list;
                 for (int operand : argument.operands) list.push_back(tensor(operand));
@@ -167,7 +229,8 @@ PreparedOp Executor::State::prepare(OpId id) {
             }
             case Argument::Kind::optional_tensors: {
                 c10::List<std::optional<at::Tensor>> list;
-                for (int operand : argument.operands) list.push_back(operand == no_operand ? std::nullopt : std::optional(operands[operand]));
+                for (int operand : argument.operands)
+                    list.push_back(operand == no_operand ? std::nullopt : std::optional(operands[operand]));
                 prepared.stack.emplace_back(std::move(list));
                 break;
             }
@@ -190,13 +253,16 @@ Result<void> Executor::State::prepare() {
 
 Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
     if (inputs.size() != tape.inputs.size()) {
-        return Error{"the graph takes " + std::to_string(tape.inputs.size()) + " inputs, " + std::to_string(inputs.size()) + " were given"};
+        return Error{"the graph takes " + std::to_string(tape.inputs.size()) + " inputs, " +
+                     std::to_string(inputs.size()) + " were given"};
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Operand& expected = tape.operands[tape.inputs[i].second];
         const at::Tensor& input = inputs[i];
-        if (input.scalar_type() != expected.dtype || input.sizes() != c10::IntArrayRef(expected.sizes) || input.device() != device.device()) {
-            return Error{"input " + std::to_string(i) + " is " + shape_text(input.scalar_type(), input.sizes()) + ", the graph takes " +
+        if (input.scalar_type() != expected.dtype || input.sizes() != c10::IntArrayRef(expected.sizes) ||
+            input.device() != device.device()) {
+            return Error{"input " + std::to_string(i) + " is " +
+                         shape_text(input.scalar_type(), input.sizes()) + ", the graph takes " +
                          shape_text(expected.dtype, expected.sizes)};
         }
         operands.place(expected.tensor, input.contiguous().storage());
@@ -213,7 +279,8 @@ Result<void> Executor::State::plan(std::span<const Step> steps) {
     int turn = 0;
     for (const Step& step : steps) {
         if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
-            return Error{"step '" + std::string(to_string(step.kind)) + "' of " + graph.tensors[step.tensor()].name +
+            return Error{"step '" + std::string(to_string(step.kind)) + "' of " +
+                         graph.tensors[step.tensor()].name +
                          ": the executor does not move tensors to the host"};
         }
         if (!step.runs()) continue;
@@ -221,7 +288,8 @@ Result<void> Executor::State::plan(std::span<const Step> steps) {
         if (!first || ops[step.op()].turn < turn) continue;
         for (; turn < ops[step.op()].turn; ++turn) {
             if (tape.ops[random_ops[turn]].draws) continue;
-            return Error{"the schedule runs " + label(graph, step.op()) + " before " + label(graph, random_ops[turn]) +
+            return Error{"the schedule runs " + label(graph, step.op()) + " before " +
+                         label(graph, random_ops[turn]) +
                          ", whose use of the random number generator cannot be foreseen"};
         }
         ++turn;
@@ -234,11 +302,14 @@ void Executor::State::give_output_gradients(OpId id) {
     std::vector<at::Tensor> gradients;
     for (int index : op.arguments[1].operands) {
         const Operand& operand = tape.operands[index];
-        gradients.push_back(at::empty(operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(device.device())));
+        gradients.push_back(
+            at::empty(operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(device.device())));
     }
     if (options->output_gradients) {
-        TORCH_CHECK(options->output_gradients->size() == gradients.size(), gradients.size(), " gradients of outputs are needed");
-        for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i].copy_((*options->output_gradients)[i]);
+        TORCH_CHECK(options->output_gradients->size() == gradients.size(), gradients.size(),
+                    " gradients of outputs are needed");
+        for (std::size_t i = 0; i < gradients.size(); ++i)
+            gradients[i].copy_((*options->output_gradients)[i]);
     } else {
         draw_output_gradients(gradients, options->gradient_seed);
     }
@@ -255,7 +326,8 @@ void Executor::State::take_returns(OpId id) {
         if (!made.valid()) return;
         TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);
         const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
-        TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ", graph.tensors[made].bytes.value, " when it was captured");
+        TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ",
+                    graph.tensors[made].bytes.value, " when it was captured");
         operands.place(made, tensor.storage());
     };
     for (const c10::IValue& value : stack) {
@@ -277,8 +349,8 @@ void Executor::State::skip_turn() {
     device.set_generator_state(*moved);
 }
 
-/// Puts the generator where the captured step had it before this op. Returns the state to restore after the op, or null when
-/// it is the op's turn and the generator moves on with it.
+/// Puts the generator where the captured step had it before this op. Returns the state to restore after the
+/// op, or null when it is the op's turn and the generator moves on with it.
 std::unique_ptr<GeneratorState> Executor::State::turn_generator(OpId id) {
     const int turn = ops[id].turn;
     while (next_turn < turn) skip_turn();
@@ -292,29 +364,53 @@ std::unique_ptr<GeneratorState> Executor::State::turn_generator(OpId id) {
     return now;
 }
 
+Writes Executor::State::writes(const Overwrite& overwrite, bool in_place, bool again) const {
+    if (!overwrite.after.valid()) return again ? Writes::into_a_scratch : Writes::into_the_tensor;
+    return in_place && !resident[overwrite.before] ? Writes::into_the_tensor : Writes::into_a_copy;
+}
+
+/// Lets the kernel look at copies where the old contents must stay.
+void Executor::State::begin_overwrites(OpId id, bool in_place, bool again) {
+    copies.clear();
+    for (const Overwrite& overwrite : tape.ops[id].overwrites) {
+        const Writes how = writes(overwrite, in_place, again);
+        if (how == Writes::into_the_tensor) continue;
+        const c10::Storage& original = operands.storage(overwrite.before);
+        if (how == Writes::into_a_scratch) {
+            copies.push_back(uncounted_copy(original, device));
+        } else {
+            const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
+            copies.push_back(at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage());
+            device.copy(copies.back(), original);
+        }
+        operands.redirect(overwrite.before, copies.back());
+    }
+}
+
+/// Gives what was written its name, and the old contents back to theirs.
+void Executor::State::end_overwrites(OpId id, bool in_place, bool again) {
+    std::size_t next = 0;
+    for (const Overwrite& overwrite : tape.ops[id].overwrites) {
+        const Writes how = writes(overwrite, in_place, again);
+        if (how != Writes::into_the_tensor) {
+            operands.redirect(overwrite.before, operands.storage(overwrite.before));
+            if (how == Writes::into_a_copy) operands.place(overwrite.after, std::move(copies[next]));
+            ++next;
+        } else if (overwrite.after.valid()) {
+            c10::Storage storage = operands.storage(overwrite.before);
+            operands.clear(overwrite.before);
+            operands.place(overwrite.after, std::move(storage));
+        }
+    }
+    copies.clear();
+}
+
 void Executor::State::run_op(OpId id, bool in_place) {
     PreparedOp& op = ops[id];
     const bool again = progress[id].runs++ > 0;
     if (!op.handle) return give_output_gradients(id);
 
-    // Where the kernel writes: the storage of `before` itself, or a copy of it.
-    swapped_out.clear();
-    const auto& overwrites = tape.ops[id].overwrites;
-    for (const Overwrite& overwrite : overwrites) {
-        const bool takes_over = in_place && overwrite.after.valid() && !resident[overwrite.before];
-        if (takes_over || (!overwrite.after.valid() && !again)) continue;
-        const c10::Storage& original = operands.storage(overwrite.before);
-        c10::Storage copy;
-        if (overwrite.after.valid()) {
-            copy = at::empty({static_cast<std::int64_t>(original.nbytes())}, c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device())).storage();
-            device.copy(copy, original);
-        } else {
-            copy = uncounted_copy(original);
-        }
-        operands.redirect(overwrite.before, copy);
-        swapped_out.push_back(std::move(copy));
-    }
-
+    begin_overwrites(id, in_place, again);
     const std::unique_ptr<GeneratorState> now = op.turn >= 0 ? turn_generator(id) : nullptr;
     stack = op.stack;
     for (std::size_t position : op.lists) stack[position] = copy_of_list(stack[position]);
@@ -324,20 +420,7 @@ void Executor::State::run_op(OpId id, bool in_place) {
     if (now) device.set_generator_state(*now);
     take_returns(id);
 
-    std::size_t copied = 0;
-    for (const Overwrite& overwrite : overwrites) {
-        const bool takes_over = in_place && overwrite.after.valid() && !resident[overwrite.before];
-        if (takes_over) {
-            c10::Storage storage = operands.storage(overwrite.before);
-            operands.clear(overwrite.before);
-            operands.place(overwrite.after, std::move(storage));
-        } else if (overwrite.after.valid() || again) {
-            operands.redirect(overwrite.before, operands.storage(overwrite.before));
-            if (overwrite.after.valid()) operands.place(overwrite.after, std::move(swapped_out[copied]));
-            ++copied;
-        }
-    }
-    swapped_out.clear();
+    end_overwrites(id, in_place, again);
 }
 
 void Executor::State::run_step(const Step& step) {
@@ -350,9 +433,12 @@ void Executor::State::run_step(const Step& step) {
 
 void Executor::State::finish(Replayed& result) {
     while (next_turn < static_cast<int>(random_ops.size())) skip_turn();
-    for (int operand : tape.outputs) result.outputs.push_back(operand == no_operand ? at::Tensor() : operands.view(tape.operands[operand]));
+    for (int operand : tape.outputs)
+        result.outputs.push_back(operand == no_operand ? at::Tensor()
+                                                       : operands.view(tape.operands[operand]));
     for (const GradientOf& gradient : tape.gradients) {
-        result.gradients.push_back(gradient.operand == no_operand ? at::Tensor() : operands.view(tape.operands[gradient.operand]));
+        result.gradients.push_back(
+            gradient.operand == no_operand ? at::Tensor() : operands.view(tape.operands[gradient.operand]));
     }
     for (const BufferUpdate& update : tape.updates) {
         c10::Storage buffer = operands.storage(update.buffer);
@@ -362,9 +448,10 @@ void Executor::State::finish(Replayed& result) {
 
 void Executor::State::drop_all() {
     for (TensorId tensor : graph.tensors.ids())
-        if ((!resident[tensor] || graph.tensors[tensor].kind == TensorKind::input) && operands.holds(tensor)) operands.clear(tensor);
+        if ((!resident[tensor] || graph.tensors[tensor].kind == TensorKind::input) && operands.holds(tensor))
+            operands.clear(tensor);
     stack.clear();
-    swapped_out.clear();
+    copies.clear();
 }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -372,10 +459,13 @@ Executor::Executor(Executor&&) noexcept = default;
 Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
-const Tape& Executor::tape() const { return state_->tape; }
+const Tape& Executor::tape() const {
+    return state_->tape;
+}
 
 Result<Executor> Executor::create(const Graph& graph, const Model& model, DeviceRuntime& device) {
-    if (!graph.replay) return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
+    if (!graph.replay)
+        return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
     Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
     if (!tape) return tape.error();
     return create(graph, tape.take(), model, device);
@@ -383,13 +473,15 @@ Result<Executor> Executor::create(const Graph& graph, const Model& model, Device
 
 Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device) {
     auto state = std::make_unique<State>(graph, std::move(tape), device);
+    if (Result<void> inside = state->check_geometry(); !inside) return inside.error();
     if (Result<void> bound = state->bind(model); !bound) return bound.error();
     if (Result<void> placed = state->place_constants(); !placed) return placed.error();
     if (Result<void> prepared = state->prepare(); !prepared) return prepared.error();
     return Executor(std::move(state));
 }
 
-Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs, const ReplayOptions& options) {
+Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
+                               const ReplayOptions& options) {
     State& state = *state_;
     if (Result<void> fed = state.feed(inputs); !fed) return fed.error();
     if (Result<void> planned = state.plan(steps); !planned) return planned.error();
@@ -429,10 +521,12 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
         device.synchronize();
     } catch (const std::exception& error) {
         state.drop_all();
-        const std::string where = at < steps.size() && steps[at].runs() ? label(state.graph, steps[at].op()) + ": " : "";
+        const std::string where =
+            at < steps.size() && steps[at].runs() ? label(state.graph, steps[at].op()) + ": " : "";
         return Error{"step " + std::to_string(at) + ": " + where + one_line(error)};
     }
-    result.time = Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
+    result.time =
+        Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
     result.peak = Bytes(std::max(highest, device.peak_bytes()) - before);
     state.drop_all();
     return result;

@@ -3,10 +3,10 @@
 //     Result<Executor> executor = Executor::create(graph, model, *device);
 //     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
 //
-// Outputs, gradients, buffers and the generator's state are those of the original step, bit by bit, on the same device with
-// deterministic kernels: a recomputed random op draws the same numbers again and leaves the generator alone, running
-// statistics move once, and no op sees an input that was written to after it first ran.
-// Threads: one executor per process at a time; kernels use as many threads as libtorch is set to.
+// Outputs, gradients, buffers and the generator's state are those of the original step, bit by bit, on the
+// same device with deterministic kernels: a recomputed random op draws the same numbers again and leaves the
+// generator alone, running statistics move once, and no op sees an input that was written to after it first
+// ran. Threads: one executor per process at a time; kernels use as many threads as libtorch is set to.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -25,10 +25,12 @@
 namespace rematlas {
 
 struct ReplayOptions {
-    std::uint64_t gradient_seed = 0;            ///< of the gradients of the outputs, where the loss is the caller's
-    const std::vector<at::Tensor>* output_gradients = nullptr;  ///< given ones instead, like the outputs that need them
-    bool time_ops = false;                      ///< fill Replayed::steps
-    bool measure_ops = false;                   ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+    std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
+    const std::vector<at::Tensor>* output_gradients =
+        nullptr;            ///< given ones instead, like the outputs that need them
+    bool time_ops = false;  ///< fill Replayed::steps
+    bool measure_ops =
+        false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
 };
 
 /// What one step of the schedule took.
@@ -48,8 +50,9 @@ struct Replayed {
 
 class Executor {
   public:
-    /// Binds the model's parameters and buffers by name. Errors: names, shapes or types that do not match, operators that this
-    /// libtorch does not have. `graph` must have been captured (Graph::replay).
+    /// Binds the model's parameters and buffers by name. Errors: names, shapes or types that do not match,
+    /// operators that this libtorch does not have. `graph` must have been captured (Graph::replay) and
+    /// outlive the executor.
     static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
     /// The same with a tape that is already in memory.
     static Result<Executor> create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device);
@@ -58,9 +61,10 @@ class Executor {
     Executor& operator=(Executor&&) noexcept;
     ~Executor();
 
-    /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are updated.
-    /// Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op.
-    Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs, const ReplayOptions& options = {});
+    /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are
+    /// updated. Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op.
+    Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
+                         const ReplayOptions& options = {});
 
     const Tape& tape() const;
 

@@ -9,7 +9,8 @@ namespace {
 
 at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device device) {
     const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
-    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key), c10::scalarTypeToTypeMeta(operand.dtype));
+    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
+                                                                 c10::scalarTypeToTypeMeta(operand.dtype));
     tensor.unsafeGetTensorImpl()->set_sizes_and_strides(operand.sizes, operand.strides, operand.offset);
     if (operand.wrapped_number) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
     return tensor;
@@ -20,10 +21,12 @@ struct Mapping {
     std::size_t bytes;
 };
 
-/// For operands of which only the shape matters: kernels insist on a storage. These pages read as zeros and take no memory.
+/// For operands of which only the shape matters: kernels insist on a storage. These pages read as zeros and
+/// take no memory.
 c10::Storage address_space(const Operand& operand, c10::Device device) {
     std::int64_t elements = operand.offset + 1;
-    for (std::size_t i = 0; i < operand.sizes.size(); ++i) elements += std::max<std::int64_t>(operand.sizes[i] - 1, 0) * operand.strides[i];
+    for (std::size_t i = 0; i < operand.sizes.size(); ++i)
+        elements += std::max<std::int64_t>(operand.sizes[i] - 1, 0) * operand.strides[i];
     const std::size_t bytes = static_cast<std::size_t>(elements) * c10::elementSize(operand.dtype);
     void* address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     TORCH_CHECK(address != MAP_FAILED, "cannot reserve ", bytes, " bytes of address space");
@@ -33,7 +36,8 @@ c10::Storage address_space(const Operand& operand, c10::Device device) {
         munmap(mapping->address, mapping->bytes);
         delete mapping;
     };
-    return c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(address, mapping, unmap, device), nullptr, false);
+    return c10::Storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(address, mapping, unmap, device),
+                        nullptr, false);
 }
 
 }  // namespace
@@ -46,13 +50,15 @@ OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t ten
     for (const Operand& operand : operands) {
         const c10::Device device = operand.on_host ? c10::Device(c10::DeviceType::CPU) : step_device;
         if (operand.tensor.valid()) looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
-        operands_.push_back(make_tensor(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
+        operands_.push_back(
+            make_tensor(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
     }
     for (TensorId tensor : storages_.ids()) storages_[tensor] = nothing_;
 }
 
 void OperandTable::redirect(TensorId tensor, const c10::Storage& storage) {
-    for (int operand : looking_at_[tensor]) operands_[operand].unsafeGetTensorImpl()->set_storage_keep_dtype(storage);
+    for (int operand : looking_at_[tensor])
+        operands_[operand].unsafeGetTensorImpl()->set_storage_keep_dtype(storage);
 }
 
 void OperandTable::place(TensorId tensor, c10::Storage storage) {

@@ -1,4 +1,5 @@
-// Tensors ready to be handed to kernels: one per operand, whose storage comes and goes with the tensor it looks at.
+// Tensors ready to be handed to kernels: one per operand, whose storage comes and goes with the tensor it
+// looks at.
 //
 // Making a tensor costs more than many small kernels; exchanging its storage costs a few nanoseconds.
 #pragma once

@@ -56,7 +56,8 @@ c10::IValue value_from_json(const json& item) {
     if (item.is_string()) return item.get<std::string>();
     if (item.contains("float")) return double_from(item);
     if (item.contains("device")) return c10::Device(item["device"].get<std::string>());
-    if (item.contains("complex")) return c10::complex<double>(item["complex"].at(0).get<double>(), item["complex"].at(1).get<double>());
+    if (item.contains("complex"))
+        return c10::complex<double>(item["complex"].at(0).get<double>(), item["complex"].at(1).get<double>());
     if (item.contains("ints")) return item["ints"].get<std::vector<std::int64_t>>();
     if (item.contains("floats")) {
         c10::List<double> list;
@@ -73,27 +74,36 @@ c10::IValue value_from_json(const json& item) {
 
 json argument_to_json(const Argument& argument) {
     switch (argument.kind) {
-        case Argument::Kind::value: return value_to_json(argument.value);
-        case Argument::Kind::tensor: return {{"tensor", argument.operands.front()}};
-        case Argument::Kind::tensors: return {{"tensors", argument.operands}};
-        case Argument::Kind::optional_tensors: return {{"optional_tensors", argument.operands}};
+        case Argument::Kind::value:
+            return value_to_json(argument.value);
+        case Argument::Kind::tensor:
+            return {{"tensor", argument.operands.front()}};
+        case Argument::Kind::tensors:
+            return {{"tensors", argument.operands}};
+        case Argument::Kind::optional_tensors:
+            return {{"optional_tensors", argument.operands}};
     }
     return nullptr;
 }
 
 Argument argument_from_json(const json& item) {
-    if (item.is_object() && item.contains("tensor")) return {Argument::Kind::tensor, {}, {item["tensor"].get<int>()}};
-    if (item.is_object() && item.contains("tensors")) return {Argument::Kind::tensors, {}, item["tensors"].get<std::vector<int>>()};
+    if (item.is_object() && item.contains("tensor"))
+        return {Argument::Kind::tensor, {}, {item["tensor"].get<int>()}};
+    if (item.is_object() && item.contains("tensors"))
+        return {Argument::Kind::tensors, {}, item["tensors"].get<std::vector<int>>()};
     if (item.is_object() && item.contains("optional_tensors")) {
         return {Argument::Kind::optional_tensors, {}, item["optional_tensors"].get<std::vector<int>>()};
     }
     return {Argument::Kind::value, value_from_json(item), {}};
 }
 
-/// [tensor, type, sizes, strides, offset], and flags when there are any: 1 for a wrapped number, 2 for host memory.
+/// [tensor, type, sizes, strides, offset], and flags when there are any: 1 for a wrapped number, 2 for host
+/// memory.
 json operand_to_json(const Operand& operand) {
     const std::string_view name = dtype_name(operand.dtype);
-    if (name.empty()) throw std::invalid_argument(std::string("tensors of type ") + c10::toString(operand.dtype) + " cannot be replayed");
+    if (name.empty())
+        throw std::invalid_argument(std::string("tensors of type ") + c10::toString(operand.dtype) +
+                                    " cannot be replayed");
     json item = {operand.tensor.value, name, operand.sizes, operand.strides, operand.offset};
     const int flags = operand.wrapped_number + 2 * operand.on_host;
     if (flags) item.push_back(flags);
@@ -110,7 +120,8 @@ Operand operand_from_json(const json& item) {
                     .offset = item.at(4).get<std::int64_t>(),
                     .wrapped_number = item.size() > 5 && (item.at(5).get<int>() & 1),
                     .on_host = item.size() > 5 && (item.at(5).get<int>() & 2)};
-    if (operand.sizes.size() != operand.strides.size() || operand.offset < 0) throw std::invalid_argument("operand with a broken geometry");
+    if (operand.sizes.size() != operand.strides.size() || operand.offset < 0)
+        throw std::invalid_argument("operand with a broken geometry");
     return operand;
 }
 
@@ -125,20 +136,24 @@ json op_to_json(const TapeOp& op) {
     if (op.draws) item["draws"] = *op.draws;
     if (!op.overwrites.empty()) {
         json& overwrites = item["overwrites"] = json::array();
-        for (const Overwrite& overwrite : op.overwrites) overwrites.push_back({overwrite.before.value, overwrite.after.value});
+        for (const Overwrite& overwrite : op.overwrites)
+            overwrites.push_back({overwrite.before.value, overwrite.after.value});
     }
     return item;
 }
 
 TapeOp op_from_json(const json& item) {
-    TapeOp op{.name = item.at("op").get<std::string>(), .overload = item.value("overload", ""), .grad_mode = item.value("grad_mode", false)};
+    TapeOp op{.name = item.at("op").get<std::string>(),
+              .overload = item.value("overload", ""),
+              .grad_mode = item.value("grad_mode", false)};
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
     if (item.contains("draws")) op.draws = item["draws"].get<std::int64_t>();
     if (op.draws && *op.draws < 0) throw std::invalid_argument("a negative number of draws");
     if (item.contains("overwrites")) {
         for (const json& pair : item["overwrites"]) {
-            op.overwrites.push_back({TensorId(pair.at(0).get<std::int32_t>()), TensorId(pair.at(1).get<std::int32_t>())});
+            op.overwrites.push_back(
+                {TensorId(pair.at(0).get<std::int32_t>()), TensorId(pair.at(1).get<std::int32_t>())});
         }
     }
     return op;
@@ -146,28 +161,36 @@ TapeOp op_from_json(const json& item) {
 
 json head_to_json(const Tape& tape) {
     json item = {{"version", tape_version}, {"loss", to_string(tape.loss)}, {"threads", tape.threads}};
-    item["bindings"] = item["inputs"] = item["constants"] = item["gradients"] = item["updates"] = json::array();
+    item["bindings"] = item["inputs"] = item["constants"] = item["gradients"] = item["updates"] =
+        json::array();
     for (const Binding& binding : tape.bindings) {
-        item["bindings"].push_back({{"name", binding.name}, {"parameter", binding.is_parameter}, {"operand", operand_to_json(binding.operand)}});
+        item["bindings"].push_back({{"name", binding.name},
+                                    {"parameter", binding.is_parameter},
+                                    {"operand", operand_to_json(binding.operand)}});
     }
-    for (const auto& [spec, operand] : tape.inputs) item["inputs"].push_back({{"spec", to_string(spec)}, {"operand", operand}});
-    for (const auto& [tensor, bytes] : tape.constants) item["constants"].push_back({{"tensor", tensor.value}, {"base64", base64_encode(bytes)}});
+    for (const auto& [spec, operand] : tape.inputs)
+        item["inputs"].push_back({{"spec", to_string(spec)}, {"operand", operand}});
+    for (const auto& [tensor, bytes] : tape.constants)
+        item["constants"].push_back({{"tensor", tensor.value}, {"base64", base64_encode(bytes)}});
     item["outputs"] = tape.outputs;
     for (const GradientOf& gradient : tape.gradients) {
         item["gradients"].push_back({{"parameter", gradient.parameter}, {"operand", gradient.operand}});
     }
-    for (const BufferUpdate& update : tape.updates) item["updates"].push_back({update.buffer.value, update.contents.value});
+    for (const BufferUpdate& update : tape.updates)
+        item["updates"].push_back({update.buffer.value, update.contents.value});
     return item;
 }
 
 void head_from_json(const json& item, Tape& tape) {
-    if (item.at("version").get<int>() != tape_version) throw std::invalid_argument("version " + item["version"].dump() + " is not known");
+    if (item.at("version").get<int>() != tape_version)
+        throw std::invalid_argument("version " + item["version"].dump() + " is not known");
     const auto loss = loss_from(item.at("loss").get<std::string>());
     if (!loss) throw std::invalid_argument("unknown loss " + item["loss"].dump());
     tape.loss = *loss;
     tape.threads = item.at("threads").get<int>();
     for (const json& binding : item.at("bindings")) {
-        tape.bindings.push_back({binding.at("name").get<std::string>(), binding.at("parameter").get<bool>(), operand_from_json(binding.at("operand"))});
+        tape.bindings.push_back({binding.at("name").get<std::string>(), binding.at("parameter").get<bool>(),
+                                 operand_from_json(binding.at("operand"))});
     }
     for (const json& input : item.at("inputs")) {
         auto spec = parse_input_spec(input.at("spec").get<std::string>());
@@ -181,35 +204,45 @@ void head_from_json(const json& item, Tape& tape) {
     }
     tape.outputs = item.at("outputs").get<std::vector<int>>();
     for (const json& gradient : item.at("gradients")) {
-        tape.gradients.push_back({gradient.at("parameter").get<std::string>(), gradient.at("operand").get<int>()});
+        tape.gradients.push_back(
+            {gradient.at("parameter").get<std::string>(), gradient.at("operand").get<int>()});
     }
     for (const json& update : item.at("updates")) {
-        tape.updates.push_back({TensorId(update.at(0).get<std::int32_t>()), TensorId(update.at(1).get<std::int32_t>())});
+        tape.updates.push_back(
+            {TensorId(update.at(0).get<std::int32_t>()), TensorId(update.at(1).get<std::int32_t>())});
     }
 }
 
 /// Every index in range; the executor relies on it.
 void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     const auto tensor = [&](TensorId id, bool may_be_none) {
-        if (!(may_be_none && id.value == -1) && (!id.valid() || id.index() >= tensors)) throw std::invalid_argument("tensor id out of range");
+        if (!(may_be_none && id.value == -1) && (!id.valid() || id.index() >= tensors))
+            throw std::invalid_argument("tensor id out of range");
     };
     const auto operand = [&](int index) {
-        if (index < no_operand || index >= static_cast<int>(tape.operands.size())) throw std::invalid_argument("operand out of range");
+        if (index < no_operand || index >= static_cast<int>(tape.operands.size()))
+            throw std::invalid_argument("operand out of range");
     };
     if (tape.ops.size() != ops) throw std::invalid_argument("a different number of ops than the graph");
     if (tape.threads < 1 || tape.threads > 1024) throw std::invalid_argument("threads out of range");
     for (const Operand& item : tape.operands) tensor(item.tensor, true);
     for (const Binding& item : tape.bindings) tensor(item.operand.tensor, false);
-    for (const auto& item : tape.inputs) operand(item.second), operand(item.second == no_operand ? -2 : item.second);
+    const auto result = [&](int index, bool may_be_none) {
+        operand(index);
+        if (index == no_operand ? !may_be_none : !tape.operands[index].tensor.valid())
+            throw std::invalid_argument("operand without a tensor");
+    };
+    for (const auto& item : tape.inputs) result(item.second, false);
     for (const auto& item : tape.constants) tensor(item.first, false);
-    for (int index : tape.outputs) operand(index);
-    for (const GradientOf& item : tape.gradients) operand(item.operand);
+    for (int index : tape.outputs) result(index, true);
+    for (const GradientOf& item : tape.gradients) result(item.operand, true);
     for (const BufferUpdate& item : tape.updates) tensor(item.buffer, false), tensor(item.contents, false);
     for (const TapeOp& op : tape.ops) {
         for (const Argument& argument : op.arguments)
             for (int index : argument.operands) operand(index);
         for (TensorId id : op.returns) tensor(id, true);
-        for (const Overwrite& overwrite : op.overwrites) tensor(overwrite.before, false), tensor(overwrite.after, true);
+        for (const Overwrite& overwrite : op.overwrites)
+            tensor(overwrite.before, false), tensor(overwrite.after, true);
     }
 }
 

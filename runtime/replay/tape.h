@@ -1,7 +1,7 @@
 // The tape: what replay needs to know about a captured step beyond its graph. It travels as `Graph::replay`.
 //
-// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (views are nothing else); each op
-// names its arguments, the tensors its kernel makes, and the tensors it overwrites.
+// tape.ops[i] belongs to graph op i. Operands are tensors seen through a geometry (views are nothing else);
+// each op names its arguments, the tensors its kernel makes, and the tensors it overwrites.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -39,8 +39,8 @@ struct Argument {
     std::vector<int> operands;
 };
 
-/// The kernel writes over `before`; what is there afterwards is `after`. Invalid `after`: the first run updates the
-/// resident tensor for good, and later runs work on a copy that is thrown away.
+/// The kernel writes over `before`; what is there afterwards is `after`. Invalid `after`: the first run
+/// updates the resident tensor for good, and later runs work on a copy that is thrown away.
 struct Overwrite {
     TensorId before;
     TensorId after;
@@ -50,9 +50,11 @@ struct TapeOp {
     std::string name;      ///< aten::add
     std::string overload;  ///< Tensor, out, ...; may be empty
     std::vector<Argument> arguments;
-    std::vector<TensorId> returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
+    std::vector<TensorId>
+        returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
     std::vector<Overwrite> overwrites;
-    std::optional<std::int64_t> draws;  ///< of a random op: how far it moves the generator, where that is a plain count
+    std::optional<std::int64_t>
+        draws;               ///< of a random op: how far it moves the generator, where that is a plain count
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
 };
 
@@ -63,7 +65,8 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes, of the parameter by that name; `no_operand` when the outputs do not depend on it.
+/// A gradient that the step makes, of the parameter by that name; `no_operand` when the outputs do not depend
+/// on it.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;
@@ -79,9 +82,9 @@ struct Tape {
     std::vector<Operand> operands;
     IdVector<OpId, TapeOp> ops;
     std::vector<Binding> bindings;
-    std::vector<std::pair<InputSpec, int>> inputs;              ///< in the order they are fed, each with its operand
-    std::vector<std::pair<TensorId, std::string>> constants;    ///< bytes of the storage
-    std::vector<int> outputs;                                   ///< operands
+    std::vector<std::pair<InputSpec, int>> inputs;  ///< in the order they are fed, each with its operand
+    std::vector<std::pair<TensorId, std::string>> constants;  ///< bytes of the storage
+    std::vector<int> outputs;                                 ///< operands
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
     Loss loss = Loss::output;
@@ -93,7 +96,9 @@ constexpr std::string_view output_gradients_op = "rematlas::output_gradients";
 
 nlohmann::json to_json(const Tape& tape);
 
-/// Errors: one line that starts with `name` and says which field is wrong. `tensors` and `ops` are the graph's counts.
-Result<Tape> tape_from_json(const nlohmann::json& json, std::string_view name, std::size_t tensors, std::size_t ops);
+/// Errors: one line that starts with `name` and says which field is wrong. `tensors` and `ops` are the
+/// graph's counts.
+Result<Tape> tape_from_json(const nlohmann::json& json, std::string_view name, std::size_t tensors,
+                            std::size_t ops);
 
 }  // namespace rematlas

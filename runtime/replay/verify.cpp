@@ -1,6 +1,7 @@
 #include "runtime/replay/verify.h"
 
 #include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 
@@ -32,7 +33,8 @@ struct Original {
     std::unique_ptr<GeneratorState> generator;  ///< before its next step
     std::int64_t resident_bytes;
 
-    Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed, DeviceRuntime& device) {
+    Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
+                         DeviceRuntime& device) {
         device.set_generator_state(*generator);
         device.synchronize();
         device.reset_peak();
@@ -55,7 +57,8 @@ struct Original {
 };
 
 /// Time of all runs over the time of first runs, in the same step.
-double overhead_of(const Graph& graph, const std::vector<Step>& steps, const std::vector<StepMeasure>& measures) {
+double overhead_of(const Graph& graph, const std::vector<Step>& steps,
+                   const std::vector<StepMeasure>& measures) {
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
     double all = 0, first = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -68,10 +71,24 @@ double overhead_of(const Graph& graph, const std::vector<Step>& steps, const std
     return first > 0 ? all / first : 1;
 }
 
+/// A plain gradient step, so that the next step of the run meets other weights.
+void descend(Model& model, const std::vector<at::Tensor>& gradients) {
+    at::NoGradGuard no_grad;
+    const std::vector<NamedTensor> trained = model.trained();
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+        if (gradients[i].defined()) at::Tensor(trained[i].tensor).add_(gradients[i], -1e-4);
+    }
+}
+
 class Session {
   public:
-    Session(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model, Executor executor)
-        : plan_(plan), options_(options), device_(device), model_(std::move(model)), executor_(std::move(executor)) {
+    Session(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model,
+            Executor executor)
+        : plan_(plan),
+          options_(options),
+          device_(device),
+          model_(std::move(model)),
+          executor_(std::move(executor)) {
         report_.steps = options.steps;
         report_.budget = plan.schedule.budget;
         report_.predicted_peak = plan.schedule.peak;
@@ -82,12 +99,14 @@ class Session {
 
     Result<RunReport> run(Original* original) {
         if (original) original->generator = device_.generator_state();
-        report_.outputs_identical = report_.gradients_identical = report_.buffers_identical = report_.random_state_identical = original != nullptr;
+        report_.outputs_identical = report_.gradients_identical = report_.buffers_identical =
+            report_.random_state_identical = original != nullptr;
         const int warm_up = original ? 1 : 0;
         const int extra = options_.trace || !original ? 0 : 1;
         const int total = warm_up + options_.steps;
         for (int i = 0; i < total; ++i) {
-            if (options_.progress) options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
+            if (options_.progress)
+                options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
             if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
         }
         if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
@@ -110,7 +129,10 @@ class Session {
         const std::int64_t began = device_.now();
         Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs, {.gradient_seed = gradient_seed});
         if (!step) return step.error();
-        Outcome outcome{.outputs = std::move(step->outputs), .gradients = std::move(step->gradients), .generator = device_.generator_state(), .peak = step->peak};
+        Outcome outcome{.outputs = std::move(step->outputs),
+                        .gradients = std::move(step->gradients),
+                        .generator = device_.generator_state(),
+                        .peak = step->peak};
         outcome.seconds = double(device_.now() - began) * 1e-9;
         generator_ = device_.generator_state();
         return outcome;
@@ -130,20 +152,24 @@ class Session {
         if (!replayed) return replayed.error();
         report_.measured_peak = std::max(report_.measured_peak, replayed->peak);
         if (timed) report_.step_seconds.push_back(replayed->seconds);
+        descend(model_, replayed->gradients);
         if (!original) return {};
+        descend(original->model, first.gradients);
         if (timed) ratios_.push_back(replayed->seconds / first.seconds);
         report_.outputs_identical &= identical(first.outputs, replayed->outputs);
         report_.gradients_identical &= identical(first.gradients, replayed->gradients);
         report_.random_state_identical &= generator_->equals(*original->generator);
         for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
-            report_.buffers_identical &= identical(model_.tensors[i].tensor, original->model.tensors[i].tensor);
+            report_.buffers_identical &=
+                identical(model_.tensors[i].tensor, original->model.tensors[i].tensor);
         }
         return {};
     }
 
     /// One more replay with a clock around each op.
     Result<void> measure_overhead(int index) {
-        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs_of(index), {.gradient_seed = 1, .time_ops = true});
+        Result<Replayed> step =
+            executor_.run(plan_.schedule.steps, inputs_of(index), {.gradient_seed = 1, .time_ops = true});
         if (!step) return step.error();
         report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps);
         if (options_.trace) report_.trace = std::move(step->steps);
@@ -151,17 +177,21 @@ class Session {
     }
 
     void judge() {
-        const auto complain = [&](const std::string& what) { report_.mismatch += (report_.mismatch.empty() ? "" : "; ") + what; };
+        const auto complain = [&](const std::string& what) {
+            report_.mismatch += (report_.mismatch.empty() ? "" : "; ") + what;
+        };
         if (!report_.outputs_identical) complain("outputs differ from the original's");
         if (!report_.gradients_identical) complain("gradients differ from the original's");
         if (!report_.buffers_identical) complain("buffers differ from the original's");
         if (!report_.random_state_identical) complain("random state differs from the original's");
-        if (double(report_.measured_peak.value) > double(report_.predicted_peak.value) * (1 + peak_tolerance)) {
-            complain("measured peak " + std::to_string(report_.measured_peak.value) + " bytes is above the predicted " +
-                     std::to_string(report_.predicted_peak.value));
+        if (double(report_.measured_peak.value) >
+            double(report_.predicted_peak.value) * (1 + peak_tolerance)) {
+            complain("measured peak " + std::to_string(report_.measured_peak.value) +
+                     " bytes is above the predicted " + std::to_string(report_.predicted_peak.value));
         }
         if (report_.budget.value > 0 && report_.measured_peak > report_.budget) {
-            complain("measured peak " + std::to_string(report_.measured_peak.value) + " bytes is above the budget of " + std::to_string(report_.budget.value));
+            complain("measured peak " + std::to_string(report_.measured_peak.value) +
+                     " bytes is above the budget of " + std::to_string(report_.budget.value));
         }
         report_.verified = report_.mismatch.empty();
     }
@@ -178,9 +208,11 @@ class Session {
 
 }  // namespace
 
-Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, const RunOptions& options, DeviceRuntime& device) {
+Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, const RunOptions& options,
+                           DeviceRuntime& device) {
     if (const CheckReport checked = check(plan.graph, plan.schedule); !checked.ok()) {
-        return Error{"the schedule is not valid for graph " + plan.graph.name + ": " + checked.violations.front()};
+        return Error{"the schedule is not valid for graph " + plan.graph.name + ": " +
+                     checked.violations.front()};
     }
     if (options.progress) options.progress("load", 0.0);
     Result<Model> model = load_model(path, device.device());
@@ -193,7 +225,8 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     const auto made_by = producers(plan.graph);
     for (TensorId tensor : plan.graph.tensors.ids()) {
         const TensorKind kind = plan.graph.tensors[tensor].kind;
-        if (!made_by[tensor].valid() && kind != TensorKind::constant) resident_bytes += plan.graph.tensors[tensor].bytes.value;
+        if (!made_by[tensor].valid() && kind != TensorKind::constant)
+            resident_bytes += plan.graph.tensors[tensor].bytes.value;
     }
     Session session(plan, options, device, *model, executor.take());
     if (!options.verify) return session.run(nullptr);

@@ -1,4 +1,5 @@
-// Runs a plan for several steps and, on request, the original model beside it.
+// Runs a plan for several steps and, on request, the original model beside it. After each step the weights
+// take a small plain gradient step.
 //
 //     Result<RunReport> report = run_plan(plan, "model.pt", {.steps = 5, .verify = true}, *device);
 //     report->verified;   // bit-identical, predicted peak met, budget kept
@@ -16,8 +17,9 @@ namespace rematlas {
 
 struct RunOptions {
     int steps = 5;
-    bool verify = false;    ///< run the original as well, which must fit into memory; one pair more warms up and is compared too
-    bool trace = false;     ///< keep the times of each op of the last step
+    bool verify = false;  ///< run the original as well, which must fit into memory; one pair more warms up
+                          ///< and is compared too
+    bool trace = false;   ///< keep the times of each op of the last step
     std::uint64_t seed = 1;
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
@@ -27,21 +29,24 @@ struct RunReport {
     std::vector<double> step_seconds;  ///< of the replay
     Bytes predicted_peak, measured_peak, budget;
     double overhead_predicted = 1;
-    double overhead_measured = 1;      ///< time of all runs over the time of the first runs
-    std::vector<StepMeasure> trace;    ///< one per step of the schedule
+    double overhead_measured = 1;    ///< time of all runs over the time of the first runs
+    std::vector<StepMeasure> trace;  ///< one per step of the schedule
 
     // With `verify`.
     bool verified = false;
-    bool outputs_identical = false, gradients_identical = false, buffers_identical = false, random_state_identical = false;
+    bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
+         random_state_identical = false;
     Bytes original_peak;
-    double time_ratio_to_eager = 0;    ///< median over pairs of steps, replay over original
-    std::string mismatch;              ///< what is wrong, in words; empty when verified
+    double time_ratio_to_eager = 0;  ///< median over pairs of steps, replay over original
+    std::string mismatch;            ///< what is wrong, in words; empty when verified
 };
 
 /// The most by which the measured peak may exceed the predicted one.
 constexpr double peak_tolerance = 0.002;
 
-/// Errors: a schedule that is not valid for its graph (the first violation), a model that does not fit the graph, what kernels threw.
-Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& model, const RunOptions& options, DeviceRuntime& device);
+/// Errors: a schedule that is not valid for its graph (the first violation), a model that does not fit the
+/// graph, what kernels threw.
+Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& model, const RunOptions& options,
+                           DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -57,7 +57,8 @@ TEST(Capture, KnowsParametersBuffersAndInputsByName) {
 
 TEST(Capture, OrdersThePhases) {
     const Graph& graph = captured("gpt_traced");
-    EXPECT_TRUE(std::is_sorted(graph.ops.begin(), graph.ops.end(), [](const Op& a, const Op& b) { return a.phase < b.phase; }));
+    EXPECT_TRUE(std::is_sorted(graph.ops.begin(), graph.ops.end(),
+                               [](const Op& a, const Op& b) { return a.phase < b.phase; }));
     EXPECT_EQ(ops_named(graph, "rematlas::output_gradients").size(), 1u);
     EXPECT_EQ(ops_named(graph, "rematlas::output_gradients")[0]->phase, Phase::loss);
 }
@@ -69,7 +70,8 @@ TEST(Capture, FindsModulesAndTheForwardOpOfBackwardOps) {
         ASSERT_EQ(backward.size(), 9u);
         for (const Op* op : backward) {
             ASSERT_TRUE(op->of) << name;
-            EXPECT_THAT(graph.ops[*op->of].name, HasSubstr("convolution")) << "traced models call aten::_convolution";
+            EXPECT_THAT(graph.ops[*op->of].name, HasSubstr("convolution"))
+                << "traced models call aten::_convolution";
             EXPECT_EQ(graph.ops[*op->of].phase, Phase::forward);
             EXPECT_EQ(graph.ops[*op->of].module, op->module);
             EXPECT_THAT(op->module, AllOf(Not(HasSubstr("SELF")), Not(HasSubstr("("))));
@@ -88,7 +90,9 @@ TEST(Capture, NamesMembersOfModuleListsWithTheirList) {
         EXPECT_FALSE(modules.contains("2.attn.qkv")) << name;
     }
     const Graph& translator = captured("translator_scripted");
-    EXPECT_FALSE(ops_where(translator, [](const Op& op) { return op.module == "transformer.decoder.layers.1.linear2"; }).empty());
+    EXPECT_FALSE(ops_where(translator, [](const Op& op) {
+                     return op.module == "transformer.decoder.layers.1.linear2";
+                 }).empty());
 }
 
 TEST(Capture, MarksRandomOpsAndRunningStatistics) {
@@ -100,7 +104,8 @@ TEST(Capture, MarksRandomOpsAndRunningStatistics) {
         EXPECT_EQ(op->mutates.size(), 2u);
         EXPECT_TRUE(op->recomputable);
     }
-    const auto counters = ops_where(resnet, [](const Op& op) { return op.name == "aten::add_" && !op.mutates.empty(); });
+    const auto counters =
+        ops_where(resnet, [](const Op& op) { return op.name == "aten::add_" && !op.mutates.empty(); });
     EXPECT_EQ(counters.size(), ops_named(resnet, "aten::native_batch_norm").size());
     for (const Op* op : counters) EXPECT_FALSE(op->recomputable);
 }
@@ -134,9 +139,11 @@ TEST(Capture, TakesALossIntoTheGraph) {
         options.loss = loss;
         const Result<Graph> graph = capture(model_path("gpt_scripted"), options, cpu());
         ASSERT_TRUE(graph) << graph.error().message;
-        EXPECT_FALSE(ops_where(*graph, [](const Op& op) { return op.phase == Phase::loss; }).empty()) << to_string(loss);
+        EXPECT_FALSE(ops_where(*graph, [](const Op& op) { return op.phase == Phase::loss; }).empty())
+            << to_string(loss);
         EXPECT_TRUE(ops_named(*graph, "rematlas::output_gradients").empty());
-        EXPECT_EQ((*graph->provenance)["inputs"].size(), loss == Loss::cross_entropy ? 2u : 1u) << "the target is an input";
+        EXPECT_EQ((*graph->provenance)["inputs"].size(), loss == Loss::cross_entropy ? 2u : 1u)
+            << "the target is an input";
     }
 }
 
@@ -155,8 +162,9 @@ TEST(Capture, ReportsItsStagesInOrder) {
 TEST(Capture, RefusesWhatDependsOnDataAndNamesThePlace) {
     const Result<Graph> graph = capture(model_path("undecided_scripted"), quick("undecided_scripted"), cpu());
     ASSERT_FALSE(graph);
-    EXPECT_THAT(graph.error().message, AllOf(HasSubstr("undecided_scripted.pt"), HasSubstr("aten::_local_scalar_dense"), HasSubstr("export.py:"),
-                                             HasSubstr("depend on the data")));
+    EXPECT_THAT(graph.error().message,
+                AllOf(HasSubstr("undecided_scripted.pt"), HasSubstr("aten::_local_scalar_dense"),
+                      HasSubstr("export.py:"), HasSubstr("depend on the data")));
 }
 
 TEST(Capture, ErrorsAreOneLine) {
@@ -169,7 +177,8 @@ TEST(Capture, ErrorsAreOneLine) {
         EXPECT_EQ(message.find('\n'), std::string::npos) << message;
         return message;
     };
-    EXPECT_THAT(message_of("mlp_scripted", "f32[32,63]"), AllOf(HasSubstr("mlp_scripted.pt"), HasSubstr("shapes cannot be multiplied")));
+    EXPECT_THAT(message_of("mlp_scripted", "f32[32,63]"),
+                AllOf(HasSubstr("mlp_scripted.pt"), HasSubstr("shapes cannot be multiplied")));
     EXPECT_THAT(message_of("mlp_traced", "i64[32,64]"), HasSubstr("mlp_traced.pt"));
     EXPECT_THAT(message_of("translator_scripted", "i64[2,10]<50"), HasSubstr("target"));
     EXPECT_THAT(message_of("gpt_scripted", "i64[2,16]<9999"), HasSubstr("range"));

@@ -11,13 +11,16 @@
 
 namespace rematlas::test {
 
-std::filesystem::path model_path(const std::string& name) { return std::filesystem::path(REMATLAS_RUNTIME_MODELS) / (name + ".pt"); }
+std::filesystem::path model_path(const std::string& name) {
+    return std::filesystem::path(REMATLAS_RUNTIME_MODELS) / (name + ".pt");
+}
 
 std::vector<InputSpec> model_inputs(const std::string& name) {
     const auto path = model_path(name).replace_extension(".json");
     const nlohmann::json description = nlohmann::json::parse(read_file(path).take());
     std::vector<InputSpec> specs;
-    for (const auto& text : description["inputs"]) specs.push_back(parse_input_spec(text.get<std::string>()).take());
+    for (const auto& text : description["inputs"])
+        specs.push_back(parse_input_spec(text.get<std::string>()).take());
     return specs;
 }
 
@@ -43,7 +46,8 @@ const Graph& captured(const std::string& name) {
 }
 
 Plan plan_of(const Graph& graph, const RunSequence& runs) {
-    Plan plan{.graph = graph, .schedule = {.graph = graph.name, .graph_sha256 = graph.sha256, .solver = "test"}};
+    Plan plan{.graph = graph,
+              .schedule = {.graph = graph.name, .graph_sha256 = graph.sha256, .solver = "test"}};
     const FlatGraph flat = flatten(graph);
     plan.schedule.steps = lower(flat, runs);
     const Result<Simulation> simulation = simulate(graph, plan.schedule.steps);

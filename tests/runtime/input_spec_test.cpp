@@ -33,8 +33,9 @@ TEST(InputSpec, WritesWhatItReads) {
 }
 
 TEST(InputSpec, SaysWhatIsWrongInOneLine) {
-    for (const char* text : {"", "f32", "f33[2]", "f32[", "f32]2[", "f32[2,]", "f32[-1]", "f32[0]", "f32[2]x", "f32[2]<5", "i64[2]<0", "i8[2]<300",
-                             "i64[2]<", "f32[9999999999999999999]", "f32[1048576,1048576,1048576]"}) {
+    for (const char* text :
+         {"", "f32", "f33[2]", "f32[", "f32]2[", "f32[2,]", "f32[-1]", "f32[0]", "f32[2]x", "f32[2]<5",
+          "i64[2]<0", "i8[2]<300", "i64[2]<", "f32[9999999999999999999]", "f32[1048576,1048576,1048576]"}) {
         const Result<InputSpec> spec = parse_input_spec(text);
         ASSERT_FALSE(spec) << text;
         EXPECT_THAT(spec.error().message, HasSubstr("--input '" + std::string(text) + "'"));

@@ -14,7 +14,8 @@ using test::model_path;
 using test::plan_of;
 
 /// A random order that respects the data, with random earlier ops run again before some ops.
-RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle, std::uint64_t seed) {
+RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
+                                 std::uint64_t seed) {
     std::mt19937_64 random(seed);
     std::vector<int> missing(graph.op_count);
     std::vector<std::int32_t> ready;
@@ -24,10 +25,12 @@ RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probabilit
     }
     RunSequence runs, again;
     while (!ready.empty()) {
-        const std::size_t pick = shuffle ? random() % ready.size() : std::min_element(ready.begin(), ready.end()) - ready.begin();
+        const std::size_t pick =
+            shuffle ? random() % ready.size() : std::min_element(ready.begin(), ready.end()) - ready.begin();
         const std::int32_t op = ready[pick];
         ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
-        while (!again.empty() && std::uniform_real_distribution<>()(random) < rerun_probability) runs.push_back(again[random() % again.size()]);
+        while (!again.empty() && std::uniform_real_distribution<>()(random) < rerun_probability)
+            runs.push_back(again[random() % again.size()]);
         runs.push_back(op);
         if (graph.recomputable[op]) again.push_back(op);
         for (std::int32_t made : graph.outputs[op])
@@ -40,7 +43,9 @@ RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probabilit
 struct SmallModel {
     const char* name;
 };
-void PrintTo(const SmallModel& model, std::ostream* out) { *out << model.name; }
+void PrintTo(const SmallModel& model, std::ostream* out) {
+    *out << model.name;
+}
 
 class Replay : public ::testing::TestWithParam<SmallModel> {
   protected:
@@ -49,35 +54,43 @@ class Replay : public ::testing::TestWithParam<SmallModel> {
         ASSERT_FALSE(graph.ops.empty());
         ASSERT_TRUE(is_executable(flatten(graph), runs));
         const Plan plan = plan_of(graph, runs);
-        const Result<RunReport> report = run_plan(plan, model_path(GetParam().name), {.steps = steps, .verify = true}, test::cpu());
+        const Result<RunReport> report =
+            run_plan(plan, model_path(GetParam().name), {.steps = steps, .verify = true}, test::cpu());
         ASSERT_TRUE(report) << report.error().message;
         EXPECT_TRUE(report->outputs_identical);
         EXPECT_TRUE(report->gradients_identical);
         EXPECT_TRUE(report->buffers_identical);
         EXPECT_TRUE(report->random_state_identical);
         EXPECT_TRUE(report->verified) << report->mismatch;
-        EXPECT_NEAR(double(report->measured_peak.value), double(report->predicted_peak.value), 0.002 * double(report->predicted_peak.value));
+        EXPECT_NEAR(double(report->measured_peak.value), double(report->predicted_peak.value),
+                    0.002 * double(report->predicted_peak.value));
     }
     FlatGraph flat() const { return flatten(captured(GetParam().name)); }
 };
 
-TEST_P(Replay, WithoutRecomputationIsIdenticalOverSteps) { expect_identical(keep_all_sequence(flat()), 4); }
+TEST_P(Replay, WithoutRecomputationIsIdenticalOverSteps) {
+    expect_identical(keep_all_sequence(flat()), 4);
+}
 
 TEST_P(Replay, WithoutRecomputationNeedsNoMoreThanTheOriginal) {
     const Graph& graph = captured(GetParam().name);
     const Plan plan = plan_of(graph, keep_all_sequence(flatten(graph)));
-    const Result<RunReport> report = run_plan(plan, model_path(GetParam().name), {.steps = 1, .verify = true}, test::cpu());
+    const Result<RunReport> report =
+        run_plan(plan, model_path(GetParam().name), {.steps = 1, .verify = true}, test::cpu());
     ASSERT_TRUE(report) << report.error().message;
-    // The original makes its constants anew in each step, and overwrites the buffers that several of its ops touch.
+    // The original makes its constants anew in each step, and overwrites the buffers that several of its ops
+    // touch.
     std::int64_t allowed = 0;
     for (const Tensor& tensor : graph.tensors) {
-        if (tensor.kind == TensorKind::constant || tensor.name.ends_with(":new")) allowed += tensor.bytes.value;
+        if (tensor.kind == TensorKind::constant || tensor.name.ends_with(":new"))
+            allowed += tensor.bytes.value;
     }
     EXPECT_LE(report->measured_peak.value, report->original_peak.value + allowed);
 }
 
 TEST_P(Replay, WithRerunsIsIdentical) {
-    for (std::uint64_t seed : {1, 2}) expect_identical(shuffled_with_reruns(flat(), 0.4, /*shuffle=*/false, seed), 2);
+    for (std::uint64_t seed : {1, 2})
+        expect_identical(shuffled_with_reruns(flat(), 0.4, /*shuffle=*/false, seed), 2);
 }
 
 TEST_P(Replay, InAnotherOrderIsIdentical) {
@@ -86,10 +99,13 @@ TEST_P(Replay, InAnotherOrderIsIdentical) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SmallModels, Replay,
-                         ::testing::Values(SmallModel{"mlp_scripted"}, SmallModel{"mlp_traced"}, SmallModel{"resnet_scripted"}, SmallModel{"resnet_traced"},
-                                           SmallModel{"gpt_scripted"}, SmallModel{"gpt_traced"}, SmallModel{"unet_scripted"}, SmallModel{"unet_traced"},
-                                           SmallModel{"translator_scripted"}, SmallModel{"translator_traced"}, SmallModel{"lstm_scripted"},
-                                           SmallModel{"lstm_traced"}, SmallModel{"inplace_scripted"}, SmallModel{"inplace_traced"}),
+                         ::testing::Values(SmallModel{"mlp_scripted"}, SmallModel{"mlp_traced"},
+                                           SmallModel{"resnet_scripted"}, SmallModel{"resnet_traced"},
+                                           SmallModel{"gpt_scripted"}, SmallModel{"gpt_traced"},
+                                           SmallModel{"unet_scripted"}, SmallModel{"unet_traced"},
+                                           SmallModel{"translator_scripted"}, SmallModel{"translator_traced"},
+                                           SmallModel{"lstm_scripted"}, SmallModel{"lstm_traced"},
+                                           SmallModel{"inplace_scripted"}, SmallModel{"inplace_traced"}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -32,12 +32,15 @@ ProgramResult run_program(const std::string& arguments) {
     FILE* pipe = popen((std::string(REMATLAS_RUNTIME_PROGRAM) + " " + arguments + " 2>&1").c_str(), "r");
     ProgramResult result{-1, {}};
     std::array<char, 4096> buffer;
-    while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe)) result.out.append(buffer.data(), count);
+    while (const std::size_t count = fread(buffer.data(), 1, buffer.size(), pipe))
+        result.out.append(buffer.data(), count);
     result.exit = WEXITSTATUS(pclose(pipe));
     return result;
 }
 
-int lines_in(const std::string& text) { return static_cast<int>(std::count(text.begin(), text.end(), '\n')); }
+int lines_in(const std::string& text) {
+    return static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+}
 
 class RunPlan : public ::testing::Test {
   protected:
@@ -77,13 +80,15 @@ TEST_F(RunPlan, RunsAPlanFile) {
     ASSERT_TRUE(write_plan(graph_text(graph_), plan_.schedule, folder_ / "m.plan"));
     const Result<Plan> plan = read_plan_or_schedule(folder_ / "m.plan");
     ASSERT_TRUE(plan) << plan.error().message;
-    const Result<RunReport> report = run_plan(*plan, model_path("resnet_scripted"), {.steps = 1, .verify = true}, cpu());
+    const Result<RunReport> report =
+        run_plan(*plan, model_path("resnet_scripted"), {.steps = 1, .verify = true}, cpu());
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_TRUE(report->verified) << report->mismatch;
 }
 
 TEST_F(RunPlan, RefusesAnotherModel) {
-    EXPECT_THAT(error_of(plan_, "mlp_scripted"), AllOf(HasSubstr("mlp_scripted.pt"), HasSubstr("has no parameter")));
+    EXPECT_THAT(error_of(plan_, "mlp_scripted"),
+                AllOf(HasSubstr("mlp_scripted.pt"), HasSubstr("has no parameter")));
     EXPECT_THAT(error_of(plan_, "unet_scripted"), HasSubstr("unet_scripted.pt"));
 }
 
@@ -112,8 +117,10 @@ TEST_F(RunPlan, AMeasuredPeakAboveThePredictedOneIsAMismatch) {
     for (Op& op : cheated.graph.ops) op.workspace = Bytes();
     for (Tensor& tensor : cheated.graph.tensors) tensor.bytes = std::min(tensor.bytes, tensor.bytes);
     cheated.schedule = test::plan_of(cheated.graph, keep_all_sequence(flatten(cheated.graph))).schedule;
-    ASSERT_LT(cheated.schedule.peak, plan_.schedule.peak) << "the model's peak must lie at an op with a workspace";
-    const Result<RunReport> report = run_plan(cheated, model_path("resnet_scripted"), {.steps = 1, .verify = true}, cpu());
+    ASSERT_LT(cheated.schedule.peak, plan_.schedule.peak)
+        << "the model's peak must lie at an op with a workspace";
+    const Result<RunReport> report =
+        run_plan(cheated, model_path("resnet_scripted"), {.steps = 1, .verify = true}, cpu());
     ASSERT_TRUE(report) << report.error().message;
     EXPECT_FALSE(report->verified);
     EXPECT_THAT(report->mismatch, HasSubstr("above the predicted"));
@@ -121,25 +128,31 @@ TEST_F(RunPlan, AMeasuredPeakAboveThePredictedOneIsAMismatch) {
 
 TEST_F(RunPlan, ProgramPrintsOneObjectAndWritesATrace) {
     const std::string trace = (folder_ / "trace.json").string();
-    const ProgramResult result = run_program("run " + model_path("resnet_scripted").string() + " " + (folder_ / "s.schedule.json").string() +
-                                             " --verify --steps 2 --json --trace " + trace);
+    const ProgramResult result =
+        run_program("run " + model_path("resnet_scripted").string() + " " +
+                    (folder_ / "s.schedule.json").string() + " --verify --steps 2 --json --trace " + trace);
     ASSERT_EQ(result.exit, 0) << result.out;
     const json object = json::parse(result.out);
-    for (const char* key : {"verified", "outputs_identical", "gradients_identical", "buffers_identical", "random_state_identical"}) {
+    for (const char* key : {"verified", "outputs_identical", "gradients_identical", "buffers_identical",
+                            "random_state_identical"}) {
         EXPECT_EQ(object[key], true) << key;
     }
-    for (const char* key : {"steps", "predicted_peak_bytes", "measured_peak_bytes", "budget_bytes", "time_ratio_to_eager", "overhead_predicted",
-                            "overhead_measured", "step_seconds"}) {
+    for (const char* key :
+         {"steps", "predicted_peak_bytes", "measured_peak_bytes", "budget_bytes", "time_ratio_to_eager",
+          "overhead_predicted", "overhead_measured", "step_seconds"}) {
         EXPECT_TRUE(object.contains(key)) << key;
     }
     const json events = json::parse(read_file(trace).take())["traceEvents"];
-    const auto ops = std::count_if(events.begin(), events.end(), [](const json& event) { return event["ph"] == "X"; });
+    const auto ops =
+        std::count_if(events.begin(), events.end(), [](const json& event) { return event["ph"] == "X"; });
     EXPECT_EQ(static_cast<std::size_t>(ops), graph_.ops.size());
 }
 
 TEST_F(RunPlan, ProgramCapturesWithProgressAsJsonLines) {
     const std::string graph = (folder_ / "mlp.graph.json").string();
-    const ProgramResult result = run_program("capture " + model_path("mlp_scripted").string() + " --input 'f32[32,64]' -o " + graph + " --progress-json --repeats 2");
+    const ProgramResult result =
+        run_program("capture " + model_path("mlp_scripted").string() + " --input 'f32[32,64]' -o " + graph +
+                    " --progress-json --repeats 2");
     ASSERT_EQ(result.exit, 0) << result.out;
     const json first = json::parse(result.out.substr(0, result.out.find('\n')));
     EXPECT_EQ(first["stage"], "load");

@@ -35,7 +35,8 @@ TEST(Tape, KeepsTheTypesOfArguments) {
     EXPECT_EQ(through_file(std::int64_t{1} << 60).toInt(), std::int64_t{1} << 60);
     EXPECT_TRUE(through_file(1.0).isDouble()) << "a whole double is no integer";
     EXPECT_EQ(through_file(0.1).toDouble(), 0.1);
-    EXPECT_EQ(through_file(-std::numeric_limits<double>::infinity()).toDouble(), -std::numeric_limits<double>::infinity());
+    EXPECT_EQ(through_file(-std::numeric_limits<double>::infinity()).toDouble(),
+              -std::numeric_limits<double>::infinity());
     EXPECT_TRUE(std::isnan(through_file(std::numeric_limits<double>::quiet_NaN()).toDouble()));
     EXPECT_EQ(through_file(std::string("trunc")).toStringRef(), "trunc");
     EXPECT_EQ(through_file(c10::Device("cpu")).toDevice(), c10::Device("cpu"));
@@ -48,7 +49,8 @@ TEST(Tape, KeepsTheTypesOfArguments) {
 TEST(Tape, OfACapturedModelSurvivesTheFile) {
     const Graph& graph = test::captured("gpt_scripted");
     ASSERT_TRUE(graph.replay);
-    const Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
+    const Result<Tape> tape =
+        tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
     ASSERT_TRUE(tape) << tape.error().message;
     EXPECT_EQ(to_json(*tape), *graph.replay);
 }
@@ -58,7 +60,8 @@ TEST(Tape, DamagedIsRefusedWithOneLine) {
     const auto refuses = [&](const char* pointer, const json& value, const char* why) {
         json damaged = *graph.replay;
         damaged[json::json_pointer(pointer)] = value;
-        const Result<Tape> tape = tape_from_json(damaged, "m.graph.json", graph.tensors.size(), graph.ops.size());
+        const Result<Tape> tape =
+            tape_from_json(damaged, "m.graph.json", graph.tensors.size(), graph.ops.size());
         ASSERT_FALSE(tape) << pointer;
         EXPECT_THAT(tape.error().message, StartsWith("m.graph.json: replay: "));
         EXPECT_THAT(tape.error().message, HasSubstr(why));
