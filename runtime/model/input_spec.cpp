@@ -103,8 +103,10 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
 std::string to_string(const InputSpec& spec) {
     std::string text(dtype_name(spec.dtype));
     text += '[';
-    for (std::size_t i = 0; i < spec.sizes.size(); ++i)
-        text += (i ? "," : "") + std::to_string(spec.sizes[i]);
+    for (std::size_t i = 0; i < spec.sizes.size(); ++i) {
+        if (i > 0) text += ',';
+        text += std::to_string(spec.sizes[i]);
+    }
     text += ']';
     if (spec.bound) text += '<' + std::to_string(*spec.bound);
     return text;
