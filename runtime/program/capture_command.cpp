@@ -104,6 +104,7 @@ void add_capture_command(CLI::App& app, Body& body) {
     command
         ->add_option("--input", flags->inputs,
                      "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers")
+        ->allow_extra_args(false)
         ->required();
     command->add_option("-o,--output", flags->output, "graph file to write")->required();
     command->add_option("--device", flags->device, "cpu, cuda or meta")->capture_default_str();

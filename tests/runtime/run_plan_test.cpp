@@ -160,6 +160,15 @@ TEST_F(RunPlan, ProgramCapturesWithProgressAsJsonLines) {
     EXPECT_TRUE(read_graph(graph));
 }
 
+TEST_F(RunPlan, ProgramTakesTheModelAfterTheInputs) {
+    const std::string graph = (folder_ / "t.graph.json").string();
+    const ProgramResult result =
+        run_program("capture --input 'i64[2,10]<50' --input 'i64[2,8]<50' " +
+                    model_path("translator_traced").string() + " --repeats 1 --json -o " + graph);
+    ASSERT_EQ(result.exit, 0) << result.out;
+    EXPECT_EQ(json::parse(result.out)["graph_sha256"], read_graph(graph)->sha256);
+}
+
 TEST_F(RunPlan, ProgramRefusesInOneLineWithStatusTwo) {
     const std::string model = model_path("mlp_scripted").string();
     const std::string out = " -o " + (folder_ / "x.graph.json").string();
