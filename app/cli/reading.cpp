@@ -29,13 +29,22 @@ Result<FileKind> file_kind(const std::filesystem::path& path) {
     return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
 }
 
+Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
+                                             const std::filesystem::path& schedule_path,
+                                             const std::string& graph_path) {
+    if (!graph_path.empty()) return std::filesystem::path(graph_path);
+    const std::filesystem::path folder =
+        schedule_path.has_parent_path() ? schedule_path.parent_path() : std::filesystem::path(".");
+    Result<std::filesystem::path> found = find_graph_file(folder, schedule.graph_sha256);
+    if (!found) return Error{found.error().message + "; name it with --graph"};
+    return found;
+}
+
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path) {
-    if (!graph_path.empty()) return read_graph(graph_path);
-    const std::filesystem::path folder = schedule_path.has_parent_path() ? schedule_path.parent_path() : ".";
-    const Result<std::filesystem::path> found = find_graph_file(folder, schedule.graph_sha256);
-    if (!found) return Error{found.error().message + "; name it with --graph"};
-    return read_graph(*found);
+    const Result<std::filesystem::path> file = graph_file_for(schedule, schedule_path, graph_path);
+    if (!file) return file.error();
+    return read_graph(*file);
 }
 
 Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph) {

@@ -15,7 +15,12 @@ enum class FileKind { graph, schedule, plan, sweep };
 /// By the "format" field near the start of the file.
 Result<FileKind> file_kind(const std::filesystem::path& path);
 
-/// The graph given, or the one beside the schedule that has the digest it names.
+/// The graph file given, or the one beside the schedule that has the digest it names.
+Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
+                                             const std::filesystem::path& schedule_path,
+                                             const std::string& graph_path);
+
+/// The graph in that file.
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path);
 

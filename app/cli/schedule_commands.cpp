@@ -56,13 +56,17 @@ Result<Exit> export_command(const std::string& schedule_path, const std::string&
                             const std::string& format, const std::string& out, const OutputFlags& output) {
     const Result<Schedule> schedule = read_schedule(schedule_path);
     if (!schedule) return schedule.error();
-    const Result<Graph> graph = graph_for(*schedule, schedule_path, graph_path);
+    const Result<std::filesystem::path> graph_file = graph_file_for(*schedule, schedule_path, graph_path);
+    if (!graph_file) return graph_file.error();
+    const Result<Graph> graph = read_graph(*graph_file);
     if (!graph) return graph.error();
     if (const CheckReport report = check(*graph, *schedule); !report.ok())
         return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
     Result<void> written;
     if (format == "plan") {
-        written = write_plan(graph_text(*graph), *schedule, out);
+        const Result<std::string> bytes = read_file(*graph_file);
+        if (!bytes) return bytes.error();
+        written = write_plan(*bytes, *schedule, out);
     } else {
         const Result<std::string> text = format == "chrome-trace" ? chrome_trace(*graph, *schedule)
                                          : format == "csv"        ? step_table(*graph, *schedule)

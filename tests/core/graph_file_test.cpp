@@ -43,6 +43,8 @@ struct Hostile {
     const char* named;  ///< part of the message
 };
 
+void PrintTo(const Hostile& hostile, std::ostream* out) { *out << hostile.what; }
+
 class HostileGraph : public testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileGraph, is_refused_and_the_cause_is_named) {
