@@ -113,6 +113,11 @@ PeakBound least_peak(const FlatGraph& graph) {
         held.assign(graph.inputs[bound.op.index()].begin(), graph.inputs[bound.op.index()].end());
         const auto outputs = graph.outputs[bound.op.index()];
         held.insert(held.end(), outputs.begin(), outputs.end());
+    } else {
+        bound.op = OpId(graph.op_count - 1);
+    }
+    for (int t = 0; t < graph.tensor_count; ++t) {
+        if (graph.producer[t] < 0) held.push_back(t);
     }
     std::stable_sort(held.begin(), held.end(), [&](int a, int b) { return graph.bytes[a] > graph.bytes[b]; });
     for (std::int32_t t : held) bound.tensors.push_back(TensorId(t));

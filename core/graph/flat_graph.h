@@ -63,8 +63,8 @@ FlatGraph flatten(const Graph& graph);
 /// together.
 struct PeakBound {
     Bytes bytes;
-    OpId op;                        ///< the op that sets it; invalid when the results do
-    std::vector<TensorId> tensors;  ///< its tensors, heaviest first
+    OpId op;  ///< the op that sets it; the last one when the results do, all of which are held after it
+    std::vector<TensorId> tensors;  ///< what is held there, residents included, heaviest first
 };
 PeakBound least_peak(const FlatGraph& graph);
 

@@ -34,7 +34,9 @@ void expect_valid(const Graph& graph, Bytes budget, const Solution& solution) {
     EXPECT_EQ(report.time, solution.time);
     EXPECT_EQ(report.peak, solution.peak);
     EXPECT_DOUBLE_EQ(report.overhead, solution.overhead);
-    if (solution.bound) EXPECT_LE(solution.bound->overhead, solution.overhead * (1 + 1e-9));
+    if (solution.bound) {
+        EXPECT_LE(solution.bound->overhead, solution.overhead * (1 + 1e-9));
+    }
 }
 
 std::int64_t peak_without_reruns(const FlatGraph& flat) {
@@ -59,13 +61,16 @@ void compare_with_optimum(const Graph& graph, Tally& tally) {
         const Answer answer = solve(graph, Bytes(budget), {.max_moves = 10'000, .first_cycle = 2000});
         const Solution* solution = std::get_if<Solution>(&answer);
         ASSERT_FALSE(solution && !optimum);
-        if (!optimum) EXPECT_GT(*std::get<Infeasible>(answer).smallest_found, Bytes(budget));
+        if (!optimum) {
+            EXPECT_GT(*std::get<Infeasible>(answer).smallest_found, Bytes(budget));
+        }
         if (solution) {
             expect_valid(graph, Bytes(budget), *solution);
             EXPECT_GE(solution->time.value, optimum->time);
-            if (solution->bound)
+            if (solution->bound) {
                 EXPECT_LE(solution->bound->overhead * static_cast<double>(flat.base_time),
                           static_cast<double>(optimum->time) + 1e-6);
+            }
         }
         const bool equal = solution ? solution->time.value == optimum->time : !optimum;
         ++(equal ? tally.optimal : tally.missed);
@@ -179,7 +184,9 @@ TEST(Atlas, ReportsSchedulesThatOnlyGetBetter) {
     ASSERT_FALSE(seen.empty());
     for (std::size_t i = 0; i < seen.size(); ++i) {
         EXPECT_LE(seen[i].peak, budget);
-        if (i > 0) EXPECT_LE(seen[i].overhead, seen[i - 1].overhead);
+        if (i > 0) {
+            EXPECT_LE(seen[i].overhead, seen[i - 1].overhead);
+        }
     }
     EXPECT_EQ(seen.back().overhead, std::get<Solution>(answer).overhead);
 }

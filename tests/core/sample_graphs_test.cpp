@@ -1,0 +1,60 @@
+// The graphs under resources/graphs, captured from real models, through the whole of core.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/graph/graph_file.h"
+#include "core/hierarchy/decompose.h"
+#include "core/solvers/solve.h"
+#include "core/sweep/sweep.h"
+
+namespace rematlas {
+namespace {
+
+class SampleGraph : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        Result<Graph> read = read_graph(std::filesystem::path(REMATLAS_SOURCE_DIR) / "resources/graphs" /
+                                        (std::string(GetParam()) + ".graph.json"));
+        ASSERT_TRUE(read) << read.error().message;
+        graph_ = read.take();
+    }
+    Graph graph_;
+};
+
+TEST_P(SampleGraph, is_written_back_byte_for_byte) {
+    EXPECT_EQ(parse_graph(graph_text(graph_), "again")->sha256, graph_.sha256);
+}
+
+TEST_P(SampleGraph, has_a_hierarchy_with_a_twin_for_each_forward_module_that_learns) {
+    const auto blocks = decompose(graph_);
+    std::size_t twins = 0;
+    for (BlockId id : blocks.ids()) twins += blocks[id].twin.valid();
+    EXPECT_GE(twins, 4u);
+}
+
+TEST_P(SampleGraph, atlas_is_no_worse_than_any_other_solver) {
+    const FlatGraph flat = flatten(graph_);
+    const Problem problem{graph_, flat};
+    const Bytes least = least_peak(flat).bytes, most = keep_all_peak(flat);
+    for (int share : {35, 60, 85}) {
+        const Bytes budget = least + Bytes((most - least).value * share / 100);
+        double atlas = INFINITY;
+        for (std::string_view name : solver_names()) {
+            const Result<Outcome> outcome =
+                solve(problem, **make_solver(name), budget,
+                      {.time = std::chrono::milliseconds(name == "atlas" ? 300 : 100)});
+            ASSERT_TRUE(outcome) << outcome.error().message;
+            if (!outcome->schedule()) continue;
+            if (name == "atlas") atlas = outcome->schedule()->overhead;
+            EXPECT_LE(atlas, outcome->schedule()->overhead + 1e-12) << name << " at " << share;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Captured, SampleGraph, testing::Values("mlp", "unet", "gpt"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace rematlas
