@@ -64,10 +64,6 @@ class Pictures : public testing::Test {
     }
     void TearDown() override { std::filesystem::remove_all(folder); }
 
-    void skip_without_worker() {
-        if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
-    }
-
     std::string content(const std::string& name) const {
         auto text = read_file(folder / name);
         return text ? *text : "";
@@ -193,7 +189,7 @@ TEST_F(Pictures, AScheduleOfAnotherGraphIsRefused) {
 }
 
 TEST_F(Pictures, TheBlockGraphNamesItsBlocksAndTheirRepeats) {
-    skip_without_worker();
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
     auto drawn = draw_graph_file(graph, nullptr, folder / "g.svg", 2);
     ASSERT_TRUE(drawn) << drawn.error().message;
     std::string svg = content("g.svg");
@@ -206,7 +202,7 @@ TEST_F(Pictures, TheBlockGraphNamesItsBlocksAndTheirRepeats) {
 }
 
 TEST_F(Pictures, WithAScheduleTheBlockGraphShowsWhatIsRecomputed) {
-    skip_without_worker();
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
     Schedule s = schedule();
     ASSERT_TRUE(draw_graph_file(graph, &s, folder / "g.svg"));
     std::string svg = content("g.svg");
@@ -217,7 +213,7 @@ TEST_F(Pictures, WithAScheduleTheBlockGraphShowsWhatIsRecomputed) {
 }
 
 TEST_F(Pictures, ADeeperGraphHasMoreItems) {
-    skip_without_worker();
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
     std::size_t last = 0;
     for (int depth : {0, 1, 2, 99}) {
         ASSERT_TRUE(draw_graph_file(graph, nullptr, folder / "g.svg", depth));
@@ -229,7 +225,7 @@ TEST_F(Pictures, ADeeperGraphHasMoreItems) {
 }
 
 TEST_F(Pictures, HostileNamesStayText) {
-    skip_without_worker();
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
     graph.name = "<script>&\"\x01" + std::string(300, 'x');
     for (Op& op : graph.ops) op.name += "]]><b a=\"";
     for (const char* name : {"g.svg", "g.png", "g.pdf"}) {
