@@ -1,6 +1,7 @@
 #include "core/config/config.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +13,8 @@ namespace {
 
 class ConfigFile : public testing::Test {
   protected:
-    std::filesystem::path path_ = std::filesystem::path(testing::TempDir()) / "rematlas_test.config.json";
+    std::filesystem::path path_ = std::filesystem::path(testing::TempDir()) /
+                                  ("rematlas_config_" + std::to_string(::getpid()) + ".json");
     void TearDown() override { std::filesystem::remove(path_); }
     Result<Config> read(const std::string& text) {
         EXPECT_TRUE(write_file(path_, text));

@@ -1,6 +1,7 @@
 #include "core/sweep/sweep.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 
@@ -49,7 +50,8 @@ TEST(Sweep, reads_back_what_it_wrote) {
     const Graph graph = random_training_graph(5, {.forward_ops = 6});
     const Result<Sweep> sweep = run_sweep(graph, quick({"atlas", "keep-all"}));
     ASSERT_TRUE(sweep);
-    const auto path = std::filesystem::path(testing::TempDir()) / "rematlas_test.sweep.json";
+    const auto path = std::filesystem::path(testing::TempDir()) /
+                      ("rematlas_" + std::to_string(::getpid()) + ".sweep.json");
     ASSERT_TRUE(write_sweep(*sweep, path));
     const Result<Sweep> read = read_sweep(path);
     ASSERT_TRUE(read) << read.error().message;

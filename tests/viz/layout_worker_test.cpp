@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +34,8 @@ class LayoutWorker : public testing::Test {
 class Script {
   public:
     explicit Script(const std::string& body)
-        : path_(testing::TempDir() + "layout_stand_in_" + std::to_string(count_++)) {
+        : path_(testing::TempDir() + "layout_stand_in_" + std::to_string(::getpid()) + "_" +
+                std::to_string(count_++)) {
         std::ofstream(path_) << "#!/bin/sh\n" << body << "\n";
         chmod(path_.c_str(), 0700);
     }
