@@ -67,12 +67,12 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     try {
         DispatchModeGuard guard(recorder);
         reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
+        return recorder.finish(model, reference.step);
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
                                                    : "the model fails: " + one_line(error);
         return Error{model.file_name + ": " + why};
     }
-    return recorder.finish(model, reference.step);
 }
 
 /// The first replay must give what was recorded.

@@ -95,21 +95,22 @@ int Recorder::operand_of(const at::Tensor& tensor) {
 }
 
 int Recorder::operand_of(const at::Tensor& tensor, int value) {
-    if (tensor.is_conj() || tensor.is_neg())
-        refuse("conj", "lazy conjugates and negatives are not supported");
     Operand operand{.tensor = TensorId(value),
                     .dtype = tensor.scalar_type(),
                     .sizes = tensor.sizes().vec(),
                     .strides = tensor.strides().vec(),
                     .offset = tensor.storage_offset(),
                     .wrapped_number = tensor.unsafeGetTensorImpl()->is_wrapped_number(),
+                    .conjugated = tensor.is_conj(),
+                    .negated = tensor.is_neg(),
                     .on_host = tensor.device().is_cpu() && !device_.device().is_cpu()};
     std::string key;
     const auto append = [&key](std::int64_t number) {
         key.append(reinterpret_cast<const char*>(&number), sizeof number);
     };
     append(value), append(static_cast<int>(operand.dtype)), append(operand.offset),
-        append(operand.wrapped_number), append(operand.on_host);
+        append(operand.wrapped_number), append(operand.on_host), append(operand.conjugated),
+        append(operand.negated);
     for (std::int64_t size : operand.sizes) append(size);
     for (std::int64_t stride : operand.strides) append(stride);
     const auto [entry, fresh] =
@@ -118,13 +119,20 @@ int Recorder::operand_of(const at::Tensor& tensor, int value) {
     return entry->second;
 }
 
+/// Of the op that is being recorded; of a backward op, where its forward op is.
+Recorder::Origin Recorder::origin() const {
+    if (phase_ != Phase::backward) return {-1, paths_.current(), current_source_line()};
+    const auto node = torch::autograd::get_current_node();
+    auto after = node ? by_sequence_.upper_bound(node->sequence_nr() + 1) : by_sequence_.begin();
+    return after == by_sequence_.begin() ? Origin{-1, last_backward_module_, {}} : (--after)->second;
+}
+
 void Recorder::refuse(const std::string& op, const std::string& why) {
     if (!refusal_) {
-        std::string place = paths_.current();
-        place = place.empty() ? "" : " in " + place;
-        const std::string line = current_source_line();
-        if (!line.empty()) place += " at " + line;
-        refusal_ = op + place + ": " + why;
+        const Origin at = origin();
+        refusal_ = op + (phase_ == Phase::backward ? " in the backward pass" : "") +
+                   (at.module.empty() ? "" : (phase_ == Phase::backward ? " of " : " in ") + at.module) +
+                   (at.line.empty() ? "" : " at " + at.line) + ": " + why;
     }
     TORCH_CHECK(false, *refusal_);
 }
@@ -259,7 +267,7 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
         record.module = paths_.current();
-        by_sequence_.try_emplace(at::sequence_number::peek(), Origin{index, record.module});
+        by_sequence_.try_emplace(at::sequence_number::peek(), Origin{index, record.module, current_source_line()});
         return;
     }
     const auto node = torch::autograd::get_current_node();

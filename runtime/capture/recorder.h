@@ -66,7 +66,7 @@ class Recorder final : public DispatchMode {
     };
     struct Origin {
         int op;
-        std::string module;
+        std::string module, line;
     };
 
     bool is_known(const at::Tensor& tensor) const;
@@ -87,13 +87,14 @@ class Recorder final : public DispatchMode {
     bool note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
                       RecordedOp& record);
     void attribute(RecordedOp& record, bool vanished);
+    Origin origin() const;
     void note_gradients_given(const std::vector<at::Tensor>& outputs,
                               const std::vector<at::Tensor>& gradients);
     [[noreturn]] void refuse(const std::string& op, const std::string& why);
 
     DeviceRuntime& device_;
     RecorderOptions options_;
-    ModulePaths paths_;
+    mutable ModulePaths paths_;  ///< remembers where it is in lists
     Recording recording_;
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;

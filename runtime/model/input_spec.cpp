@@ -11,11 +11,13 @@
 namespace rematlas {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 10> dtypes{{
+constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 12> dtypes{{
     {"f16", c10::ScalarType::Half},
     {"bf16", c10::ScalarType::BFloat16},
     {"f32", c10::ScalarType::Float},
     {"f64", c10::ScalarType::Double},
+    {"c64", c10::ScalarType::ComplexFloat},
+    {"c128", c10::ScalarType::ComplexDouble},
     {"i8", c10::ScalarType::Char},
     {"i16", c10::ScalarType::Short},
     {"i32", c10::ScalarType::Int},
@@ -114,7 +116,8 @@ std::string to_string(const InputSpec& spec) {
 
 at::Tensor draw(const InputSpec& spec, at::Generator generator) {
     at::Tensor tensor = at::empty(spec.sizes, c10::TensorOptions().dtype(spec.dtype));
-    if (c10::isFloatingType(spec.dtype)) return tensor.normal_(0.0, 1.0, std::move(generator));
+    if (c10::isFloatingType(spec.dtype) || c10::isComplexType(spec.dtype))
+        return tensor.normal_(0.0, 1.0, std::move(generator));
     return tensor.random_(0, spec.bound.value_or(2), std::move(generator));
 }
 

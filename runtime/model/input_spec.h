@@ -20,7 +20,7 @@ struct InputSpec {
     bool operator==(const InputSpec&) const = default;
 };
 
-/// Types: f16 bf16 f32 f64 i8 i16 i32 i64 u8 bool. Errors name the text and what is wrong with it.
+/// Types: f16 bf16 f32 f64 c64 c128 i8 i16 i32 i64 u8 bool. Errors name the text and what is wrong with it.
 Result<InputSpec> parse_input_spec(std::string_view text);
 std::string to_string(const InputSpec& spec);
 
@@ -28,7 +28,7 @@ std::string to_string(const InputSpec& spec);
 std::string_view dtype_name(c10::ScalarType dtype);
 std::optional<c10::ScalarType> dtype_from(std::string_view name);
 
-/// Floating-point values from the normal distribution, integers from the uniform one.
+/// Floating-point and complex values from the normal distribution, integers from the uniform one.
 at::Tensor draw(const InputSpec& spec, at::Generator generator);
 std::vector<at::Tensor> draw_inputs(const std::vector<InputSpec>& specs, std::uint64_t seed);
 

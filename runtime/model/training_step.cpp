@@ -7,6 +7,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/sum.h>
+#include <ATen/ops/view_as_real.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -63,7 +64,8 @@ std::optional<Loss> loss_from(std::string_view name) {
 
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed) {
     at::Generator generator = at::detail::createCPUGenerator(seed);
-    for (at::Tensor& gradient : gradients) {
+    for (const at::Tensor& whole : gradients) {
+        const at::Tensor gradient = whole.is_complex() ? at::view_as_real(whole) : whole;
         if (gradient.device().is_cpu()) {
             gradient.uniform_(-1.0, 1.0, generator);
         } else {

@@ -11,7 +11,10 @@ bool identical(const at::Tensor& a, const at::Tensor& b) {
     if (!a.defined() || !b.defined()) return a.defined() == b.defined();
     if (a.scalar_type() != b.scalar_type() || a.sizes() != b.sizes()) return false;
     at::NoGradGuard no_grad;
-    const at::Tensor left = a.cpu().contiguous(), right = b.cpu().contiguous();
+    const auto plain = [](const at::Tensor& tensor) {
+        return tensor.resolve_conj().resolve_neg().cpu().contiguous();
+    };
+    const at::Tensor left = plain(a), right = plain(b);
     return std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0;
 }
 

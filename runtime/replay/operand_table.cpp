@@ -13,6 +13,8 @@ at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device
                                                                  c10::scalarTypeToTypeMeta(operand.dtype));
     tensor.unsafeGetTensorImpl()->set_sizes_and_strides(operand.sizes, operand.strides, operand.offset);
     if (operand.wrapped_number) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
+    if (operand.conjugated) tensor.unsafeGetTensorImpl()->_set_conj(true);
+    if (operand.negated) tensor.unsafeGetTensorImpl()->_set_neg(true);
     return tensor;
 }
 

@@ -98,14 +98,14 @@ Argument argument_from_json(const json& item) {
 }
 
 /// [tensor, type, sizes, strides, offset], and flags when there are any: 1 for a wrapped number, 2 for host
-/// memory.
+/// memory, 4 for a lazy conjugate, 8 for a lazy negative.
 json operand_to_json(const Operand& operand) {
     const std::string_view name = dtype_name(operand.dtype);
     if (name.empty())
         throw std::invalid_argument(std::string("tensors of type ") + c10::toString(operand.dtype) +
                                     " cannot be replayed");
     json item = {operand.tensor.value, name, operand.sizes, operand.strides, operand.offset};
-    const int flags = operand.wrapped_number + 2 * operand.on_host;
+    const int flags = operand.wrapped_number + 2 * operand.on_host + 4 * operand.conjugated + 8 * operand.negated;
     if (flags) item.push_back(flags);
     return item;
 }
@@ -113,13 +113,19 @@ json operand_to_json(const Operand& operand) {
 Operand operand_from_json(const json& item) {
     const auto dtype = dtype_from(item.at(1).get<std::string>());
     if (!dtype) throw std::invalid_argument("unknown type " + item.at(1).dump());
+    const int flags = item.size() > 5 ? item.at(5).get<int>() : 0;
     Operand operand{.tensor = TensorId(item.at(0).get<std::int32_t>()),
                     .dtype = *dtype,
                     .sizes = item.at(2).get<std::vector<std::int64_t>>(),
                     .strides = item.at(3).get<std::vector<std::int64_t>>(),
                     .offset = item.at(4).get<std::int64_t>(),
-                    .wrapped_number = item.size() > 5 && (item.at(5).get<int>() & 1),
-                    .on_host = item.size() > 5 && (item.at(5).get<int>() & 2)};
+                    .wrapped_number = (flags & 1) != 0,
+                    .conjugated = (flags & 4) != 0,
+                    .negated = (flags & 8) != 0,
+                    .on_host = (flags & 2) != 0};
+    if (flags < 0 || flags > 15) throw std::invalid_argument("operand with unknown flags");
+    if (operand.conjugated && !c10::isComplexType(operand.dtype))
+        throw std::invalid_argument("operand that is a conjugate and not complex");
     if (operand.sizes.size() != operand.strides.size() || operand.offset < 0)
         throw std::invalid_argument("operand with a broken geometry");
     return operand;

@@ -25,6 +25,8 @@ struct Operand {
     std::vector<std::int64_t> sizes, strides;
     std::int64_t offset = 0;      ///< elements
     bool wrapped_number = false;  ///< a number in a tensor's clothes: takes no part in type promotion
+    bool conjugated = false;      ///< lazily: the kernel reads the conjugate of what is stored
+    bool negated = false;         ///< likewise
     bool on_host = false;         ///< in host memory though the step runs on another device
     bool operator==(const Operand&) const = default;
 };
