@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "core/base/files.h"
 #include "core/schedule/simulate.h"
@@ -60,6 +61,32 @@ Plan plan_of(const Graph& graph, const RunSequence& runs) {
     plan.schedule.time = simulation->time;
     plan.schedule.overhead = double(simulation->time.value) / double(flat.base_time);
     return plan;
+}
+
+RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
+                                 std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<int> missing(graph.op_count);
+    std::vector<std::int32_t> ready;
+    for (int op = 0; op < graph.op_count; ++op) {
+        missing[op] = static_cast<int>(graph.inputs[op].size());
+        if (missing[op] == 0) ready.push_back(op);
+    }
+    RunSequence runs, again;
+    while (!ready.empty()) {
+        const std::size_t pick =
+            shuffle ? random() % ready.size() : std::min_element(ready.begin(), ready.end()) - ready.begin();
+        const std::int32_t op = ready[pick];
+        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
+        while (!again.empty() && std::uniform_real_distribution<>()(random) < rerun_probability)
+            runs.push_back(again[random() % again.size()]);
+        runs.push_back(op);
+        if (graph.recomputable[op]) again.push_back(op);
+        for (std::int32_t made : graph.outputs[op])
+            for (std::int32_t user : graph.users[made])
+                if (--missing[user] == 0) ready.push_back(user);
+    }
+    return runs;
 }
 
 }  // namespace rematlas::test

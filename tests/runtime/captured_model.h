@@ -27,4 +27,8 @@ const Graph& captured(const std::string& name);
 /// The graph with a schedule of these runs, predicted by the simulator.
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
+/// A random order that respects the data, with random earlier ops run again before some ops.
+RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
+                                 std::uint64_t seed);
+
 }  // namespace rematlas::test

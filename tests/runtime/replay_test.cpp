@@ -1,8 +1,6 @@
 // Replay against the original, bit by bit, over a table of models and schedules.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 
@@ -12,33 +10,7 @@ namespace {
 using test::captured;
 using test::model_path;
 using test::plan_of;
-
-/// A random order that respects the data, with random earlier ops run again before some ops.
-RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
-                                 std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    std::vector<int> missing(graph.op_count);
-    std::vector<std::int32_t> ready;
-    for (int op = 0; op < graph.op_count; ++op) {
-        missing[op] = static_cast<int>(graph.inputs[op].size());
-        if (missing[op] == 0) ready.push_back(op);
-    }
-    RunSequence runs, again;
-    while (!ready.empty()) {
-        const std::size_t pick =
-            shuffle ? random() % ready.size() : std::min_element(ready.begin(), ready.end()) - ready.begin();
-        const std::int32_t op = ready[pick];
-        ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(pick));
-        while (!again.empty() && std::uniform_real_distribution<>()(random) < rerun_probability)
-            runs.push_back(again[random() % again.size()]);
-        runs.push_back(op);
-        if (graph.recomputable[op]) again.push_back(op);
-        for (std::int32_t made : graph.outputs[op])
-            for (std::int32_t user : graph.users[made])
-                if (--missing[user] == 0) ready.push_back(user);
-    }
-    return runs;
-}
+using test::shuffled_with_reruns;
 
 struct SmallModel {
     const char* name;

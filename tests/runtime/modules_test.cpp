@@ -1,0 +1,119 @@
+// The table of resources/models/modules.py: every module captured and replayed against the original, bit by
+// bit.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "runtime/replay/verify.h"
+#include "tests/runtime/captured_model.h"
+
+namespace rematlas {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string> modules_of(const std::string& group) {
+    const auto path = test::model_path("modules/modules").replace_extension(".json");
+    const nlohmann::json table = nlohmann::json::parse(read_file(path).take());
+    std::vector<std::string> names;
+    for (const auto& name : table.at(group)) names.push_back("modules/" + name.get<std::string>());
+    return names;
+}
+
+class Modules : public ::testing::TestWithParam<std::string> {
+  protected:
+    /// Three steps with other data and weights each, and one before them.
+    static void expect_identical(const std::string& name, const Graph& graph, const RunSequence& runs) {
+        ASSERT_TRUE(is_executable(flatten(graph), runs));
+        const Plan plan = test::plan_of(graph, runs);
+        const Result<RunReport> report =
+            run_plan(plan, test::model_path(name), {.steps = 3, .verify = true}, test::cpu());
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_TRUE(report->verified) << report->mismatch;
+        EXPECT_EQ(report->measured_peak, report->predicted_peak);
+    }
+
+    template <class Runs>
+    static void for_each_module(Runs&& runs) {
+        const std::vector<std::string> names = modules_of(GetParam());
+        ASSERT_GE(names.size(), 5u);
+        for (const std::string& name : names) {
+            SCOPED_TRACE(name);
+            const Graph& graph = test::captured(name);
+            EXPECT_FALSE(graph.ops.empty());
+            if (!graph.ops.empty()) expect_identical(name, graph, runs(flatten(graph)));
+        }
+    }
+};
+
+TEST_P(Modules, WithoutRecomputationAreIdentical) {
+    for_each_module([](const FlatGraph& graph) { return keep_all_sequence(graph); });
+}
+
+TEST_P(Modules, WithRerunsAreIdentical) {
+    for_each_module(
+        [](const FlatGraph& graph) { return test::shuffled_with_reruns(graph, 0.4, /*shuffle=*/false, 5); });
+}
+
+TEST_P(Modules, WithRerunsInAnotherOrderAreIdentical) {
+    for_each_module(
+        [](const FlatGraph& graph) { return test::shuffled_with_reruns(graph, 0.3, /*shuffle=*/true, 6); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Modules,
+                         ::testing::Values("convolution", "linear", "normalization", "dropout", "attention",
+                                           "recurrent", "loss", "arithmetic", "complex", "image",
+                                           "structure"),
+                         [](const auto& info) { return info.param; });
+
+TEST(ComplexModules, ReadLazyConjugatesAndNegativesWithoutCopies) {
+    const auto flags_of = [](const Graph& graph) {
+        int flags = 0;
+        for (const auto& operand : graph.replay->at("operands"))
+            if (operand.size() > 5) flags |= operand[5].get<int>();
+        return flags;
+    };
+    EXPECT_TRUE(flags_of(test::captured("modules/lazy_conjugates")) & 4) << "a conjugate";
+    EXPECT_TRUE(flags_of(test::captured("modules/lazy_conjugates")) & 8) << "a negative";
+}
+
+std::string refusal_of(const std::string& name) {
+    const Result<Graph> graph = capture(test::model_path(name), test::quick(name), test::cpu());
+    EXPECT_FALSE(graph) << name;
+    return graph ? std::string() : graph.error().message;
+}
+
+TEST(RefusedModules, SparseGradientsNameTheModuleAndTheLine) {
+    const std::string message = refusal_of("modules/sparse_gradient");
+    EXPECT_THAT(message,
+                AllOf(HasSubstr("sparse_gradient.pt: cannot be captured: aten::"), HasSubstr(" of table at "),
+                      HasSubstr(".py:"), HasSubstr("a sparse or opaque tensor")));
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(RefusedModules, ShapesThatDependOnTheDataNameTheModuleAndTheLine) {
+    const std::string message = refusal_of("modules/filtered");
+    EXPECT_THAT(message, AllOf(HasSubstr("filtered.pt: cannot be captured: aten::"),
+                               HasSubstr(" in pick at modules.py:"), HasSubstr("depends on the data")));
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(RefusedModules, StatisticsThatReadACounterNameTheModuleAndTheLine) {
+    EXPECT_THAT(refusal_of("modules/cumulative_average"),
+                AllOf(HasSubstr("aten::_local_scalar_dense in 1 at batchnorm.py:"),
+                      HasSubstr("may depend on the data")));
+}
+
+TEST(RefusedModules, GradientsThatReadAValueNameTheLineOfTheForwardOp) {
+    for (const char* name : {"modules/product", "modules/minimum"}) {
+        EXPECT_THAT(refusal_of(name),
+                    AllOf(HasSubstr("aten::_local_scalar_dense in the backward pass at modules.py:"),
+                          HasSubstr("may depend on the data")));
+    }
+}
+
+}  // namespace
+}  // namespace rematlas
