@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
+#include "core/addresses/address_plan.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
@@ -30,6 +31,12 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
         budget = *given;
     }
     const CheckReport report = check(*graph, *schedule, budget);
+    std::optional<Bytes> arena;
+    if (report.ok()) {
+        const Result<AddressPlan> addresses = plan_addresses(*graph, schedule->steps);
+        if (!addresses) return addresses.error();
+        arena = addresses->arena;
+    }
     if (output.json) {
         print_json({{"ok", report.ok()},
                     {"status", report.ok() ? "ok" : "failed"},
@@ -38,6 +45,7 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                     {"time_ns", report.time.value},
                     {"peak_bytes", report.peak.value},
                     {"peak_step", report.peak_step},
+                    {"arena_bytes", arena ? json(arena->value) : json()},
                     {"budget_bytes", budget ? budget->value : schedule->budget.value},
                     {"runs", report.runs},
                     {"reruns", report.reruns}});
@@ -45,6 +53,10 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
         std::printf("ok: overhead %.4f, peak %s (%lld bytes, at step %zu), %zu runs of which %zu recompute\n",
                     report.overhead, format_bytes(report.peak).c_str(),
                     static_cast<long long>(report.peak.value), report.peak_step, report.runs, report.reruns);
+        std::printf("planned addresses: arena %s (%lld bytes, %.2f %% above the peak)\n",
+                    format_bytes(*arena).c_str(), static_cast<long long>(arena->value),
+                    100.0 * static_cast<double>(arena->value - report.peak.value) /
+                        static_cast<double>(std::max<std::int64_t>(report.peak.value, 1)));
     }
     if (report.ok()) return Exit::success;
     for (std::size_t i = 1; i < report.violations.size() && !output.json; ++i)

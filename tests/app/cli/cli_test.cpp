@@ -96,6 +96,7 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
     const Ran checked = run("check " + file("g.graph.json") + " " + file("s.schedule.json") + " --json");
     ASSERT_EQ(checked.exit, 0) << checked.err;
     EXPECT_EQ(json::parse(checked.out)["peak_bytes"], answer["peak_bytes"]);
+    EXPECT_GE(json::parse(checked.out)["arena_bytes"], answer["peak_bytes"]);
     const Result<Schedule> schedule = read_schedule(file("s.schedule.json"));
     ASSERT_TRUE(schedule);
     EXPECT_EQ(schedule->graph_sha256, sha256(slurp(file("g.graph.json"))));

@@ -1,0 +1,153 @@
+#include "core/addresses/address_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/addresses/packing.h"
+#include "core/schedule/simulate.h"
+
+namespace rematlas {
+namespace {
+
+/// Plays possible steps and notes the lifetimes; lifetimes that share an address are linked to one block.
+class Recorder {
+  public:
+    Recorder(const Graph& graph, const AddressOptions& options)
+        : graph_(graph), options_(options), current_(graph.tensors.size(), kNone) {
+        const IdVector<TensorId, OpId> producer = producers(graph);
+        for (TensorId t : graph.tensors.ids()) {
+            if (!producer[t].valid() && options.residents) begin(t, -1);
+        }
+    }
+
+    void play(const std::vector<Step>& steps) {
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            now_ = static_cast<std::int32_t>(i);
+            const Step& step = steps[i];
+            if (step.runs())
+                execute(graph_.ops[step.op()], step.op(), step.kind == StepKind::run_inplace);
+            else if (step.kind == StepKind::free)
+                finish(step.tensor(), now_);
+            else if (step.kind == StepKind::fetch)
+                begin(step.tensor(), now_);
+        }
+        now_ = static_cast<std::int32_t>(steps.size());
+        for (TensorId t : graph_.tensors.ids()) finish(t, now_);
+    }
+
+    Result<AddressPlan> plan() {
+        AddressPlan plan;
+        std::int64_t base = 0;
+        MemoryBlocks exact, rounded;
+        std::vector<std::int32_t> block_of(lives_.size(), kNone);
+        for (std::size_t i = 0; i < lives_.size(); ++i) {
+            if (whole_step(lives_[i])) {
+                lives_[i].offset = Bytes(base);
+                base += round_up(lives_[i].bytes.value);
+                plan.live_peak += lives_[i].bytes;
+            } else if (taken_over_from_[i] == kNone) {
+                for (auto at = static_cast<std::int32_t>(i); at != kNone; at = taken_over_by_[at])
+                    block_of[at] = static_cast<std::int32_t>(rounded.size());
+                add_block(static_cast<std::int32_t>(i), 1, exact);
+                add_block(static_cast<std::int32_t>(i), options_.alignment, rounded);
+            }
+        }
+        const Packing packing = pack(rounded, options_.effort);
+        for (std::size_t i = 0; i < lives_.size(); ++i) {
+            if (block_of[i] != kNone) lives_[i].offset = Bytes(base + packing.offsets[block_of[i]]);
+        }
+        plan.arena = Bytes(base + packing.top);
+        plan.aligned_live_peak = Bytes(base + live_peak(rounded));
+        plan.live_peak += Bytes(live_peak(exact));
+        plan.placements = std::move(lives_);
+        return plan;
+    }
+
+  private:
+    static constexpr std::int32_t kNone = -1;
+
+    void execute(const Op& op, OpId id, bool in_place) {
+        std::vector<std::int32_t> before;
+        for (TensorId t : op.outputs) {
+            before.push_back(kNone);
+            if (!in_place) continue;
+            for (const InplacePair& pair : op.inplace) {
+                if (pair.out != t) continue;
+                before.back() = current_[pair.in];
+                finish(pair.in, now_);
+            }
+        }
+        for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+            finish(op.outputs[i], now_ + 1);  // an older copy is held while the op runs
+            begin(op.outputs[i], now_);
+            if (before[i] == kNone) continue;
+            taken_over_from_.back() = before[i];
+            taken_over_by_[before[i]] = static_cast<std::int32_t>(lives_.size()) - 1;
+        }
+        if (op.workspace.value == 0) return;
+        add({Placement::Kind::workspace, id.value, now_, now_ + 1, Bytes(0), op.workspace});
+    }
+
+    void begin(TensorId t, std::int32_t first) {
+        current_[t] = static_cast<std::int32_t>(lives_.size());
+        add({Placement::Kind::tensor, t.value, first, kNone, Bytes(0), graph_.tensors[t].bytes});
+    }
+    void finish(TensorId t, std::int32_t end) {
+        if (current_[t] == kNone) return;
+        lives_[current_[t]].end = end;
+        current_[t] = kNone;
+    }
+    void add(const Placement& life) {
+        lives_.push_back(life);
+        taken_over_from_.push_back(kNone);
+        taken_over_by_.push_back(kNone);
+    }
+
+    bool whole_step(const Placement& life) const { return life.first < 0 && life.end == now_; }
+    std::int64_t round_up(std::int64_t bytes, std::int64_t to) const { return (bytes + to - 1) / to * to; }
+    std::int64_t round_up(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
+
+    /// The lifetimes linked from `at` on. During a run in place the block is as wide as the larger of the
+    /// two.
+    void add_block(std::int32_t at, std::int64_t alignment, MemoryBlocks& blocks) const {
+        std::int32_t from = std::max(0, lives_[at].first);
+        for (; at != kNone; at = taken_over_by_[at]) {
+            const Placement& life = lives_[at];
+            const std::int64_t width = round_up(life.bytes.value, alignment);
+            const std::int32_t by = taken_over_by_[at];
+            std::int32_t last = life.end - 1;
+            if (by != kNone && lives_[by].bytes < life.bytes) last = lives_[by].first;
+            if (from > last) continue;
+            BlockSegment* before = blocks.segments.size() > static_cast<std::size_t>(blocks.begin.back())
+                                       ? &blocks.segments.back()
+                                       : nullptr;
+            if (before && before->width == width)
+                before->last = last;
+            else
+                blocks.segments.push_back({from, last, width});
+            from = last + 1;
+        }
+        blocks.begin.push_back(static_cast<std::int32_t>(blocks.segments.size()));
+    }
+
+    const Graph& graph_;
+    const AddressOptions& options_;
+    IdVector<TensorId, std::int32_t> current_;  ///< per tensor: its lifetime now
+    std::vector<Placement> lives_;
+    std::vector<std::int32_t> taken_over_from_, taken_over_by_;  ///< per lifetime
+    std::int32_t now_ = 0;
+};
+
+}  // namespace
+
+Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
+                                   const AddressOptions& options) {
+    if (options.alignment < 1)
+        return Error{"alignment must be at least 1, not " + std::to_string(options.alignment)};
+    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
+    Recorder recorder(graph, options);
+    recorder.play(steps);
+    return recorder.plan();
+}
+
+}  // namespace rematlas

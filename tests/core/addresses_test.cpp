@@ -1,0 +1,160 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/addresses/address_plan.h"
+#include "core/addresses/check_addresses.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/random_graph.h"
+#include "tests/core/small_graph.h"
+
+namespace rematlas {
+namespace {
+
+/// The graph's order, with reruns of ops that have run wherever the seed puts them.
+std::vector<Step> steps_with_reruns(const Graph& graph, std::uint64_t seed) {
+    const FlatGraph flat = flatten(graph);
+    std::uint64_t state = seed * 2 + 1;
+    const auto next = [&state](std::uint64_t n) {
+        return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n;
+    };
+    RunSequence runs;
+    for (int op = 0; op < flat.op_count; ++op) {
+        runs.push_back(op);
+        while (next(3) == 0) {
+            const int again = static_cast<int>(next(static_cast<std::uint64_t>(op) + 1));
+            if (flat.recomputable[again]) runs.push_back(again);
+        }
+    }
+    return lower(flat, runs);
+}
+
+const Placement* find(const AddressPlan& plan, TensorId t, std::int32_t first) {
+    const auto found = std::find_if(plan.placements.begin(), plan.placements.end(), [&](const Placement& p) {
+        return p.kind == Placement::Kind::tensor && p.id == t.value && p.first == first;
+    });
+    return found == plan.placements.end() ? nullptr : &*found;
+}
+
+TEST(Addresses, nothing_alive_at_the_same_time_overlaps_on_random_graphs_with_reruns) {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        const Graph graph = seed % 2 ? random_training_graph(seed) : random_odd_graph(seed, 12);
+        const std::vector<Step> steps = steps_with_reruns(graph, seed);
+        for (const std::int64_t alignment : {1, 64}) {
+            const AddressOptions options{.alignment = alignment, .residents = seed % 3 > 0, .effort = 20'000};
+            const Result<AddressPlan> plan = plan_addresses(graph, steps, options);
+            ASSERT_TRUE(plan) << plan.error().message;
+            const Result<void> sound = check_addresses(graph, steps, *plan, options);
+            EXPECT_TRUE(sound) << seed << ": " << sound.error().message;
+            EXPECT_GE(plan->arena, plan->aligned_live_peak) << seed;
+            EXPECT_GE(plan->aligned_live_peak, plan->live_peak) << seed;
+            EXPECT_EQ(plan->arena.value % alignment, 0);
+            if (options.residents) {
+                EXPECT_EQ(plan->live_peak, simulate(graph, steps)->peak) << seed;
+            }
+        }
+    }
+}
+
+TEST(Addresses, equal_arguments_give_equal_plans) {
+    const Graph graph = random_training_graph(7, {.forward_ops = 30});
+    const std::vector<Step> steps = steps_with_reruns(graph, 7);
+    const Result<AddressPlan> once = plan_addresses(graph, steps), again = plan_addresses(graph, steps);
+    EXPECT_EQ(once->placements, again->placements);
+    EXPECT_EQ(once->arena, again->arena);
+}
+
+TEST(Addresses, a_run_in_place_keeps_the_address_whatever_the_sizes) {
+    for (const std::int64_t out_bytes : {100, 40, 700}) {
+        Graph graph = small_graph();
+        graph.ops[OpId(1)].inplace = {{TensorId(2), TensorId(1)}};
+        graph.tensors[TensorId(2)].bytes = Bytes(out_bytes);
+        const std::vector<Step> steps = lower(flatten(graph), RunSequence{0, 1, 2, 0, 3, 4});
+        ASSERT_EQ(steps[1], Step::run_inplace(OpId(1)));
+        const Result<AddressPlan> plan = plan_addresses(graph, steps, {.alignment = 4});
+        const Placement *in = find(*plan, TensorId(1), 0), *out = find(*plan, TensorId(2), 1);
+        ASSERT_TRUE(in && out);
+        EXPECT_EQ(in->offset, out->offset);
+        EXPECT_EQ(in->end, 1);
+        EXPECT_TRUE(check_addresses(graph, steps, *plan, {.alignment = 4}));
+    }
+}
+
+TEST(Addresses, a_tensor_made_again_before_it_is_gone_has_two_places_at_once) {
+    const Graph graph = small_graph();
+    const std::vector<Step> steps{Step::run(OpId(0)), Step::run(OpId(0))};
+    const Result<AddressPlan> plan = plan_addresses(graph, steps);
+    const Placement *first = find(*plan, TensorId(1), 0), *second = find(*plan, TensorId(1), 1);
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->end, 2);
+    EXPECT_NE(first->offset, second->offset);
+    EXPECT_EQ(plan->live_peak, Bytes(210));
+    EXPECT_EQ(plan->aligned_live_peak, Bytes(64 + 128 + 128));
+    EXPECT_EQ(plan->arena, plan->aligned_live_peak);
+}
+
+TEST(Addresses, residents_stay_unless_they_are_offloaded_or_left_out) {
+    Graph graph = small_graph();
+    graph.device = Device{"d", Bytes(0), 1e9, 1e9};
+    const std::vector<Step> steps{Step::offload(TensorId(0)), Step::free(TensorId(0)),
+                                  Step::fetch(TensorId(0)), Step::run(OpId(0))};
+    const Result<AddressPlan> with = plan_addresses(graph, steps);
+    EXPECT_EQ(find(*with, TensorId(0), -1)->end, 1);
+    EXPECT_EQ(find(*with, TensorId(0), 2)->end, 4);
+    EXPECT_TRUE(check_addresses(graph, steps, *with));
+    const Result<AddressPlan> without = plan_addresses(graph, steps, {.residents = false});
+    EXPECT_EQ(find(*without, TensorId(0), -1), nullptr);
+    EXPECT_NE(find(*without, TensorId(0), 2), nullptr) << "the copy on the device is the plan's";
+    EXPECT_TRUE(check_addresses(graph, steps, *without, {.residents = false}));
+}
+
+TEST(Addresses, what_is_wrong_with_a_plan_is_named) {
+    const Graph graph = small_graph();
+    const std::vector<Step> steps = lower(flatten(graph), keep_all_sequence(flatten(graph)));
+    const AddressPlan good = *plan_addresses(graph, steps);
+    ASSERT_TRUE(check_addresses(graph, steps, good));
+    const auto complaint = [&](auto damage) {
+        AddressPlan plan = good;
+        damage(plan);
+        const Result<void> checked = check_addresses(graph, steps, plan);
+        return checked ? std::string("none") : checked.error().message;
+    };
+    const auto says = [](const std::string& text, const char* part) {
+        return text.find(part) != std::string::npos;
+    };
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements[2].offset = p.placements[1].offset; }),
+                 "overlaps");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements[1].offset += Bytes(1); }), "aligned");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.arena = Bytes(64); }), "arena");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements.pop_back(); }), "no place");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements[1].end = 1; }), "ends");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements[1].bytes = Bytes(1); }), "size");
+    EXPECT_PRED2(says, complaint([](auto& p) { p.placements.push_back(p.placements[0]); }), "two places");
+}
+
+TEST(Addresses, steps_that_are_not_possible_and_odd_alignments_are_refused) {
+    EXPECT_FALSE(plan_addresses(small_graph(), {Step::run(OpId(1))}));
+    EXPECT_FALSE(plan_addresses(small_graph(), {}, {.alignment = 0}));
+    EXPECT_TRUE(plan_addresses(small_graph(), {}));
+}
+
+TEST(Addresses, captured_graphs_without_recomputation_need_at_most_1_percent_more_than_their_live_peak) {
+    for (const char* name : {"mlp", "unet", "gpt"}) {
+        const Result<Graph> graph = read_graph(std::filesystem::path(REMATLAS_SOURCE_DIR) /
+                                               "resources/graphs" / (std::string(name) + ".graph.json"));
+        ASSERT_TRUE(graph);
+        const FlatGraph flat = flatten(*graph);
+        const std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
+        const AddressOptions options{.residents = false};
+        const Result<AddressPlan> plan = plan_addresses(*graph, steps, options);
+        ASSERT_TRUE(plan);
+        EXPECT_TRUE(check_addresses(*graph, steps, *plan, options));
+        EXPECT_LE(plan->arena.value, plan->live_peak.value * 101 / 100) << name;
+    }
+}
+
+}  // namespace
+}  // namespace rematlas
