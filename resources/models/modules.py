@@ -225,6 +225,18 @@ class Filtered(nn.Module):
 
 
 
+class AutocastNorm(Apply):
+    """Activations in bfloat16, statistics in float32."""
+
+    def __init__(self, affine: bool):
+        super().__init__(F.conv2d, 4, 4, 3, 3)
+        self.norm = nn.BatchNorm2d(4, affine=affine)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            return self.norm(self.function(x, self.weight)).relu()
+
+
 def in_place(x: Tensor, w: Tensor) -> Tensor:
     y = x * w
     y.add_(1.0).mul_(0.5)
@@ -390,6 +402,8 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "batch_norm1d": (lambda: nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()), [ROWS]),
         "batch_norm2d": (lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4), nn.ReLU(True), nn.BatchNorm2d(4, momentum=0.5)), [IMAGE]),
         "batch_norm2d_untracked": (lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4, track_running_stats=False)), [IMAGE]),
+        "batch_norm2d_autocast": (lambda: AutocastNorm(affine=True), [IMAGE]),
+        "batch_norm2d_autocast_plain": (lambda: AutocastNorm(affine=False), [IMAGE]),
         "batch_norm3d": (lambda: nn.Sequential(nn.Conv3d(4, 4, 1), nn.BatchNorm3d(4, affine=False)), [VOLUME]),
         "group_norm": (lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.GroupNorm(2, 4), nn.ReLU()), [IMAGE]),
         "layer_norm": (lambda: nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.LayerNorm([4, 8], elementwise_affine=False)), [ROWS]),

@@ -151,7 +151,12 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.defined()) return;
             if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
-            record.updates_statistics = record.updates_statistics || hidden == HiddenWrite::statistics;
+            // Where the statistics alone settle the type of what the kernel keeps, no run can go without
+            // them.
+            if (hidden == HiddenWrite::statistics)
+                record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+                    return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
+                });
             const bool digested = options_.audit && !written && tensor.device().is_cpu();
             uses.push_back({i, tensor, value_of(tensor), written, tensor.storage().nbytes(),
                             digested ? digest_of(tensor.storage()) : 0});
@@ -267,7 +272,8 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
     const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
     if (record.phase != Phase::backward) {
         record.module = paths_.current();
-        by_sequence_.try_emplace(at::sequence_number::peek(), Origin{index, record.module, current_source_line()});
+        by_sequence_.try_emplace(at::sequence_number::peek(),
+                                 Origin{index, record.module, current_source_line()});
         return;
     }
     const auto node = torch::autograd::get_current_node();

@@ -31,7 +31,7 @@ struct RecordedOp {
     int of = -1;  ///< the forward op of a backward one
     bool random = false;
     bool updates_statistics =
-        false;             ///< its outputs do not depend on what it overwrites: may run again on a copy
+        false;             ///< its outputs do not depend on what it overwrites: may run again without it
     bool dropped = false;  ///< its output was found to be a constant
 };
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -25,29 +24,13 @@ std::string label(const Graph& graph, OpId op) {
            (info.module.empty() ? "" : " in " + info.module);
 }
 
-/// A copy that the measured peak leaves out, as the predicted one does: running statistics that a
-/// recomputation throws away.
-c10::Storage uncounted_copy(const c10::Storage& original, DeviceRuntime& device) {
-    if (!device.device().is_cpu()) {
-        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
-        c10::Storage copy = at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage();
-        device.copy(copy, original);
-        return copy;
-    }
-    const std::size_t bytes = original.nbytes();
-    void* data = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    TORCH_CHECK(data || bytes == 0, "out of host memory");
-    std::memcpy(data, original.data(), bytes);
-    return c10::Storage(c10::Storage::use_byte_size_t(), bytes,
-                        c10::DataPtr(data, data, &std::free, original.device()), nullptr, false);
-}
-
 /// An op with its kernel looked up and its stack laid out.
 struct PreparedOp {
     std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
     torch::jit::Stack stack;
     std::vector<std::size_t> lists;  ///< positions that are copied for each run, for kernels may change them
-    int turn = -1;                   ///< of a random op: its place among all of them, in the captured order
+    std::vector<std::size_t> statistics;  ///< positions that only the first run is given
+    int turn = -1;  ///< of a random op: its place among all of them, in the captured order
 };
 
 /// A list of its own; the tensors in it are shared.
@@ -64,7 +47,7 @@ struct OpProgress {
 };
 
 /// Where a kernel writes that writes over one of its inputs.
-enum class Writes { into_the_tensor, into_a_copy, into_a_scratch };
+enum class Writes { into_the_tensor, into_a_copy };
 
 using Clock = std::chrono::steady_clock;
 
@@ -105,11 +88,12 @@ struct Executor::State {
     Result<void> place_constants();
     Result<void> prepare();
     PreparedOp prepare(OpId op);
+    bool updates_for_good(const TapeOp& op, int operand) const;
     Result<void> feed(const std::vector<at::Tensor>& inputs);
     Result<void> plan(std::span<const Step> steps);
-    Writes writes(const Overwrite& overwrite, bool in_place, bool again) const;
-    void begin_overwrites(OpId op, bool in_place, bool again);
-    void end_overwrites(OpId op, bool in_place, bool again);
+    Writes writes(const Overwrite& overwrite, bool in_place) const;
+    void begin_overwrites(OpId op, bool in_place);
+    void end_overwrites(OpId op, bool in_place);
     void run_op(OpId op, bool in_place);
     std::unique_ptr<GeneratorState> turn_generator(OpId op);
     void skip_turn();
@@ -195,6 +179,14 @@ Result<void> Executor::State::place_constants() {
     return {};
 }
 
+/// The op writes to the operand on its first run only, and its outputs do not depend on what was there.
+bool Executor::State::updates_for_good(const TapeOp& op, int operand) const {
+    return operand != no_operand &&
+           std::any_of(op.overwrites.begin(), op.overwrites.end(), [&](const Overwrite& overwrite) {
+               return !overwrite.after.valid() && overwrite.before == tape.operands[operand].tensor;
+           });
+}
+
 PreparedOp Executor::State::prepare(OpId id) {
     const TapeOp& op = tape.ops[id];
     PreparedOp prepared;
@@ -219,6 +211,8 @@ PreparedOp Executor::State::prepare(OpId id) {
                 prepared.stack.push_back(argument.value);
                 break;
             case Argument::Kind::tensor:
+                if (updates_for_good(op, argument.operands.front()))
+                    prepared.statistics.push_back(prepared.stack.size());
                 prepared.stack.emplace_back(tensor(argument.operands.front()));
                 break;
             case Argument::Kind::tensors: {
@@ -364,38 +358,31 @@ std::unique_ptr<GeneratorState> Executor::State::turn_generator(OpId id) {
     return now;
 }
 
-Writes Executor::State::writes(const Overwrite& overwrite, bool in_place, bool again) const {
-    if (!overwrite.after.valid()) return again ? Writes::into_a_scratch : Writes::into_the_tensor;
+Writes Executor::State::writes(const Overwrite& overwrite, bool in_place) const {
+    if (!overwrite.after.valid()) return Writes::into_the_tensor;
     return in_place && !resident[overwrite.before] ? Writes::into_the_tensor : Writes::into_a_copy;
 }
 
 /// Lets the kernel look at copies where the old contents must stay.
-void Executor::State::begin_overwrites(OpId id, bool in_place, bool again) {
+void Executor::State::begin_overwrites(OpId id, bool in_place) {
     copies.clear();
     for (const Overwrite& overwrite : tape.ops[id].overwrites) {
-        const Writes how = writes(overwrite, in_place, again);
-        if (how == Writes::into_the_tensor) continue;
+        if (writes(overwrite, in_place) == Writes::into_the_tensor) continue;
         const c10::Storage& original = operands.storage(overwrite.before);
-        if (how == Writes::into_a_scratch) {
-            copies.push_back(uncounted_copy(original, device));
-        } else {
-            const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
-            copies.push_back(at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage());
-            device.copy(copies.back(), original);
-        }
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
+        copies.push_back(at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage());
+        device.copy(copies.back(), original);
         operands.redirect(overwrite.before, copies.back());
     }
 }
 
 /// Gives what was written its name, and the old contents back to theirs.
-void Executor::State::end_overwrites(OpId id, bool in_place, bool again) {
+void Executor::State::end_overwrites(OpId id, bool in_place) {
     std::size_t next = 0;
     for (const Overwrite& overwrite : tape.ops[id].overwrites) {
-        const Writes how = writes(overwrite, in_place, again);
-        if (how != Writes::into_the_tensor) {
+        if (writes(overwrite, in_place) == Writes::into_a_copy) {
             operands.redirect(overwrite.before, operands.storage(overwrite.before));
-            if (how == Writes::into_a_copy) operands.place(overwrite.after, std::move(copies[next]));
-            ++next;
+            operands.place(overwrite.after, std::move(copies[next++]));
         } else if (overwrite.after.valid()) {
             c10::Storage storage = operands.storage(overwrite.before);
             operands.clear(overwrite.before);
@@ -410,17 +397,19 @@ void Executor::State::run_op(OpId id, bool in_place) {
     const bool again = progress[id].runs++ > 0;
     if (!op.handle) return give_output_gradients(id);
 
-    begin_overwrites(id, in_place, again);
+    begin_overwrites(id, in_place);
     const std::unique_ptr<GeneratorState> now = op.turn >= 0 ? turn_generator(id) : nullptr;
     stack = op.stack;
     for (std::size_t position : op.lists) stack[position] = copy_of_list(stack[position]);
+    if (again)
+        for (std::size_t position : op.statistics) stack[position] = at::Tensor();
     at::GradMode::set_enabled(tape.ops[id].grad_mode);
     op.handle->callBoxed(stack);
     at::GradMode::set_enabled(false);
     if (now) device.set_generator_state(*now);
     take_returns(id);
 
-    end_overwrites(id, in_place, again);
+    end_overwrites(id, in_place);
 }
 
 void Executor::State::run_step(const Step& step) {

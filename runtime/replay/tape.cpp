@@ -105,7 +105,8 @@ json operand_to_json(const Operand& operand) {
         throw std::invalid_argument(std::string("tensors of type ") + c10::toString(operand.dtype) +
                                     " cannot be replayed");
     json item = {operand.tensor.value, name, operand.sizes, operand.strides, operand.offset};
-    const int flags = operand.wrapped_number + 2 * operand.on_host + 4 * operand.conjugated + 8 * operand.negated;
+    const int flags =
+        operand.wrapped_number + 2 * operand.on_host + 4 * operand.conjugated + 8 * operand.negated;
     if (flags) item.push_back(flags);
     return item;
 }

@@ -42,7 +42,7 @@ struct Argument {
 };
 
 /// The kernel writes over `before`; what is there afterwards is `after`. Invalid `after`: the first run
-/// updates the resident tensor for good, and later runs work on a copy that is thrown away.
+/// updates the resident tensor for good, and later runs are not given the tensor.
 struct Overwrite {
     TensorId before;
     TensorId after;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
+#include "core/schedule/simulate.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 
@@ -78,6 +79,27 @@ TEST(ComplexModules, ReadLazyConjugatesAndNegativesWithoutCopies) {
     };
     EXPECT_TRUE(flags_of(test::captured("modules/lazy_conjugates")) & 4) << "a conjugate";
     EXPECT_TRUE(flags_of(test::captured("modules/lazy_conjugates")) & 8) << "a negative";
+}
+
+TEST(NormalizationModules, EveryRunTakesWhatWasPredicted) {
+    for (const std::string& name : modules_of("normalization")) {
+        SCOPED_TRACE(name);
+        const Graph& graph = test::captured(name);
+        const Plan plan = test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.6, false, 7));
+        const Simulation predicted = simulate(graph, plan.schedule.steps).take();
+        const Model model = load_model(test::model_path(name), test::cpu().device()).take();
+        Executor executor = Executor::create(graph, model, test::cpu()).take();
+        const Result<Replayed> step =
+            executor.run(plan.schedule.steps, draw_inputs(test::model_inputs(name), 1),
+                         {.gradient_seed = 1, .time_ops = true, .measure_ops = true});
+        ASSERT_TRUE(step) << step.error().message;
+        for (std::size_t i = 1; i < plan.schedule.steps.size(); ++i) {
+            if (!plan.schedule.steps[i].runs()) continue;
+            EXPECT_EQ(step->steps[i].workspace,
+                      (predicted.steps[i].during - predicted.steps[i - 1].after).value)
+                << "step " << i << ", " << graph.ops[plan.schedule.steps[i].op()].name;
+        }
+    }
 }
 
 std::string refusal_of(const std::string& name) {
