@@ -36,6 +36,10 @@ class Recorder {
     }
 
     Result<AddressPlan> plan() {
+        double together = 0;
+        for (const Placement& life : lives_)
+            together += static_cast<double>(life.bytes.value) + static_cast<double>(options_.alignment);
+        if (together > 2e18) return Error{"the tensors are too large to plan addresses for"};
         AddressPlan plan;
         std::int64_t base = 0;
         MemoryBlocks exact, rounded;

@@ -24,8 +24,7 @@ struct AddressOptions {
     std::int64_t alignment =
         64;                 ///< bytes, positive; of offsets and of the room each tensor takes; CUDA: 512
     bool residents = true;  ///< false: residents live with the model; only copies fetched later have places
-    std::int64_t effort =
-        50'000'000;  ///< comparisons spent on improving the best greedy fit, about 1 ns each
+    std::int64_t effort = 100'000'000;  ///< comparisons spent on improving greedy fits, about 1 ns each
 };
 
 /// One lifetime of a tensor, or the workspace of one run.
@@ -48,7 +47,8 @@ struct AddressPlan {
                                         ///< outputs in the op's order, then the workspace
 };
 
-/// Errors: those of `simulate` (the steps are not possible on the graph), and an alignment below 1. Equal
+/// Errors: those of `simulate` (the steps are not possible on the graph), an alignment below 1, and sizes
+/// that together leave 61 bits. Equal
 /// arguments give equal plans on every machine. Cost: that of `pack`.
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});

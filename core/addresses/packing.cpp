@@ -23,8 +23,15 @@ struct Placed {
 /// What a block is worth to the orders.
 struct Measure {
     std::int64_t width = 0;  ///< the largest
-    std::int64_t area = 0;   ///< width times moments
+    double area = 0;         ///< width times moments
     std::int32_t first = 0, last = 0;
+};
+
+/// How high a packing reaches; packings of equal top differ in how much of them lies above the live peak.
+struct Score {
+    std::int64_t top = kNoLimit;
+    double excess = std::numeric_limits<double>::infinity();
+    bool operator<(const Score& o) const { return top != o.top ? top < o.top : excess < o.excess; }
 };
 
 class Packer {
@@ -37,7 +44,7 @@ class Packer {
             m.last = blocks[b].back().last;
             for (const BlockSegment& s : blocks[b]) {
                 m.width = std::max(m.width, s.width);
-                m.area += s.width * (s.last - s.first + 1);
+                m.area += static_cast<double>(s.width) * (s.last - s.first + 1);
             }
         }
     }
@@ -46,10 +53,15 @@ class Packer {
         try_orders();
         std::int64_t spent = 0;
         work_ = &spent;
-        const auto starts = static_cast<std::int64_t>(starts_.size());
-        for (std::int64_t i = 0; i < starts && best_.top > floor_; ++i)
-            improve_in_stages(starts_[static_cast<std::size_t>(i)], effort / starts);
-        return {best_.offsets, best_.top};
+        // Whether the widest blocks or all at once, and which start, serves best differs from graph to graph.
+        const std::int64_t share = effort / (2 * static_cast<std::int64_t>(starts_.size()));
+        for (std::size_t i = 0; i < starts_.size() && best_.score.top > floor_; ++i) {
+            improve_in_stages(starts_[i], share);
+            if (best_.score.top <= floor_) break;
+            improve(starts_[i], *work_ + share, true);
+            keep_best(starts_[i]);
+        }
+        return {best_.offsets, best_.score.top};
     }
 
   private:
@@ -63,7 +75,7 @@ class Packer {
         Order order = {};
         std::vector<std::int64_t> offsets = {};
         std::vector<Placed> placed = {};  ///< by offset
-        std::int64_t top = std::numeric_limits<std::int64_t>::max();
+        Score score = {};
     };
 
     template <class Less>
@@ -87,27 +99,28 @@ class Packer {
         for (const Order& order : orders) {
             for (const Fit fit : {Fit::lowest, Fit::tightest}) {
                 Trial trial{.fit = fit, .order = order, .offsets = std::vector<std::int64_t>(blocks_.size())};
-                place_from(trial, 0, kNoLimit);
+                place_from(trial, 0, Score{});
                 keep_best(trial);
+                if (fit == Fit::lowest) starts_.push_back(improve_in_stages(trial, 0));
                 starts_.push_back(std::move(trial));
-                if (best_.top <= floor_) return;
+                if (best_.score.top <= floor_) return;
             }
         }
         std::stable_sort(starts_.begin(), starts_.end(),
-                         [](const Trial& a, const Trial& b) { return a.top < b.top; });
+                         [](const Trial& a, const Trial& b) { return a.score < b.score; });
         starts_.resize(std::min(starts_.size(), kStarts));
     }
 
     void keep_best(const Trial& trial) {
-        if (trial.top < best_.top) best_ = trial;
+        if (trial.score < best_.score) best_ = trial;
     }
 
     /// Improves the packing of the widest blocks alone, which is fast, then puts the next narrower ones in
     /// the gaps and improves again.
-    void improve_in_stages(const Trial& start, std::int64_t effort) {
+    Trial improve_in_stages(const Trial& start, std::int64_t effort) {
         Trial trial{.fit = start.fit, .order = start.order, .offsets = start.offsets};
         const auto width = [&](std::int32_t b) { return measures_[b].width; };
-        const auto wide = [&](std::int32_t b) { return width(b) * kStages[0] >= floor_; };
+        const auto wide = [&](std::int32_t b) { return width(b) >= floor_ / kStages[0]; };
         const auto rest = std::stable_partition(trial.order.begin(), trial.order.end(), wide);
         Order later(rest, trial.order.end());
         trial.order.erase(rest, trial.order.end());
@@ -116,22 +129,23 @@ class Packer {
         std::size_t from = 0;
         auto next = later.begin();
         for (const std::int64_t part : kStages) {
-            for (; next != later.end() && (part == 0 || width(*next) * part >= floor_); ++next)
+            for (; next != later.end() && (part == 0 || width(*next) >= floor_ / part); ++next)
                 trial.order.push_back(*next);
-            place_from(trial, from, kNoLimit);
+            place_from(trial, from, Score{});
             from = trial.order.size();
-            improve(trial, *work_ + effort / static_cast<std::int64_t>(std::size(kStages)));
+            improve(trial, *work_ + effort / static_cast<std::int64_t>(std::size(kStages)), false);
         }
         keep_best(trial);
+        return trial;
     }
 
     /// Moves a block that reaches above the floor forward in the order, or swaps it with one placed before
-    /// it, and keeps what is no worse.
-    void improve(Trial& current, std::int64_t limit) {
+    /// it, and keeps what does not reach higher; with `slopes`, only what has no more excess either.
+    void improve(Trial& current, std::int64_t limit, bool slopes) {
         std::vector<std::int32_t> high;
         Trial next;
-        while (*work_ < limit && current.top > floor_) {
-            too_high(current, high);
+        while (*work_ < limit && current.score.top > floor_) {
+            too_high(current, random(2) == 0, high);
             const auto blamed = high[random(high.size())];
             const auto at = std::find(current.order.begin(), current.order.end(), blamed);
             const std::size_t from = static_cast<std::size_t>(at - current.order.begin());
@@ -149,14 +163,21 @@ class Packer {
                             next.order.begin() + static_cast<std::ptrdiff_t>(from),
                             next.order.begin() + static_cast<std::ptrdiff_t>(from) + 1);
             keep_prefix(current, to, next);
-            if (place_from(next, to, current.top)) std::swap(current, next);
+            if (place_from(next, to, {current.score.top, slopes ? current.score.excess : Score{}.excess}))
+                std::swap(current, next);
         }
     }
 
-    void too_high(const Trial& trial, std::vector<std::int32_t>& high) const {
+    void count(const Placed& p, Score& score) const {
+        score.top = std::max(score.top, p.high);
+        score.excess += static_cast<double>(std::max<std::int64_t>(0, p.high - floor_));
+    }
+
+    void too_high(const Trial& trial, bool top_only, std::vector<std::int32_t>& high) const {
         high.clear();
+        const std::int64_t above = top_only ? trial.score.top - 1 : floor_;
         for (const Placed& p : trial.placed) {
-            if (p.high > floor_) high.push_back(p.block);
+            if (p.high > above) high.push_back(p.block);
         }
     }
 
@@ -165,18 +186,18 @@ class Packer {
         rank_.resize(blocks_.size());
         for (std::size_t i = 0; i < from.order.size(); ++i) rank_[from.order[i]] = i;
         into.placed.clear();
-        into.top = 0;
+        into.score = {.top = 0, .excess = 0};
         for (const Placed& p : from.placed) {
             if (rank_[p.block] >= to) continue;
             into.placed.push_back(p);
-            into.top = std::max(into.top, p.high);
+            count(p, into.score);
         }
     }
 
     /// Places order[from ..]; false as soon as the top is above `limit`.
-    bool place_from(Trial& trial, std::size_t from, std::int64_t limit) {
+    bool place_from(Trial& trial, std::size_t from, const Score& limit) {
         if (from == 0) {
-            trial.top = 0;
+            trial.score = {.top = 0, .excess = 0};
             trial.placed.clear();
         }
         for (std::size_t i = from; i < trial.order.size(); ++i) {
@@ -188,13 +209,13 @@ class Packer {
             for (const BlockSegment& s : segments) {
                 if (s.width == 0) continue;
                 const Placed p{offset, offset + s.width, s.first, s.last, b};
-                trial.top = std::max(trial.top, p.high);
+                count(p, trial.score);
                 trial.placed.insert(
                     std::upper_bound(trial.placed.begin(), trial.placed.end(), offset,
                                      [](std::int64_t o, const Placed& q) { return o < q.low; }),
                     p);
             }
-            if (trial.top > limit) return false;
+            if (trial.score.top > limit.top || trial.score.excess > limit.excess) return false;
         }
         return true;
     }

@@ -135,10 +135,13 @@ TEST(Addresses, what_is_wrong_with_a_plan_is_named) {
     EXPECT_PRED2(says, complaint([](auto& p) { p.placements.push_back(p.placements[0]); }), "two places");
 }
 
-TEST(Addresses, steps_that_are_not_possible_and_odd_alignments_are_refused) {
+TEST(Addresses, steps_that_are_not_possible_odd_alignments_and_absurd_sizes_are_refused) {
     EXPECT_FALSE(plan_addresses(small_graph(), {Step::run(OpId(1))}));
     EXPECT_FALSE(plan_addresses(small_graph(), {}, {.alignment = 0}));
     EXPECT_TRUE(plan_addresses(small_graph(), {}));
+    Graph huge = small_graph();
+    huge.tensors[TensorId(1)].bytes = Bytes(std::int64_t{1} << 61);
+    EXPECT_FALSE(plan_addresses(huge, {Step::run(OpId(0))}));
 }
 
 TEST(Addresses, captured_graphs_without_recomputation_need_at_most_1_percent_more_than_their_live_peak) {
