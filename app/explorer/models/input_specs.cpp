@@ -10,7 +10,8 @@ namespace rematlas::explorer {
 namespace {
 
 const QStringList& dtypes() {
-    static const QStringList names{"f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8", "bool"};
+    static const QStringList names{"f32", "f64", "f16", "bf16", "c64", "c128",
+                                   "i64", "i32", "i16", "i8",   "u8",  "bool"};
     return names;
 }
 
