@@ -36,12 +36,6 @@ void read_predicted(const Fields& file, Schedule& schedule) {
         predicted.fail("a value is negative");
 }
 
-void read_bound(const Fields& file, Schedule& schedule) {
-    if (!file.has("bound")) return;
-    const Fields fields(file.at("bound"), "bound");
-    schedule.bound = Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
-                           fields.text_or("class", "")};
-}
 
 }  // namespace
 
@@ -63,7 +57,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         schedule.budget = Bytes(file.integer_or("budget_bytes", 0));
         if (schedule.budget.value < 0) file.fail("budget_bytes is negative");
         read_predicted(file, schedule);
-        read_bound(file, schedule);
+        schedule.bound = bound_from(file);
         schedule.status = file.text_or("status", "feasible");
         schedule.solve_seconds = file.has("solve_seconds") ? file.number("solve_seconds") : 0;
         const json& steps = file.array("steps");
@@ -79,6 +73,13 @@ Result<Schedule> read_schedule(const std::filesystem::path& path) {
     Result<std::string> text = read_file(path);
     if (!text) return text.error();
     return parse_schedule(*text, path.string());
+}
+
+std::optional<Bound> bound_from(const Fields& object) {
+    if (!object.has("bound")) return std::nullopt;
+    const Fields fields(object.at("bound"), "bound");
+    return Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
+                 fields.text_or("class", "")};
 }
 
 json bound_json(const std::optional<Bound>& bound) {

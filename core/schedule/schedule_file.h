@@ -13,10 +13,15 @@
 
 namespace rematlas {
 
+class Fields;
+
 /// Checks the form only (types, known step names, ids not negative); `check` says whether it fits a graph.
 Result<Schedule> read_schedule(const std::filesystem::path& path);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
 std::string schedule_text(const Schedule& schedule);
+/// The "bound" of an object in a file, where it has one. Throws FieldError, as Fields does.
+std::optional<Bound> bound_from(const Fields& object);
+
 /// As it stands in files; null where no bound is known.
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);

@@ -1,4 +1,5 @@
 #include "core/solvers/required_once.h"
+#include "core/bounds/one_moment.h"
 
 namespace rematlas {
 
@@ -15,7 +16,7 @@ std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes bud
     if (cost_of(graph, runs).peak > budget.value) return std::nullopt;
     Solution solution = solution_from(graph, runs);
     solution.status = Status::optimal;
-    solution.bound = Bound{.overhead = solution.overhead, .gap = 0, .over = "any order, any reruns"};
+    solution.bound = Bound{.overhead = solution.overhead, .gap = 0, .over = kOverheadBoundClass};
     return solution;
 }
 

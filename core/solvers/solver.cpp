@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/bounds/one_moment.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/chen.h"
@@ -119,7 +120,7 @@ Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> run
         graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
     if (cost.time == graph.base_time && all_required(graph)) {
         solution.status = Status::optimal;
-        solution.bound = Bound{1.0, 0.0, "any order, any reruns"};
+        solution.bound = Bound{1.0, 0.0, kOverheadBoundClass};
     }
     return solution;
 }

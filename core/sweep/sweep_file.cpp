@@ -23,11 +23,7 @@ SweepPoint read_point(const Fields& fields) {
     }
     if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0)
         fields.fail("a value is negative");
-    if (fields.has("bound")) {
-        const Fields bound(fields.at("bound"), "bound");
-        point.bound = Bound{bound.number("overhead"), bound.has("gap") ? bound.number("gap") : 0,
-                            bound.text_or("class", "")};
-    }
+    point.bound = bound_from(fields);
     return point;
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
-#include "core/schedule/run_sequence.h"
+#include "core/solvers/solve.h"
 #include "viz/paint/axis.h"
 #include "viz/paint/painters.h"
 #include "viz/paint/palette.h"
@@ -78,7 +78,7 @@ class SweepPainter {
         for (const SweepCurve& curve : sweep.curves) curves_.push_back(curve_of(curve));
         if (graph) {
             FlatGraph flat = flatten(*graph);
-            keep_all_ = Bytes(cost_of(flat, keep_all_sequence(flat)).peak);
+            keep_all_ = keep_all_peak(flat);
             least_ = least_peak(flat).bytes;
         }
         choose_ranges();

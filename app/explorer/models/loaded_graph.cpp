@@ -6,7 +6,7 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
-#include "core/schedule/run_sequence.h"
+#include "core/solvers/solve.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -61,7 +61,7 @@ GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path
     loaded->path = std::move(path);
     loaded->producer = producers(loaded->graph);
     derive_blocks(*loaded);
-    loaded->full_peak = Bytes(cost_of(loaded->flat, keep_all_sequence(loaded->flat)).peak);
+    loaded->full_peak = keep_all_peak(loaded->flat);
     loaded->least = least_peak(loaded->flat);
     return loaded;
 }
