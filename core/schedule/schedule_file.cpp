@@ -36,7 +36,6 @@ void read_predicted(const Fields& file, Schedule& schedule) {
         predicted.fail("a value is negative");
 }
 
-
 }  // namespace
 
 std::string_view to_string(StepKind kind) {

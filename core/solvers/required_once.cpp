@@ -1,4 +1,5 @@
 #include "core/solvers/required_once.h"
+
 #include "core/bounds/one_moment.h"
 
 namespace rematlas {
