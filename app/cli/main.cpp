@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
     add_runtime_commands(commands);
     add_graph_commands(commands);
     add_solve_commands(commands);
+    add_maxbatch_command(commands);
     add_schedule_commands(commands);
     add_draw_command(commands);
     add_config_commands(commands);

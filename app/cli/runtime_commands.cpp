@@ -2,9 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
+#include "app/cli/capture_process.h"
 #include "app/cli/command.h"
 
 namespace rematlas {
@@ -19,16 +18,10 @@ void add_runtime_commands(const Commands& commands) {
 Result<void> hand_over_to_runtime(int argc, char** argv) {
     const std::string_view command = argc > 1 ? argv[1] : "";
     if (command != "capture" && command != "run") return {};
-    std::error_code failure;
-    const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
-    const std::filesystem::path runtime = here / "rematlas-runtime";
-    if (!std::filesystem::exists(runtime)) {
-        return Error{
-            std::string(command) +
-            ": needs the runtime, which was not built: libtorch was not found or REMATLAS_TORCH is OFF"};
-    }
-    ::execv(runtime.c_str(), argv);
-    return Error{runtime.string() + ": cannot start: " + std::strerror(errno)};
+    const Result<std::filesystem::path> runtime = runtime_program(std::string(command));
+    if (!runtime) return runtime.error();
+    ::execv(runtime->c_str(), argv);
+    return Error{runtime->string() + ": cannot start: " + std::strerror(errno)};
 }
 
 }  // namespace rematlas

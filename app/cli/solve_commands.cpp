@@ -1,9 +1,9 @@
 // rematlas solve, rematlas sweep
-#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
@@ -18,16 +18,6 @@ namespace rematlas {
 namespace {
 
 using nlohmann::json;
-
-/// Ctrl-C asks for the best so far; a second one ends the process.
-std::stop_source interrupt;
-
-void catch_interrupt() {
-    std::signal(SIGINT, [](int) {
-        interrupt.request_stop();
-        std::signal(SIGINT, SIG_DFL);
-    });
-}
 
 struct SolveFlags {
     std::string graph, budget, solver = "atlas", milp = "highs", time_limit = "60s", config, out;
@@ -166,9 +156,8 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     if (!solver) return Error{"--solver: " + solver.error().message};
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
-    catch_interrupt();
     const Limits limits{.time = std::chrono::nanoseconds(time->value),
-                        .stop = interrupt.get_token(),
+                        .stop = catch_interrupt(),
                         .seed = flags.seed,
                         .threads = flags.threads};
     Result<Outcome> outcome = solve(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
@@ -199,7 +188,7 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& fla
     if (!time) return time.error();
     SweepOptions options{.solvers = split(flags.solvers), .budgets = {}, .count = flags.count, .limits = {}};
     options.limits = {.time = std::chrono::nanoseconds(time->value),
-                      .stop = interrupt.get_token(),
+                      .stop = catch_interrupt(),
                       .seed = 1,
                       .threads = flags.threads};
     for (const std::string& solver : options.solvers) {
@@ -233,7 +222,6 @@ void print_sweep(const Sweep& sweep) {
 Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(flags.graph);
     if (!graph) return graph.error();
-    catch_interrupt();
     const Result<SweepOptions> options = sweep_options(flags, flatten(*graph));
     if (!options) return options.error();
     for (const std::string& path : {flags.out, flags.plot}) {

@@ -220,6 +220,19 @@ TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
                  "heuristic");
 }
 
+TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
+    expect_error(run("maxbatch m.pt --input 'f32[8,4]' --budget 1GiB"), 2, "none has a dimension B");
+    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 60%"), 2, "--budget: '60%'");
+    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB --max-overhead 0.5"), 2,
+                 "--max-overhead");
+    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB --solver none"), 2, "none");
+#if REMATLAS_HAS_RUNTIME
+    expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
+#else
+    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "was not built");
+#endif
+}
+
 TEST_F(CommandLine, the_runtime_is_needed_by_capture_and_run_only) {
 #if REMATLAS_HAS_RUNTIME
     EXPECT_EQ(run("capture --help").exit, 0);

@@ -1,0 +1,20 @@
+// Captures a model in a process of its own: this program does not load libtorch.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace rematlas {
+
+/// The program rematlas-runtime beside this one. Errors: it was not built; `command` is named.
+Result<std::filesystem::path> runtime_program(const std::string& command);
+
+/// Runs `rematlas-runtime capture` with these arguments and reads the graph that it writes to `output`.
+/// Errors: the last line that it said, or the signal that ended it.
+Result<Graph> capture_in_process(const std::vector<std::string>& arguments,
+                                 const std::filesystem::path& output);
+
+}  // namespace rematlas
