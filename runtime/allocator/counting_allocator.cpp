@@ -8,11 +8,14 @@
 #include <mutex>
 #include <new>
 
+#include "runtime/allocator/step_memory.h"
+
 namespace rematlas {
 namespace {
 
 std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
+std::atomic<std::int64_t> from_system{0};
 
 /// Each allocation starts with its size, in as many bytes as keep the data aligned for vector instructions.
 constexpr std::size_t header = 64;
@@ -26,6 +29,10 @@ void count(std::int64_t bytes) {
 
 void release(void* data) {
     if (!data) return;
+    if (const auto bytes = StepMemory::give_back(data)) {
+        bytes_alive.fetch_sub(*bytes, std::memory_order_relaxed);
+        return;
+    }
     char* block = static_cast<char*>(data) - header;
     bytes_alive.fetch_sub(*reinterpret_cast<std::int64_t*>(block), std::memory_order_relaxed);
     std::free(block);
@@ -38,13 +45,20 @@ class Allocator final : public c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &release, cpu};
+        StepMemory* step = StepMemory::active();
+        if (void* planned = step ? step->take(bytes) : nullptr) {
+            count(static_cast<std::int64_t>(bytes));
+            return {planned, planned, &release, cpu};
+        }
         void* block = nullptr;
         if (bytes > SIZE_MAX / 2 || posix_memalign(&block, header, bytes + header) != 0) {
             TORCH_CHECK(false, "out of host memory: ", bytes, " bytes more are needed");
         }
         *static_cast<std::int64_t*>(block) = static_cast<std::int64_t>(bytes);
         count(static_cast<std::int64_t>(bytes));
+        from_system.fetch_add(1, std::memory_order_relaxed);
         char* data = static_cast<char*>(block) + header;
+        if (step) step->served(data, bytes);
         return {data, data, &release, cpu};
     }
     c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -72,6 +86,9 @@ std::int64_t CountingAllocator::alive() {
 }
 std::int64_t CountingAllocator::peak() {
     return bytes_peak.load(std::memory_order_relaxed);
+}
+std::int64_t CountingAllocator::system_allocations() {
+    return from_system.load(std::memory_order_relaxed);
 }
 void CountingAllocator::reset_peak() {
     bytes_peak.store(alive(), std::memory_order_relaxed);

@@ -5,7 +5,8 @@
 //     ... run something ...
 //     CountingAllocator::peak();                    // the most bytes alive since reset_peak()
 //
-// Counts what tensors ask for, not what malloc rounds it to. Threads: any; counters are atomic.
+// Within a scope of a StepMemory, requests are served at planned addresses where there are any; they count
+// like others. Counts what tensors ask for, not what malloc rounds it to. Threads: any; counters are atomic.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class CountingAllocator {
     static std::int64_t alive();  ///< bytes
     static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()
     static void reset_peak();
+
+    /// How often the system was asked since the process began; what an arena serves is not counted.
+    static std::int64_t system_allocations();
 };
 
 }  // namespace rematlas

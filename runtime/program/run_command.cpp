@@ -26,6 +26,8 @@ nlohmann::json to_json(const RunReport& report, bool verify) {
                              {"predicted_peak_bytes", report.predicted_peak.value},
                              {"measured_peak_bytes", report.measured_peak.value},
                              {"budget_bytes", report.budget.value},
+                             {"arena_bytes", report.memory.arena_bytes},
+                             {"system_allocations_per_step", report.memory.system_allocations},
                              {"overhead_predicted", report.overhead_predicted},
                              {"overhead_measured", report.overhead_measured},
                              {"verified", verify ? nlohmann::json(report.verified) : nlohmann::json()}};
@@ -46,6 +48,11 @@ void print(const RunReport& report, bool verify) {
     std::printf("peak        %s predicted, %s measured", format_bytes(report.predicted_peak).c_str(),
                 format_bytes(report.measured_peak).c_str());
     if (report.budget.value > 0) std::printf(", budget %s", format_bytes(report.budget).c_str());
+    if (report.memory.arena_bytes > 0)
+        std::printf(
+            "\narena       %s at planned addresses; %lld allocations from the system in the last step",
+            format_bytes(Bytes(report.memory.arena_bytes)).c_str(),
+            static_cast<long long>(report.memory.system_allocations));
     std::printf("\noverhead    x%.3f predicted, x%.3f measured\n", report.overhead_predicted,
                 report.overhead_measured);
     if (!verify) return;

@@ -71,6 +71,10 @@ struct Executor::State {
     const ReplayOptions* options = nullptr;
     torch::jit::Stack stack;
 
+    std::unique_ptr<StepMemory> memory;  ///< of steps that run in an arena
+    std::vector<Step> memory_steps;      ///< it was begun for these
+    std::uint64_t memory_key = 0;
+
     State(const Graph& g, Tape t, DeviceRuntime& d)
         : graph(g),
           tape(std::move(t)),
@@ -100,6 +104,7 @@ struct Executor::State {
     void give_output_gradients(OpId op);
     void take_returns(OpId op);
     void run_step(const Step& step);
+    StepMemory* begin_memory(std::span<const Step> steps);
     void finish(Replayed& result);
     void drop_all();
 };
@@ -420,6 +425,18 @@ void Executor::State::run_step(const Step& step) {
     }
 }
 
+/// Null when the step runs without an arena.
+StepMemory* Executor::State::begin_memory(std::span<const Step> steps) {
+    if (!options->arena || !device.device().is_cpu()) return nullptr;
+    if (!memory) memory = std::make_unique<StepMemory>(host_memory());
+    if (!std::equal(steps.begin(), steps.end(), memory_steps.begin(), memory_steps.end())) {
+        memory_steps.assign(steps.begin(), steps.end());
+        ++memory_key;
+    }
+    memory->begin_step(memory_key);
+    return memory.get();
+}
+
 void Executor::State::finish(Replayed& result) {
     while (next_turn < static_cast<int>(random_ops.size())) skip_turn();
     for (int operand : tape.outputs)
@@ -488,7 +505,9 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
     const std::int64_t origin = device.now();
     std::int64_t highest = 0;
     std::size_t at = 0;
+    StepMemory* const memory = state.begin_memory(steps);
     try {
+        const StepMemory::Scope scope(memory);
         for (; at < steps.size(); ++at) {
             if (!options.time_ops) {
                 state.run_step(steps[at]);
@@ -518,6 +537,10 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
         Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
     result.peak = Bytes(std::max(highest, device.peak_bytes()) - before);
     state.drop_all();
+    if (memory) {
+        memory->end_step();
+        result.memory = memory->report();
+    }
     return result;
 }
 

@@ -18,6 +18,7 @@
 
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
+#include "runtime/allocator/step_memory.h"
 #include "runtime/device/device.h"
 #include "runtime/model/model.h"
 #include "runtime/replay/tape.h"
@@ -30,7 +31,9 @@ struct ReplayOptions {
         nullptr;            ///< given ones instead, like the outputs that need them
     bool time_ops = false;  ///< fill Replayed::steps
     bool measure_ops =
-        false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+        false;           ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+    bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
+                         ///< results live in the arena, and are safe as long as they are held
 };
 
 /// What one step of the schedule took.
@@ -46,6 +49,7 @@ struct Replayed {
     Bytes peak;                         ///< residents included
     Nanoseconds time;                   ///< wall clock
     std::vector<StepMeasure> steps;     ///< one per step of the schedule, when asked for
+    StepMemoryReport memory;            ///< of the arena, when asked for
 };
 
 class Executor {

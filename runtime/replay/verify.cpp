@@ -127,8 +127,10 @@ class Session {
     Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
-        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs, {.gradient_seed = gradient_seed});
+        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs,
+                                              {.gradient_seed = gradient_seed, .arena = options_.arena});
         if (!step) return step.error();
+        report_.memory = step->memory;
         Outcome outcome{.outputs = std::move(step->outputs),
                         .gradients = std::move(step->gradients),
                         .generator = device_.generator_state(),
@@ -169,7 +171,8 @@ class Session {
     /// One more replay with a clock around each op.
     Result<void> measure_overhead(int index) {
         Result<Replayed> step =
-            executor_.run(plan_.schedule.steps, inputs_of(index), {.gradient_seed = 1, .time_ops = true});
+            executor_.run(plan_.schedule.steps, inputs_of(index),
+                          {.gradient_seed = 1, .time_ops = true, .arena = options_.arena});
         if (!step) return step.error();
         report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps);
         if (options_.trace) report_.trace = std::move(step->steps);

@@ -20,6 +20,7 @@ struct RunOptions {
     bool verify = false;  ///< run the original as well, which must fit into memory; one pair more warms up
                           ///< and is compared too
     bool trace = false;   ///< keep the times of each op of the last step
+    bool arena = true;    ///< from the second step on nothing is allocated from the system
     std::uint64_t seed = 1;
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
@@ -31,6 +32,7 @@ struct RunReport {
     double overhead_predicted = 1;
     double overhead_measured = 1;    ///< time of all runs over the time of the first runs
     std::vector<StepMeasure> trace;  ///< one per step of the schedule
+    StepMemoryReport memory;         ///< after the last step
 
     // With `verify`.
     bool verified = false;

@@ -1,0 +1,156 @@
+#include "runtime/allocator/arena.h"
+
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+
+namespace rematlas {
+namespace {
+
+/// All arenas that somebody may still hold memory of. Never destroyed: tensors may outlive every static.
+struct Registry {
+    std::shared_mutex mutex;
+    std::vector<std::shared_ptr<Arena>> arenas;
+    std::atomic<std::size_t> count{0};
+};
+Registry& registry() {
+    static auto* all = new Registry;
+    return *all;
+}
+
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+
+/// What the recorded step had from the system goes back first: it is not needed beside the arena.
+void* reserve_pages(std::size_t bytes) {
+    malloc_trim(0);
+    void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return nullptr;
+    if (bytes >= kLargePage) madvise(pages, bytes, MADV_HUGEPAGE);
+    return pages;
+}
+
+}  // namespace
+
+ArenaMemory host_memory() {
+    return {.alignment = 64, .reserve = reserve_pages, .release = [](void* pages, std::size_t bytes) {
+                munmap(pages, bytes);
+            }};
+}
+
+Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const ArenaMemory& memory, char* base)
+    : memory_(memory),
+      base_(base),
+      bytes_(plan.arena),
+      offsets_(std::move(plan.offsets)),
+      before_(std::move(plan.before)) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+        sizes_.push_back(requests[i].bytes);
+        place_.push_back(
+            places_.try_emplace(offsets_[i], static_cast<std::int32_t>(places_.size())).first->second);
+    }
+    holders_ = std::vector<std::atomic<std::int32_t>>(places_.size());
+    for (auto& holder : holders_) holder.store(kNobody, std::memory_order_relaxed);
+}
+
+Arena::~Arena() {
+    memory_.release(base_, static_cast<std::size_t>(bytes_));
+}
+
+std::shared_ptr<Arena> Arena::create(const std::vector<Request>& requests, RequestPlan plan,
+                                     const ArenaMemory& memory) {
+    if (plan.arena == 0) return nullptr;
+    char* base = static_cast<char*>(memory.reserve(static_cast<std::size_t>(plan.arena)));
+    if (!base) return nullptr;
+    std::shared_ptr<Arena> arena(new Arena(requests, std::move(plan), memory, base));
+    Registry& all = registry();
+    std::unique_lock lock(all.mutex);
+    all.arenas.push_back(arena);
+    all.count.store(all.arenas.size(), std::memory_order_release);
+    return arena;
+}
+
+bool Arena::anything_held() const {
+    return std::any_of(holders_.begin(), holders_.end(),
+                       [](const auto& holder) { return holder.load(std::memory_order_acquire) != kNobody; });
+}
+
+/// Requests whose place has bytes that are still held are refused in this step.
+void Arena::begin_step() {
+    next_ = 0;
+    on_plan_ = true;
+    refused_.clear();
+    for (const auto& holder : holders_) {
+        const std::int32_t held = holder.load(std::memory_order_acquire);
+        if (held == kNobody) continue;
+        refused_.resize(offsets_.size(), 0);
+        const std::int64_t low = offsets_[held], high = low + sizes_[held];
+        for (std::size_t i = 0; i < offsets_.size(); ++i) {
+            if (offsets_[i] < high && low < offsets_[i] + sizes_[i]) refused_[i] = 1;
+        }
+    }
+}
+
+void* Arena::take(std::size_t bytes) {
+    if (!on_plan_) return nullptr;
+    if (complete() || sizes_[next_] != static_cast<std::int64_t>(bytes)) {
+        on_plan_ = false;
+        return nullptr;
+    }
+    const std::size_t request = next_++;
+    if (!refused_.empty() && refused_[request]) return nullptr;
+    for (std::int32_t before : before_[request]) {
+        if (taken(before)) {
+            on_plan_ = false;
+            return nullptr;
+        }
+    }
+    holders_[place_[request]].store(static_cast<std::int32_t>(request), std::memory_order_release);
+    return base_ + offsets_[request];
+}
+
+std::optional<std::int64_t> Arena::return_here(void* data) {
+    const auto place = places_.find(static_cast<char*>(data) - base_);
+    if (place == places_.end()) return std::nullopt;
+    const std::int32_t request = holders_[place->second].exchange(kNobody, std::memory_order_acq_rel);
+    if (request == kNobody) return std::nullopt;
+    return sizes_[request];
+}
+
+std::optional<std::int64_t> Arena::give_back(void* data) {
+    Registry& all = registry();
+    if (all.count.load(std::memory_order_acquire) == 0) return std::nullopt;
+    bool last = false;
+    std::optional<std::int64_t> bytes;
+    {
+        std::shared_lock lock(all.mutex);
+        for (const std::shared_ptr<Arena>& arena : all.arenas) {
+            if (!arena->contains(data)) continue;
+            bytes = arena->return_here(data);
+            last = arena->retired_ && !arena->anything_held();
+            break;
+        }
+    }
+    if (last) retire(nullptr);
+    return bytes;
+}
+
+void Arena::retire(std::shared_ptr<Arena> arena) {
+    Registry& all = registry();
+    std::vector<std::shared_ptr<Arena>> gone;  // released after the lock
+    std::unique_lock lock(all.mutex);
+    if (arena) arena->retired_ = true;
+    for (auto at = all.arenas.begin(); at != all.arenas.end();) {
+        if (!(*at)->retired_ || (*at)->anything_held()) {
+            ++at;
+            continue;
+        }
+        gone.push_back(std::move(*at));
+        at = all.arenas.erase(at);
+    }
+    all.count.store(all.arenas.size(), std::memory_order_release);
+}
+
+}  // namespace rematlas

@@ -1,0 +1,146 @@
+#include "runtime/allocator/step_memory.h"
+
+#include <mutex>
+#include <unordered_map>
+
+namespace rematlas {
+
+/// The requests of a step so far.
+struct RecordedStep {
+    std::vector<Request> requests;
+    std::int32_t moments = 0;
+};
+
+namespace {
+
+/// Kernels that prepare something once make the first step differ from the next; a step that differs from
+/// itself again and again is not worth planning anew each time.
+constexpr int kMostPlans = 4;
+
+thread_local StepMemory* innermost = nullptr;
+
+/// What the system served to steps that are recorded, by address: any thread may give it back.
+class RecordedMemory {
+  public:
+    void taken(void* data, std::int64_t bytes, const std::shared_ptr<RecordedStep>& step) {
+        std::lock_guard lock(mutex_);
+        step->requests.push_back({.bytes = bytes, .taken = step->moments++, .returned = -1});
+        held_.insert_or_assign(data, Holder{step, step->requests.size() - 1});
+        count_.store(held_.size(), std::memory_order_release);
+    }
+    void returned(void* data) {
+        if (count_.load(std::memory_order_acquire) == 0) return;
+        std::lock_guard lock(mutex_);
+        const auto found = held_.find(data);
+        if (found == held_.end()) return;
+        RecordedStep& step = *found->second.step;
+        step.requests[found->second.request].returned = step.moments++;
+        held_.erase(found);
+        count_.store(held_.size(), std::memory_order_release);
+    }
+    /// What is held now was held at the end.
+    void end(const std::shared_ptr<RecordedStep>& step) {
+        std::lock_guard lock(mutex_);
+        std::erase_if(held_, [&](const auto& entry) { return entry.second.step == step; });
+        count_.store(held_.size(), std::memory_order_release);
+    }
+
+  private:
+    struct Holder {
+        std::shared_ptr<RecordedStep> step;
+        std::size_t request;
+    };
+    std::mutex mutex_;
+    std::unordered_map<void*, Holder> held_;
+    std::atomic<std::size_t> count_{0};
+};
+
+/// Never destroyed: tensors may outlive every static.
+RecordedMemory& recorded_memory() {
+    static auto* all = new RecordedMemory;
+    return *all;
+}
+
+}  // namespace
+
+StepMemory::StepMemory(const ArenaMemory& memory) : memory_(memory) {}
+
+StepMemory::~StepMemory() {
+    drop_recording();
+    drop_arena();
+}
+
+void StepMemory::begin_step(std::uint64_t key) {
+    drop_recording();
+    if (!begun_ || key != key_) {
+        drop_arena();
+        report_ = {};
+        plans_left_ = kMostPlans;
+    }
+    begun_ = true;
+    key_ = key;
+    report_.system_allocations = 0;
+    if (arena_)
+        arena_->begin_step();
+    else if (plans_left_ > 0)
+        recording_ = std::make_shared<RecordedStep>();
+}
+
+void StepMemory::end_step() {
+    if (recording_) return plan();
+    if (!arena_ || (arena_->on_plan() && arena_->complete())) return;
+    ++report_.deviations;
+    if (plans_left_ > 0) drop_arena();
+}
+
+void StepMemory::plan() {
+    recorded_memory().end(recording_);
+    const std::shared_ptr<RecordedStep> step = std::move(recording_);
+    recording_ = nullptr;
+    --plans_left_;
+    RequestPlan plan = plan_requests(step->requests, {.alignment = memory_.alignment});
+    if (!check_requests(step->requests, plan, memory_.alignment)) return;
+    arena_ = Arena::create(step->requests, std::move(plan), memory_);
+    if (arena_) report_.arena_bytes = arena_->bytes();
+}
+
+void StepMemory::drop_arena() {
+    if (arena_) Arena::retire(std::move(arena_));
+    arena_ = nullptr;
+    report_.arena_bytes = 0;
+}
+
+void StepMemory::drop_recording() {
+    if (recording_) recorded_memory().end(recording_);
+    recording_ = nullptr;
+}
+
+StepMemory::Scope::Scope(StepMemory* memory) : outer_(innermost) {
+    innermost = memory;
+}
+StepMemory::Scope::~Scope() {
+    innermost = outer_;
+}
+
+StepMemory* StepMemory::active() {
+    return innermost;
+}
+
+void* StepMemory::take(std::size_t bytes) {
+    return arena_ ? arena_->take(bytes) : nullptr;
+}
+
+void StepMemory::served(void* data, std::size_t bytes) {
+    ++report_.system_allocations;
+    if (recording_) recorded_memory().taken(data, static_cast<std::int64_t>(bytes), recording_);
+}
+
+std::optional<std::int64_t> StepMemory::give_back(void* data) {
+    if (innermost && innermost->arena_ && innermost->arena_->contains(data))
+        return innermost->arena_->return_here(data);
+    if (const auto bytes = Arena::give_back(data)) return bytes;
+    recorded_memory().returned(data);
+    return std::nullopt;
+}
+
+}  // namespace rematlas

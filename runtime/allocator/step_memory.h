@@ -1,0 +1,81 @@
+// The memory of a step that is run over and over: the first run is served by the system and recorded, later
+// ones by an arena at planned addresses, without the system.
+//
+//     StepMemory memory(host_memory());
+//     memory.begin_step(key);                      // a number that names what will run
+//     { StepMemory::Scope scope(memory); ... }     // allocations of this thread come from it; several scopes
+//     memory.end_step();                           // a recorded step is planned here
+//     memory.report();
+//
+// A step that asks for other memory than was recorded is served by the system from there on, and recorded
+// again the next time. Results that the caller still holds when the next step begins are safe (see arena.h).
+// The allocator of the device asks `StepMemory::active()` first, and tells of what it served itself.
+// Threads: steps of one StepMemory follow one another; memory may be given back by any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/allocator/arena.h"
+
+namespace rematlas {
+
+struct StepMemoryReport {
+    std::int64_t arena_bytes = 0;         ///< 0 as long as there is none
+    std::int64_t system_allocations = 0;  ///< in scopes of the last step
+    std::int64_t deviations = 0;          ///< planned steps that asked for something else
+};
+
+struct RecordedStep;
+
+class StepMemory {
+  public:
+    explicit StepMemory(const ArenaMemory& memory);
+    StepMemory(const StepMemory&) = delete;
+    StepMemory& operator=(const StepMemory&) = delete;
+    ~StepMemory();
+
+    /// Another `key` than that of the last step: other requests are to be expected, all is recorded anew.
+    void begin_step(std::uint64_t key);
+    /// Without one, after an error, the next `begin_step` forgets what was recorded.
+    void end_step();
+    const StepMemoryReport& report() const { return report_; }
+
+    /// While it lives, this thread's allocations come from the step's memory.
+    class Scope {
+      public:
+        explicit Scope(StepMemory* memory);  ///< null: nothing changes
+        Scope(const Scope&) = delete;
+        Scope& operator=(const Scope&) = delete;
+        ~Scope();
+
+      private:
+        StepMemory* outer_;
+    };
+
+    // For allocators.
+    /// That of this thread's innermost scope; null outside.
+    static StepMemory* active();
+    /// Null: the system has to serve, and `served` has to be told.
+    void* take(std::size_t bytes);
+    void served(void* data, std::size_t bytes);
+    /// The size of what an arena had handed out there; nothing when the system had.
+    static std::optional<std::int64_t> give_back(void* data);
+
+  private:
+    void plan();
+    void drop_arena();
+    void drop_recording();
+
+    ArenaMemory memory_;
+    StepMemoryReport report_;
+    std::uint64_t key_ = 0;
+    bool begun_ = false;
+    int plans_left_ = 0;
+    std::shared_ptr<Arena> arena_;
+    std::shared_ptr<RecordedStep> recording_;  ///< while a step is recorded
+};
+
+}  // namespace rematlas
