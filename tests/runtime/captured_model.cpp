@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
+#include "runtime/replay/verify.h"
 
 namespace rematlas::test {
 
@@ -61,6 +62,13 @@ Plan plan_of(const Graph& graph, const RunSequence& runs) {
     plan.schedule.time = simulation->time;
     plan.schedule.overhead = double(simulation->time.value) / double(flat.base_time);
     return plan;
+}
+
+void expect_identical(const std::string& name, const Plan& plan) {
+    const Result<RunReport> report = run_plan(plan, model_path(name), {.steps = 3, .verify = true}, cpu());
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->verified) << report->mismatch;
+    EXPECT_EQ(report->measured_peak, report->predicted_peak);
 }
 
 RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,

@@ -27,6 +27,10 @@ const Graph& captured(const std::string& name);
 /// The graph with a schedule of these runs, predicted by the simulator.
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
+/// Three steps with other data and weights each, and one before them, are those of the original bit by bit,
+/// and take the bytes that were predicted.
+void expect_identical(const std::string& name, const Plan& plan);
+
 /// A random order that respects the data, with random earlier ops run again before some ops.
 RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,
                                  std::uint64_t seed);

@@ -26,17 +26,6 @@ std::vector<std::string> modules_of(const std::string& group) {
 
 class Modules : public ::testing::TestWithParam<std::string> {
   protected:
-    /// Three steps with other data and weights each, and one before them.
-    static void expect_identical(const std::string& name, const Graph& graph, const RunSequence& runs) {
-        ASSERT_TRUE(is_executable(flatten(graph), runs));
-        const Plan plan = test::plan_of(graph, runs);
-        const Result<RunReport> report =
-            run_plan(plan, test::model_path(name), {.steps = 3, .verify = true}, test::cpu());
-        ASSERT_TRUE(report) << report.error().message;
-        EXPECT_TRUE(report->verified) << report->mismatch;
-        EXPECT_EQ(report->measured_peak, report->predicted_peak);
-    }
-
     template <class Runs>
     static void for_each_module(Runs&& runs) {
         const std::vector<std::string> names = modules_of(GetParam());
@@ -45,7 +34,7 @@ class Modules : public ::testing::TestWithParam<std::string> {
             SCOPED_TRACE(name);
             const Graph& graph = test::captured(name);
             EXPECT_FALSE(graph.ops.empty());
-            if (!graph.ops.empty()) expect_identical(name, graph, runs(flatten(graph)));
+            if (!graph.ops.empty()) test::expect_identical(name, test::plan_of(graph, runs(flatten(graph))));
         }
     }
 };
