@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/command.h"
+#include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
@@ -41,6 +43,7 @@ struct Inspection {
     OpId peak_op;
     Bytes least_peak;
     Bytes smallest_known;
+    std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
     std::vector<TensorId> heaviest;
     std::vector<RepeatedBlock> repeats;
     std::size_t blocks = 0;
@@ -95,6 +98,10 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     result.keep_all_peak = Bytes(cost.peak);
     result.peak_op = OpId(keep_all[cost.peak_run]);
     result.least_peak = least_peak(flat).bytes;
+    if (const std::optional<CachingAllocatorOptions> allocator = caching_allocator_of(graph)) {
+        const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *allocator);
+        if (peaks) result.caching = *peaks;
+    }
     Limits limits;
     limits.time = std::chrono::nanoseconds(search_time.value);
     result.smallest_known = smallest_known_budget(Problem{graph, flat}, limits);
@@ -118,6 +125,10 @@ json inspection_json(const Graph& graph, const Inspection& found) {
                 {"smallest_known_budget_bytes", found.smallest_known.value},
                 {"resident_bytes", found.resident_sum.value},
                 {"blocks", found.blocks}};
+    if (found.caching) {
+        out["allocated_peak_bytes"] = found.caching->allocated.value;
+        out["reserved_peak_bytes"] = found.caching->reserved.value;
+    }
     std::int64_t time = 0;
     for (std::size_t p = 0; p < found.phases.size(); ++p) {
         const PhaseSum& sum = found.phases[p];
@@ -158,6 +169,12 @@ void print_inspection(const Graph& graph, const Inspection& found) {
     std::printf("  %-34s %12s  (at op %d, %s)\n", "peak without recomputation",
                 format_bytes(found.keep_all_peak).c_str(), found.peak_op.value,
                 graph.ops[found.peak_op].name.c_str());
+    if (found.caching) {
+        std::printf("  %-34s %12s\n", "  allocated by libtorch",
+                    format_bytes(found.caching->allocated).c_str());
+        std::printf("  %-34s %12s\n", "  reserved by libtorch",
+                    format_bytes(found.caching->reserved).c_str());
+    }
     std::printf("  %-34s %12s\n", "smallest budget known to work",
                 format_bytes(found.smallest_known).c_str());
     std::printf("  %-34s %12s\n", "no schedule needs less than", format_bytes(found.least_peak).c_str());

@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
 #include "core/addresses/address_plan.h"
+#include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
@@ -17,6 +19,14 @@ namespace rematlas {
 namespace {
 
 using nlohmann::json;
+
+/// What libtorch's allocator takes for the schedule of a graph that was captured on CUDA; else nothing.
+std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
+    const std::optional<CachingAllocatorOptions> allocator = caching_allocator_of(graph);
+    if (!allocator) return std::nullopt;
+    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(graph, schedule.steps, *allocator);
+    return peaks ? std::optional(*peaks) : std::nullopt;
+}
 
 constexpr std::size_t kMostRunsToPlan = 5'000;  // planning addresses is quadratic; a check must stay quick
 
@@ -38,6 +48,8 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
         const Result<AddressPlan> addresses = plan_addresses(*graph, schedule->steps);
         if (addresses) arena = addresses->arena;
     }
+    const std::optional<CachingAllocatorPeaks> caching =
+        report.ok() ? caching_peaks(*graph, *schedule) : std::nullopt;
     if (output.json) {
         print_json({{"ok", report.ok()},
                     {"status", report.ok() ? "ok" : "failed"},
@@ -47,6 +59,8 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                     {"peak_bytes", report.peak.value},
                     {"peak_step", report.peak_step},
                     {"arena_bytes", arena ? json(arena->value) : json()},
+                    {"allocated_peak_bytes", caching ? json(caching->allocated.value) : json()},
+                    {"reserved_peak_bytes", caching ? json(caching->reserved.value) : json()},
                     {"budget_bytes", budget ? budget->value : schedule->budget.value},
                     {"runs", report.runs},
                     {"reruns", report.reruns}});
@@ -59,6 +73,9 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                         format_bytes(*arena).c_str(), static_cast<long long>(arena->value),
                         100.0 * static_cast<double>(arena->value - report.peak.value) /
                             static_cast<double>(std::max<std::int64_t>(report.peak.value, 1)));
+        if (caching)
+            std::printf("caching allocator: %s allocated, %s reserved\n",
+                        format_bytes(caching->allocated).c_str(), format_bytes(caching->reserved).c_str());
     }
     if (report.ok()) return Exit::success;
     for (std::size_t i = 1; i < report.violations.size() && !output.json; ++i)

@@ -1,0 +1,227 @@
+#include "core/addresses/caching_allocator.h"
+
+#include <algorithm>
+#include <cassert>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/schedule/simulate.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::int64_t MiB = std::int64_t{1} << 20;
+constexpr std::int64_t largest_small = MiB;
+constexpr std::int64_t small_segment = 2 * MiB;
+constexpr std::int64_t smallest_own_segment = 10 * MiB;
+constexpr std::int64_t own_segment_granularity = 2 * MiB;
+/// The address space of a segment that grows.
+constexpr std::int64_t expandable_range = std::int64_t{1} << 61;
+constexpr std::int64_t most_reserved = std::int64_t{1} << 60;
+
+std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
+    return (bytes + to - 1) / to * to;
+}
+
+}  // namespace
+
+std::int64_t CachingAllocator::allocate(std::int64_t bytes) {
+    assert(bytes > 0);
+    const std::int64_t size = round_up(bytes, cuda_granularity);
+    const bool small = size <= largest_small;
+    Pool& pool = pools_[small];
+    std::int64_t address = 0;
+    if (const std::optional<std::int64_t> found = take_free(pool, size)) {
+        address = *found;
+    } else if (options_.expandable_segments) {
+        address = grow(pool, size, small);
+    } else {
+        const std::int64_t segment = small                         ? small_segment
+                                     : size < smallest_own_segment ? options_.large_segment
+                                                                   : round_up(size, own_segment_granularity);
+        address = new_segment(segment, small);
+    }
+    split(pool, address, size);
+    allocated_ += blocks_.at(address).size;
+    return address;
+}
+
+/// Best fit. The end of a segment that can grow counts as larger than any other block.
+std::optional<std::int64_t> CachingAllocator::take_free(Pool& pool, std::int64_t size) {
+    auto found = pool.free.lower_bound({size, -1});
+    if (found == pool.free.end()) return std::nullopt;
+    if (found->second + found->first == pool.end && std::next(found) != pool.free.end()) ++found;
+    const std::int64_t address = found->second;
+    pool.free.erase(found);
+    blocks_.at(address).is_free = false;
+    return address;
+}
+
+std::int64_t CachingAllocator::new_segment(std::int64_t size, bool small) {
+    const std::int64_t address = next_address_;
+    next_address_ += size;
+    blocks_.emplace(address, Block{.size = size, .segment = address, .small = small});
+    reserved_ += size;
+    ++segments_;
+    return address;
+}
+
+/// A block at the end of the pool's one segment, made of the free block there and of newly mapped pages.
+std::int64_t CachingAllocator::grow(Pool& pool, std::int64_t size, bool small) {
+    const std::int64_t page = small ? small_segment : options_.large_segment;
+    if (pool.base < 0) {
+        pool.base = pool.end = next_address_;
+        next_address_ += expandable_range;
+        ++segments_;
+    }
+    std::int64_t address = pool.end;
+    if (address > pool.base) {
+        const auto last = std::prev(blocks_.upper_bound(pool.end - 1));
+        if (last->second.is_free) {
+            address = last->first;
+            pool.free.erase({last->second.size, address});
+            blocks_.erase(last);
+        }
+    }
+    const std::int64_t end = pool.base + round_up(address + size - pool.base, page);
+    blocks_.emplace(address, Block{.size = end - address, .segment = pool.base, .small = small});
+    reserved_ += end - pool.end;
+    pool.end = end;
+    return address;
+}
+
+void CachingAllocator::split(Pool& pool, std::int64_t address, std::int64_t size) {
+    Block& block = blocks_.at(address);
+    const std::int64_t remaining = block.size - size;
+    const bool splits = block.small || options_.expandable_segments ? remaining >= cuda_granularity
+                                                                    : remaining > largest_small;
+    if (!splits) return;
+    block.size = size;
+    blocks_.emplace(address + size, Block{remaining, block.segment, block.small, /*is_free=*/true});
+    pool.free.insert({remaining, address + size});
+}
+
+CachingAllocator::Blocks::iterator CachingAllocator::merge(Pool& pool, Blocks::iterator left,
+                                                           Blocks::iterator right) {
+    for (const auto& block : {left, right})
+        if (block->second.is_free) pool.free.erase({block->second.size, block->first});
+    left->second.size += right->second.size;
+    blocks_.erase(right);
+    return left;
+}
+
+void CachingAllocator::free(std::int64_t address) {
+    auto block = blocks_.find(address);
+    assert(block != blocks_.end() && !block->second.is_free);
+    Pool& pool = pools_[block->second.small];
+    allocated_ -= block->second.size;
+    const auto joins = [&](Blocks::iterator other) {
+        return other->second.is_free && other->second.segment == block->second.segment;
+    };
+    if (const auto next = std::next(block); next != blocks_.end() && joins(next))
+        block = merge(pool, block, next);
+    if (block != blocks_.begin() && joins(std::prev(block))) block = merge(pool, std::prev(block), block);
+    block->second.is_free = true;
+    pool.free.insert({block->second.size, block->first});
+}
+
+std::int64_t CachingAllocator::size_at(std::int64_t address) const {
+    return blocks_.at(address).size;
+}
+
+namespace {
+
+/// Plays possible steps on the allocator.
+class Requests {
+  public:
+    Requests(const Graph& graph, const CachingAllocatorOptions& options)
+        : graph_(graph), allocator_(options), place_(graph.tensors.size(), kNone) {
+        const IdVector<TensorId, OpId> producer = producers(graph);
+        for (TensorId t : graph.tensors.ids())
+            if (!producer[t].valid()) make(t);
+    }
+
+    void play(const Step& step) {
+        if (step.runs())
+            execute(graph_.ops[step.op()], step.kind == StepKind::run_inplace);
+        else if (step.kind == StepKind::free)
+            drop(std::exchange(place_[step.tensor()], kNone));
+        else if (step.kind == StepKind::fetch)
+            make(step.tensor());
+    }
+
+    /// More than any device has: addresses would overflow.
+    bool too_large() const { return allocator_.reserved() > most_reserved; }
+    CachingAllocatorPeaks peaks() const { return peaks_; }
+
+  private:
+    static constexpr std::int64_t kNone = -1;
+
+    void execute(const Op& op, bool in_place) {
+        std::vector<std::int64_t> replaced;  // older copies, held while the op runs
+        for (TensorId t : op.outputs) {
+            replaced.push_back(std::exchange(place_[t], kNone));
+            if (in_place) take_over(op, t);
+        }
+        for (TensorId t : op.outputs)
+            if (place_[t] == kNone) make(t);
+        drop(request(op.workspace));
+        for (std::int64_t place : replaced) drop(place);
+        if (!in_place) return;
+        for (const InplacePair& pair : op.inplace) drop(std::exchange(place_[pair.in], kNone));
+    }
+
+    /// The output lies where its input lay, when it fits there.
+    void take_over(const Op& op, TensorId out) {
+        for (const InplacePair& pair : op.inplace) {
+            if (pair.out == out && graph_.tensors[out].bytes <= graph_.tensors[pair.in].bytes)
+                place_[out] = std::exchange(place_[pair.in], kNone);
+        }
+    }
+
+    void make(TensorId t) { place_[t] = request(graph_.tensors[t].bytes); }
+
+    std::int64_t request(Bytes bytes) {
+        if (bytes.value == 0 || too_large()) return kNone;
+        const std::int64_t place = allocator_.allocate(bytes.value);
+        peaks_.allocated = std::max(peaks_.allocated, Bytes(allocator_.allocated()));
+        peaks_.reserved = std::max(peaks_.reserved, Bytes(allocator_.reserved()));
+        return place;
+    }
+    void drop(std::int64_t place) {
+        if (place != kNone) allocator_.free(place);
+    }
+
+    const Graph& graph_;
+    CachingAllocator allocator_;
+    IdVector<TensorId, std::int64_t> place_;
+    CachingAllocatorPeaks peaks_;
+};
+
+}  // namespace
+
+Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
+                                                      const CachingAllocatorOptions& options) {
+    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
+    Requests requests(graph, options);
+    for (const Step& step : steps) requests.play(step);
+    if (requests.too_large()) return Error{"the tensors are too large for a device"};
+    return requests.peaks();
+}
+
+std::optional<CachingAllocatorOptions> caching_allocator_of(const Graph& graph) {
+    if (!graph.provenance || !graph.provenance->is_object()) return std::nullopt;
+    const auto found = graph.provenance->find("allocator");
+    if (found == graph.provenance->end() || !found->is_object()) return std::nullopt;
+    CachingAllocatorOptions options;
+    if (const auto expandable = found->find("expandable_segments");
+        expandable != found->end() && expandable->is_boolean())
+        options.expandable_segments = expandable->get<bool>();
+    if (const auto segment = found->find("large_segment_bytes");
+        segment != found->end() && segment->is_number_integer())
+        options.large_segment =
+            std::clamp<std::int64_t>(segment->get<std::int64_t>(), small_segment, std::int64_t{1} << 40);
+    return options;
+}
+
+}  // namespace rematlas
