@@ -1,0 +1,27 @@
+// Whether the steps of a schedule can be recorded on the device and submitted as a whole (CUDA graphs).
+//
+//     if (const auto obstacle = recording_obstacle(graph, tape, steps)) use plain replay, because of
+//     *obstacle
+//
+// A recording repeats the same kernels on the same addresses and leaves out what the host did in between. So
+// no op may wait for the device, read or make tensors in host memory, or have a shape that depends on values;
+// and what a random op draws must be known beforehand.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+/// Nothing when the steps can be recorded, else the first op that prevents it and why. Looks at the tape
+/// alone: an op may still turn out to be unable when it is recorded. Steps before and after
+/// `output_gradients_op` are recorded apart. Cost: linear in the steps and in the arguments of their ops.
+std::optional<std::string> recording_obstacle(const Graph& graph, const Tape& tape,
+                                              std::span<const Step> steps);
+
+}  // namespace rematlas
