@@ -18,7 +18,8 @@ bool is_persistent(TensorKind kind) {
 /// Works on a copy of the recording, in the order of the public function's description.
 class Builder {
   public:
-    explicit Builder(const Recording& recording) : recording_(recording) {
+    Builder(const Recording& recording, const std::function<std::int64_t(std::int64_t)>& footprint)
+        : recording_(recording), footprint_(footprint) {
         unite_constants();
         find_writers();
         find_needed();
@@ -162,7 +163,7 @@ class Builder {
             if (nth != op.tape.returns.end() && nth != op.tape.returns.begin())
                 name += ":" + std::to_string(nth - op.tape.returns.begin());
         }
-        step_.graph.tensors.push_back({std::move(name), Bytes(value.bytes), value.kind});
+        step_.graph.tensors.push_back({std::move(name), Bytes(footprint_(value.bytes)), value.kind});
         if (value.kind == TensorKind::constant)
             step_.tape.constants.emplace_back(tensor_of_[v], value.contents);
     }
@@ -251,6 +252,7 @@ class Builder {
     }
 
     Recording recording_;
+    const std::function<std::int64_t(std::int64_t)>& footprint_;
     std::map<int, int> newest_;  ///< per overwritten storage (its first version): its last version
     std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
     std::vector<std::uint8_t> needed_, read_, live_;
@@ -262,8 +264,9 @@ class Builder {
 
 }  // namespace
 
-CapturedStep build_graph(const Recording& recording) {
-    return Builder(recording).build();
+CapturedStep build_graph(const Recording& recording,
+                         const std::function<std::int64_t(std::int64_t)>& footprint) {
+    return Builder(recording, footprint).build();
 }
 
 }  // namespace rematlas

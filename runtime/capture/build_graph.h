@@ -1,6 +1,9 @@
 // From a recording to the training graph and the tape that replays it.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "core/graph/graph.h"
 #include "runtime/capture/recording.h"
 
@@ -15,6 +18,10 @@ struct CapturedStep {
 /// buffers:
 ///   - written by one op and used by no other: the op `mutates` the tensor, its first run for good;
 ///   - any other write: the new contents are a tensor of their own, copied to the buffer when the step ends.
-CapturedStep build_graph(const Recording& recording);
+/// `footprint`: the bytes that a storage of so many bytes takes on the device; the graph's tensors have
+/// those.
+CapturedStep build_graph(
+    const Recording& recording,
+    const std::function<std::int64_t(std::int64_t)>& footprint = [](std::int64_t bytes) { return bytes; });
 
 }  // namespace rematlas

@@ -94,15 +94,20 @@ Result<void> check_replay(const Graph& graph, Executor& executor, const std::vec
 
 nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs,
                              const CaptureOptions& options, DeviceRuntime& device) {
-    nlohmann::json provenance = {{"model", model.file_name},
-                                 {"model_sha256", model.sha256},
-                                 {"device", device.name()},
-                                 {"torch", TORCH_VERSION},
-                                 {"threads", options.threads},
-                                 {"loss", to_string(options.loss)},
-                                 {"optimizer", "none"},
-                                 {"times", "median of replayed steps"},
-                                 {"inputs", nlohmann::json::array()}};
+    nlohmann::json provenance = {
+        {"model", model.file_name},
+        {"model_sha256", model.sha256},
+        {"device", device.name()},
+        {"device_type", c10::DeviceTypeName(device.device().type(), /*lower_case=*/true)},
+        {"torch", TORCH_VERSION},
+        {"threads", options.threads},
+        {"loss", to_string(options.loss)},
+        {"optimizer", "none"},
+        {"times", "median of replayed steps"},
+        {"inputs", nlohmann::json::array()}};
+    if (const auto allocator = device.caching_allocator())
+        provenance["allocator"] = {{"expandable_segments", allocator->expandable_segments},
+                                   {"large_segment_bytes", allocator->large_segment}};
     for (const InputSpec& spec : specs) provenance["inputs"].push_back(to_string(spec));
     return provenance;
 }
@@ -131,7 +136,10 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     if (!recording) return recording.error();
     reference.generator = device.generator_state();
     reference.tensors = tensors_of(*model);
-    CapturedStep step = build_graph(*recording);
+    CapturedStep step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
+    if (device.library_workspace() > 0)
+        step.graph.tensors.push_back(
+            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
     step.graph.name = path.stem().string();
     step.tape.loss = options.loss;
     step.tape.threads = options.threads;

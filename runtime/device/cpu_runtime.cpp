@@ -49,6 +49,28 @@ struct CpuGeneratorState final : GeneratorState {
     }
 };
 
+/// With one thread the time that this thread computed: what else runs on the machine does not count.
+std::int64_t clock_now() {
+    if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+class CpuMarks final : public Marks {
+  public:
+    explicit CpuMarks(std::size_t most) { times_.reserve(most); }
+    void place() override { times_.push_back(clock_now()); }
+    std::vector<std::int64_t> read() override {
+        const std::int64_t first = times_.empty() ? 0 : times_.front();
+        for (std::int64_t& time : times_) time -= first;
+        return std::move(times_);
+    }
+
+  private:
+    std::vector<std::int64_t> times_;
+};
+
 class CpuRuntime final : public DeviceRuntime {
   public:
     c10::Device device() const override { return c10::DeviceType::CPU; }
@@ -57,13 +79,8 @@ class CpuRuntime final : public DeviceRuntime {
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
     void synchronize() override {}
-    /// With one thread the time that this thread computed: what else runs on the machine does not count.
-    std::int64_t now() override {
-        if (at::get_num_threads() > 1) return std::chrono::steady_clock::now().time_since_epoch().count();
-        timespec time;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-        return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
-    }
+    std::int64_t now() override { return clock_now(); }
+    std::unique_ptr<Marks> marks(std::size_t most) override { return std::make_unique<CpuMarks>(most); }
 
     std::unique_ptr<GeneratorState> generator_state() const override {
         at::CPUGeneratorImpl* generator = implementation();

@@ -4,10 +4,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "core/addresses/caching_allocator.h"
 #include "core/base/result.h"
 
 namespace rematlas {
@@ -24,21 +28,48 @@ class GeneratorState {
     virtual void advance(std::int64_t draws) = 0;
 };
 
+/// Marks between the ops of a step. Placing one does not wait for the device; all are read when the step is
+/// done.
+class Marks {
+  public:
+    virtual ~Marks() = default;
+    virtual void place() = 0;
+    /// Nanoseconds of each mark since the first, not descending. Waits for the last. May be called once.
+    virtual std::vector<std::int64_t> read() = 0;
+};
+
+/// Work that was recorded once and is submitted as often as wanted: the same kernels on the same addresses.
+class RecordedWork {
+  public:
+    virtual ~RecordedWork() = default;
+    /// Random ops in it draw from where the generator stands; the generator does not move.
+    virtual void submit(std::size_t part) = 0;
+};
+
+/// All in the header: the library that holds the CUDA runtime is linked with nothing of ours.
 class DeviceRuntime {
   public:
     virtual ~DeviceRuntime() = default;
     virtual c10::Device device() const = 0;
     virtual std::string name() const = 0;  ///< e.g. "cpu", "NVIDIA H200"
 
+    /// What the allocator has handed out, what it adds to requests included.
     virtual std::int64_t alive_bytes() const = 0;
     virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
     virtual void reset_peak() = 0;
+    /// What a request of so many bytes takes.
+    virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
+    /// Held by the device's libraries for good, in `alive_bytes` from the beginning.
+    virtual std::int64_t library_workspace() const { return 0; }
+    /// For a model of what is reserved; none where nothing is reserved beyond what is alive.
+    virtual std::optional<CachingAllocatorOptions> caching_allocator() const { return std::nullopt; }
 
     /// Waits for all that was submitted.
     virtual void synchronize() = 0;
-    /// A clock for the time between two submissions, in nanoseconds; on an asynchronous device it
-    /// synchronizes.
+    /// A clock in nanoseconds; on an asynchronous device it synchronizes. Between ops, place marks instead.
     virtual std::int64_t now() = 0;
+    /// `most`: how many will be placed.
+    virtual std::unique_ptr<Marks> marks(std::size_t most) = 0;
 
     /// The default generator, which random ops draw from.
     virtual std::unique_ptr<GeneratorState> generator_state() const = 0;
@@ -46,6 +77,25 @@ class DeviceRuntime {
     virtual void seed_generator(std::uint64_t seed) = 0;
 
     virtual void copy(c10::Storage& to, const c10::Storage& from) = 0;  ///< both on the device, of equal size
+
+    virtual bool can_record() const { return false; }
+    /// Calls the parts in order and records what each submits, which does not run yet. What one part leaves
+    /// allocated the later ones find. The memory that the parts took stays with the recording. Throws what a
+    /// part throws, and where the device meets something that cannot be recorded.
+    virtual std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>>) {
+        TORCH_CHECK(false, "work on ", name(), " cannot be recorded");
+    }
+    /// Within `record`: the next random op draws what it would so many draws after the generator's state at
+    /// submission.
+    virtual void place_generator(std::int64_t) {
+        TORCH_CHECK(false, "work on ", name(), " cannot be recorded");
+    }
+};
+
+struct DeviceOptions {
+    bool deterministic = true;  ///< choose deterministic kernels, for the whole process; false: leave
+                                ///< libtorch's settings as they are
+    bool own_stream = true;     ///< CUDA: work of this thread goes to a stream of its own from now on
 };
 
 /// The CPU with the counting allocator, which must be installed.
@@ -53,6 +103,7 @@ std::unique_ptr<DeviceRuntime> cpu_runtime();
 
 /// "cpu" or "cuda". Errors: one line that says what is missing (CUDA was not compiled in, no device, no
 /// driver).
-Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name);
+Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name,
+                                                   const DeviceOptions& options = {});
 
 }  // namespace rematlas
