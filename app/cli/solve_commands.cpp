@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 struct SolveFlags {
-    std::string graph, budget, solver = "atlas", milp = "highs", time_limit = "60s", config, out;
+    std::string graph, budget, solver = "atlas", milp, time_limit = "60s", config, out;
     int threads = 1;
     std::uint64_t seed = 1;
 };
@@ -152,6 +152,13 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
         name = config->solver;
         options = config->options;
     }
+    if (!flags.milp.empty()) {
+        if (!default_options(name).contains("milp"))
+            return Error{"--milp: solver " + name + " uses no such library"};
+        json with_library = options ? *options : json::object();
+        with_library["milp"] = flags.milp;
+        options = std::make_shared<const json>(std::move(with_library));
+    }
     const Result<std::unique_ptr<Solver>> solver = make_solver(name, options.get());
     if (!solver) return Error{"--solver: " + solver.error().message};
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
@@ -267,9 +274,8 @@ void add_solve_commands(const Commands& commands) {
         ->required();
     app->add_option("--solver", flags.solver, "one of " + names)->capture_default_str();
     app->add_option("--milp", flags.milp,
-                    "library for solvers that need one: highs, glpk; no solver in this version does")
-        ->check(CLI::IsMember({"highs", "glpk"}))
-        ->capture_default_str();
+                    "library of the checkmate solvers: highs or glpk; default: the faster that is there")
+        ->check(CLI::IsMember({"highs", "glpk"}));
     app->add_option("--time-limit", flags.time_limit, "wall clock")->capture_default_str();
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
     app->add_option("--seed", flags.seed, "of the random choices")->capture_default_str();

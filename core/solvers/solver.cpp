@@ -7,6 +7,7 @@
 #include "core/bounds/one_moment.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
+#include "core/solvers/checkmate/checkmate.h"
 #include "core/solvers/chen.h"
 #include "core/solvers/dtr.h"
 #include "core/solvers/keep_all.h"
@@ -50,6 +51,14 @@ json dtr_defaults() {
             {"thrash", DtrOptions{}.thrash},
             {"seed", DtrOptions{}.seed}};
 }
+json checkmate_defaults() {
+    const CheckmateOptions o;
+    return {{"milp", to_string(o.library)}, {"gap", o.gap}, {"warm_up", o.warm_up}};
+}
+json checkmate_lp_defaults() {
+    const CheckmateLpOptions o;
+    return {{"milp", to_string(o.library)}, {"draws", o.draws}, {"seed", o.seed}};
+}
 json atlas_defaults() {
     const AtlasOptions o;
     return {{"seed", o.seed},
@@ -68,6 +77,8 @@ struct Entry {
 
 constexpr std::array kSolvers = {
     Entry{"atlas", from<atlas_options, make_atlas>, atlas_defaults},
+    Entry{"checkmate", from<checkmate_options, make_checkmate>, checkmate_defaults},
+    Entry{"checkmate-lp", from<checkmate_lp_options, make_checkmate_lp>, checkmate_lp_defaults},
     Entry{"rotor", from<rotor_options, make_rotor>, rotor_defaults},
     Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
     Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},

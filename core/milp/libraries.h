@@ -1,0 +1,11 @@
+// The libraries behind solve_milp, one function each; compiled where the library was found.
+#pragma once
+
+#include "core/milp/milp.h"
+
+namespace rematlas {
+
+Result<MilpAnswer> solve_by_highs(const MilpModel& model, const MilpLimits& limits);
+Result<MilpAnswer> solve_by_glpk(const MilpModel& model, const MilpLimits& limits);
+
+}  // namespace rematlas

@@ -1,0 +1,232 @@
+#include "core/solvers/checkmate/checkmate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/solvers/atlas/atlas.h"
+#include "core/solvers/checkmate/best_found.h"
+#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/deadline.h"
+#include "core/solvers/option_reader.h"
+#include "core/solvers/required_once.h"
+
+namespace rematlas {
+namespace {
+
+constexpr auto kLongestWarmUp = std::chrono::seconds(2);
+constexpr std::size_t kLarge = 120;  // ops
+constexpr auto kGlance = std::chrono::milliseconds(20);
+constexpr double kRounding = 1e-7;  ///< what a bound in doubles may be off
+
+/// The library works on a thread of its own, which outlives the call when it does not look at the stop token
+/// for long: its caller then has what was found so far at once.
+class MilpThread {
+  public:
+    struct Found {
+        std::mutex mutex;
+        std::condition_variable changed;
+        std::vector<std::vector<double>> incumbents;  ///< not yet taken
+        double bound = -kInfinite;
+        std::optional<Result<MilpAnswer>> answer;
+    };
+
+    MilpThread(MilpLibrary library, std::shared_ptr<const StagedModel> model, MilpLimits limits,
+               std::shared_ptr<const std::vector<double>> start)
+        : found_(std::make_shared<Found>()) {
+        limits.stop = stop_.get_token();
+        if (start) limits.start = *start;
+        limits.progress = [found = found_](std::span<const double> values, double bound) {
+            std::lock_guard lock(found->mutex);
+            if (!values.empty()) found->incumbents.emplace_back(values.begin(), values.end());
+            found->bound = std::max(found->bound, bound);
+            found->changed.notify_one();
+        };
+        std::thread([library, model, limits, start, found = found_] {
+            Result<MilpAnswer> answer = solve_milp(library, model->milp(), limits);
+            std::lock_guard lock(found->mutex);
+            found->answer = std::move(answer);
+            found->changed.notify_one();
+        }).detach();
+    }
+    ~MilpThread() { stop_.request_stop(); }
+
+    Found& found() { return *found_; }
+    void stop() { stop_.request_stop(); }
+
+  private:
+    std::stop_source stop_;
+    std::shared_ptr<Found> found_;
+};
+
+class Search {
+  public:
+    Search(const Problem& problem, Bytes budget, const Limits& limits, const CheckmateOptions& options,
+           const Progress& progress)
+        : problem_(problem),
+          budget_(budget),
+          limits_(limits),
+          options_(options),
+          progress_(progress),
+          deadline_(limits),
+          best_(problem.flat, budget) {}
+
+    Answer run() {
+        warm_up();
+        if (!proven_ && !deadline_.passed()) solve();
+        if (!best_.any()) return infeasible_from(problem_.flat, budget_, smallest_);
+        Solution solution = solution_from(problem_.flat, best_.runs());
+        if (proven_) {
+            solution.bound = any_order_;
+            solution.status = Status::optimal;
+        } else if (bound_ > 0) {
+            const double bound = std::min(bound_, solution.overhead);
+            solution.bound = Bound{bound, (solution.overhead - bound) / bound, kStagedClass};
+            if (solution.overhead <= bound * (1 + options_.gap)) solution.status = Status::optimal;
+        }
+        return solution;
+    }
+
+  private:
+    void report() {
+        if (progress_ && best_.any())
+            progress_({best_.overhead(), best_.peak(), bound_ > 0 ? std::optional(bound_) : std::nullopt,
+                       deadline_.fraction()});
+    }
+
+    /// Where the programme is too large to get far, the start is worth more.
+    std::chrono::nanoseconds warm_up_time() const {
+        const auto share = std::chrono::nanoseconds(
+            static_cast<std::int64_t>(options_.warm_up * double(limits_.time.count())));
+        const bool large = required_once(problem_.flat).size() > kLarge;
+        return large ? share * 5 : std::min<std::chrono::nanoseconds>(kLongestWarmUp, share);
+    }
+
+    void warm_up() {
+        std::stop_source close;
+        const std::stop_callback outer(limits_.stop, [&] { close.request_stop(); });
+        Limits limits = limits_;
+        limits.time = warm_up_time();
+        limits.stop = close.get_token();
+        const Answer start = make_atlas()->solve(problem_, budget_, limits, [&](const Incumbent& found) {
+            if (progress_) progress_({found.overhead, found.peak, std::nullopt, deadline_.fraction()});
+            if (found.bound && found.overhead <= *found.bound * (1 + options_.gap)) close.request_stop();
+        });
+        if (const auto* found = std::get_if<Solution>(&start)) {
+            best_.offer(*found);
+            any_order_ = found->bound;
+            proven_ = any_order_ && best_.overhead() <= any_order_->overhead * (1 + options_.gap);
+        } else {
+            smallest_ = std::get<Infeasible>(start).smallest_found;
+            proven_ = std::get<Infeasible>(start).proven;
+        }
+        report();
+    }
+
+    void solve() {
+        const FlatGraph& graph = problem_.flat;
+        StagedModelOptions interest;
+        if (best_.any()) interest.below = best_.time();
+        const auto model = std::make_shared<const StagedModel>(graph, budget_.value, interest);
+        std::shared_ptr<const std::vector<double>> start;
+        if (best_.any())
+            if (auto point = model->encode(best_.runs()))
+                start = std::make_shared<const std::vector<double>>(*std::move(point));
+        MilpLimits limits{.relative_gap = options_.gap, .threads = limits_.threads, .seed = limits_.seed};
+        limits.time = std::chrono::nanoseconds(
+            static_cast<std::int64_t>((1 - deadline_.fraction()) * double(limits_.time.count())));
+        MilpThread thread(options_.library, model, limits, start);
+        watch(thread, *model);
+    }
+
+    void watch(MilpThread& thread, const StagedModel& model) {
+        MilpThread::Found& found = thread.found();
+        while (!deadline_.passed()) {
+            std::unique_lock lock(found.mutex);
+            found.changed.wait_for(lock, kGlance);
+            const auto incumbents = std::exchange(found.incumbents, {});
+            const double bound = found.bound;
+            const auto answer = found.answer;
+            lock.unlock();
+            bool news = raise_bound(model, bound);
+            for (const std::vector<double>& values : incumbents) news |= best_.offer(model.decode(values));
+            if (answer) return conclude(model, *answer);
+            if (news) report();
+        }
+    }
+
+    /// What is known of the class: schedules of at least the start's time may be missing from the model.
+    bool raise_bound(const StagedModel& model, double objective) {
+        if (!std::isfinite(objective)) return false;
+        const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));
+        double bound = model.time_of(objective) / base * (1 - kRounding);
+        if (best_.any()) bound = std::min(bound, best_.overhead());
+        if (bound <= bound_) return false;
+        bound_ = bound;
+        return true;
+    }
+
+    void conclude(const StagedModel& model, const Result<MilpAnswer>& answer) {
+        if (!answer) return;
+        if (!answer->values.empty()) best_.offer(model.decode(answer->values));
+        if (answer->status == MilpStatus::infeasible) {
+            // Nothing in the class is better than the start.
+            if (best_.any()) bound_ = best_.overhead();
+        } else {
+            raise_bound(model, answer->bound);
+        }
+        report();
+    }
+
+    const Problem& problem_;
+    const Bytes budget_;
+    const Limits& limits_;
+    const CheckmateOptions& options_;
+    const Progress& progress_;
+    const Deadline deadline_;
+    BestFound best_;
+    std::optional<Bytes> smallest_;
+    std::optional<Bound> any_order_;
+    bool proven_ = false;  ///< over all orders, before the programme is needed
+    double bound_ = 0;     ///< over the class
+};
+
+class Checkmate final : public Solver {
+  public:
+    explicit Checkmate(const CheckmateOptions& options) : options_(options) {}
+    std::string_view name() const override { return "checkmate"; }
+    std::string_view summary() const override {
+        return "mixed-integer programme over stages, optimal for the graph's order; up to about 200 ops";
+    }
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+        return Search(problem, budget, limits, options_, progress).run();
+    }
+
+  private:
+    CheckmateOptions options_;
+};
+
+}  // namespace
+
+Result<CheckmateOptions> checkmate_options(const nlohmann::json* json) {
+    CheckmateOptions options;
+    OptionReader reader("checkmate", json);
+    reader.choice("milp", options.library, {{"highs", MilpLibrary::highs}, {"glpk", MilpLibrary::glpk}});
+    reader.number("gap", options.gap, 0, 1);
+    reader.number("warm_up", options.warm_up, 0, 1);
+    if (Result<void> read = reader.finish(); !read) return read.error();
+    if (Result<void> built = has_milp(options.library); !built)
+        return Error{"checkmate: " + built.error().message};
+    return options;
+}
+
+std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options) {
+    return std::make_unique<Checkmate>(options);
+}
+
+}  // namespace rematlas

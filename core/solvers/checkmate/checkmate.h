@@ -1,0 +1,48 @@
+// Checkmate: the optimal schedule in the graph's order as a mixed-integer programme, and its relaxation
+// rounded.
+//
+//     auto checkmate = make_checkmate({.library = MilpLibrary::highs});
+//     Answer answer = checkmate->solve(problem, budget, {.time = 60s}, progress);
+//
+// Source: Jain et al., "Checkmate" (MLSys 2020); the programme itself is described in staged_model.h, with
+// the class of its schedules.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/base/result.h"
+#include "core/milp/milp.h"
+#include "core/solvers/solver.h"
+
+namespace rematlas {
+
+struct CheckmateOptions {
+    MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
+    double gap = 1e-4;      ///< relative, at which the search ends
+    double warm_up = 0.05;  ///< share of the time for atlas, whose schedule is the start, at most 2 s of it
+};
+
+/// Optimal in its class when it ends before the limit; never worse than its start, which may be of another
+/// class and better. The bound is over the class. Memory and time grow with the square of the ops: for graphs
+/// of up to about 200.
+std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
+Result<CheckmateOptions> checkmate_options(const nlohmann::json* json);
+
+struct CheckmateLpOptions {
+    MilpLibrary library = CheckmateOptions{}.library;
+    int draws = 32;  ///< random thresholds a tensor, beside the fixed ones
+    std::uint64_t seed = 1;
+};
+
+/// Two-phase rounding (section 5 of the paper): the relaxation says what is kept, the least is run for that.
+/// Every threshold that makes a difference, up to 64, and random ones; where none fits, the relaxation is
+/// solved for smaller budgets. Never worse than the best of chen-greedy, chen-sqrt and dtr. No bound of its
+/// own but that of the relaxation.
+std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
+Result<CheckmateLpOptions> checkmate_lp_options(const nlohmann::json* json);
+
+/// What the bounds of both are over, for `Bound::over`.
+inline constexpr const char* kStagedClass = "Checkmate's stages in the graph's order";
+
+}  // namespace rematlas

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "core/solvers/checkmate/best_found.h"
+#include "core/solvers/checkmate/checkmate.h"
+#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/chen.h"
+#include "core/solvers/deadline.h"
+#include "core/solvers/dtr.h"
+#include "core/solvers/option_reader.h"
+#include "core/solvers/required_once.h"
+
+namespace rematlas {
+namespace {
+
+constexpr double kRounding = 1e-7;                               ///< what a bound in doubles may be off
+constexpr std::size_t kThresholds = 64;                          ///< at most so many
+constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the room beside the residents
+
+class Rounding {
+  public:
+    Rounding(const Problem& problem, Bytes budget, const Limits& limits, const CheckmateLpOptions& options,
+             const Progress& progress)
+        : problem_(problem),
+          graph_(problem.flat),
+          budget_(budget),
+          limits_(limits),
+          options_(options),
+          progress_(progress),
+          deadline_(limits),
+          best_(problem.flat, budget) {}
+
+    Answer run() {
+        start();
+        for (double margin : kMargins) {
+            if (deadline_.passed()) break;
+            // A smaller budget only serves to find something at all.
+            if (margin < 1 && rounded_) break;
+            round_at(margin);
+        }
+        if (!best_.any()) return infeasible_from(graph_, budget_, {});
+        Solution solution = solution_from(graph_, best_.runs());
+        if (!solution.bound && bound_ > 0) {
+            const double bound = std::min(bound_, solution.overhead);
+            solution.bound = Bound{bound, (solution.overhead - bound) / bound, kStagedClass};
+        }
+        return solution;
+    }
+
+  private:
+    void offer(RunSequence runs) {
+        if (best_.offer(std::move(runs)) && progress_)
+            progress_({best_.overhead(), best_.peak(), std::nullopt, deadline_.fraction()});
+    }
+
+    void start() {
+        const std::unique_ptr<Solver> published[] = {make_chen_greedy(), make_chen_sqrt(), make_dtr()};
+        Limits share = limits_;
+        share.time = limits_.time / 20;
+        for (const auto& solver : published) {
+            const Answer answer = solver->solve(problem_, budget_, share, {});
+            if (const auto* solution = std::get_if<Solution>(&answer)) best_.offer(*solution);
+        }
+    }
+
+    void round_at(double margin) {
+        const auto room = static_cast<double>(budget_.value - graph_.resident_bytes);
+        const auto budget = graph_.resident_bytes + static_cast<std::int64_t>(room * margin);
+        StagedModelOptions interest;
+        if (best_.any() && margin == 1) interest.below = best_.time();
+        const StagedModel model(graph_, budget, interest);
+        MilpLimits limits{.stop = limits_.stop, .relaxed = true, .threads = limits_.threads};
+        limits.time = std::chrono::nanoseconds(
+            static_cast<std::int64_t>((1 - deadline_.fraction()) * double(limits_.time.count())));
+        const Result<MilpAnswer> answer = solve_milp(options_.library, model.milp(), limits);
+        if (!answer || answer->status != MilpStatus::optimal) return;
+        if (margin == 1) {
+            const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
+            bound_ = model.time_of(answer->objective) / base * (1 - kRounding);
+            if (best_.any()) bound_ = std::min(bound_, best_.overhead());
+        }
+        for (double threshold : thresholds(model, answer->values))
+            try_one(model, answer->values, std::vector<double>(model.tensors(), threshold));
+        std::mt19937_64 random(options_.seed + limits_.seed);
+        for (int draw = 0; draw < options_.draws && !deadline_.passed(); ++draw) {
+            std::vector<double> threshold(model.tensors());
+            for (double& value : threshold) value = double(random() >> 11) * 0x1p-53;
+            try_one(model, answer->values, threshold);
+        }
+    }
+
+    void try_one(const StagedModel& model, const std::vector<double>& values,
+                 const std::vector<double>& threshold) {
+        auto runs = model.round(values, threshold);
+        if (!runs) return;
+        rounded_ |= cost_of(graph_, *runs).peak <= budget_.value;
+        offer(*std::move(runs));
+    }
+
+    /// The shares that occur, thinned out evenly when they are many.
+    static std::vector<double> thresholds(const StagedModel& model, const std::vector<double>& values) {
+        std::set<double> shares{0.5, 1.0};
+        for (double share : model.kept_shares(values))
+            if (share > 1e-6) shares.insert(std::round(share * 1e6) / 1e6 - 1e-6);
+        std::vector<double> all(shares.begin(), shares.end()), some;
+        const std::size_t stride = (all.size() + kThresholds - 1) / kThresholds;
+        for (std::size_t i = 0; i < all.size(); i += stride) some.push_back(all[i]);
+        return some;
+    }
+
+    const Problem& problem_;
+    const FlatGraph& graph_;
+    const Bytes budget_;
+    const Limits& limits_;
+    const CheckmateLpOptions& options_;
+    const Progress& progress_;
+    const Deadline deadline_;
+    BestFound best_;
+    bool rounded_ = false;  ///< a rounded schedule fits the budget
+    double bound_ = 0;
+};
+
+class CheckmateLp final : public Solver {
+  public:
+    explicit CheckmateLp(const CheckmateLpOptions& options) : options_(options) {}
+    std::string_view name() const override { return "checkmate-lp"; }
+    std::string_view summary() const override {
+        return "the relaxation of checkmate, rounded in two phases; never worse than chen and dtr";
+    }
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+        if (least_peak(problem.flat).bytes > budget) return infeasible_from(problem.flat, budget, {});
+        return Rounding(problem, budget, limits, options_, progress).run();
+    }
+
+  private:
+    CheckmateLpOptions options_;
+};
+
+}  // namespace
+
+Result<CheckmateLpOptions> checkmate_lp_options(const nlohmann::json* json) {
+    CheckmateLpOptions options;
+    OptionReader reader("checkmate-lp", json);
+    reader.choice("milp", options.library, {{"highs", MilpLibrary::highs}, {"glpk", MilpLibrary::glpk}});
+    reader.integer("draws", options.draws, 0, 100000);
+    reader.unsigned_integer("seed", options.seed);
+    if (Result<void> read = reader.finish(); !read) return read.error();
+    if (Result<void> built = has_milp(options.library); !built)
+        return Error{"checkmate-lp: " + built.error().message};
+    return options;
+}
+
+std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options) {
+    return std::make_unique<CheckmateLp>(options);
+}
+
+}  // namespace rematlas

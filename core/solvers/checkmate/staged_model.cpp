@@ -1,0 +1,343 @@
+#include "core/solvers/checkmate/staged_model.h"
+
+#include <algorithm>
+
+#include "core/solvers/required_once.h"
+
+namespace rematlas {
+namespace {
+
+constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
+
+}  // namespace
+
+/// A row being written: variables that are known go to its constant.
+struct StagedModel::Row {
+    std::vector<std::pair<int, double>> entries;
+    double constant = 0;
+
+    void add(const Variable& variable, double factor) {
+        if (variable.column >= 0)
+            entries.emplace_back(variable.column, factor);
+        else
+            constant += factor * variable.constant;
+    }
+    /// constant + entries within [lower, upper].
+    void store(MilpModel& model, double lower, double upper) const {
+        model.add_row(lower - constant, upper - constant, entries);
+    }
+};
+
+StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options)
+    : graph_(graph), room_(budget - graph.resident_bytes) {
+    place_ops();
+    std::int64_t base = 0;
+    for (int op : ops_) base += graph.time[op];
+    time_scale_ = kObjectiveOfStep / static_cast<double>(std::max<std::int64_t>(base, 1));
+    byte_scale_ = kBudgetInRows / static_cast<double>(std::max<std::int64_t>(room_, 1));
+    milp_.offset = static_cast<double>(base) * time_scale_;
+    limit_reruns(options.below - base);
+    add_columns();
+    for (int stage = 0; stage < static_cast<int>(ops_.size()); ++stage) add_stage(stage);
+}
+
+void StagedModel::place_ops() {
+    ops_ = required_once(graph_);
+    place_of_.assign(static_cast<std::size_t>(graph_.op_count), -1);
+    for (std::size_t place = 0; place < ops_.size(); ++place)
+        place_of_[ops_[place]] = static_cast<int>(place);
+    reads_.resize(ops_.size());
+    makes_.resize(ops_.size());
+    for (std::size_t place = 0; place < ops_.size(); ++place) {
+        for (int id : graph_.outputs[ops_[place]]) {
+            Tensor tensor{.id = id,
+                          .maker = static_cast<int>(place),
+                          .users = {},
+                          .bytes = graph_.bytes[id],
+                          .result = graph_.is_result[id] != 0,
+                          .last_first_use = -1,
+                          .last_use = -1};
+            for (int user : graph_.users[id])
+                if (place_of_[user] >= 0) tensor.users.push_back(place_of_[user]);
+            std::sort(tensor.users.begin(), tensor.users.end());
+            const int index = static_cast<int>(tensors_.size());
+            makes_[place].push_back(index);
+            for (int user : tensor.users) reads_[user].push_back(index);
+            if (!tensor.users.empty()) tensor.last_first_use = tensor.users.back();
+            tensors_.push_back(std::move(tensor));
+        }
+    }
+}
+
+/// From the last op to the first: an op runs again only for a tensor that a later stage may read.
+void StagedModel::limit_reruns(std::int64_t slack) {
+    const int end = static_cast<int>(ops_.size());
+    last_rerun_.assign(ops_.size(), -1);
+    for (int place = end - 1; place >= 0; --place) {
+        int last = place;
+        for (int index : makes_[place]) {
+            Tensor& tensor = tensors_[index];
+            tensor.last_use = tensor.result ? end : tensor.last_first_use;
+            for (int user : tensor.users) tensor.last_use = std::max(tensor.last_use, last_rerun_[user]);
+            last = std::max(last, std::min(tensor.last_use, end - 1));
+        }
+        const bool may = graph_.recomputable[ops_[place]] && graph_.time[ops_[place]] <= slack;
+        last_rerun_[place] = may ? last : place;
+    }
+}
+
+StagedModel::Variable StagedModel::run(int stage, int place) const {
+    if (place == stage) return {-1, 1};
+    if (place > stage || stage > last_rerun_[place]) return {-1, 0};
+    return {run_columns_[stage][place], 0};
+}
+
+/// At the beginning of the stage; `stage` may be the number of ops: at the end.
+StagedModel::Variable StagedModel::kept(int stage, int index) const {
+    const Tensor& tensor = tensors_[index];
+    const int end = static_cast<int>(ops_.size());
+    if (stage <= tensor.maker || stage > tensor.last_use) return {-1, 0};
+    if (stage == end) return {-1, 1};
+    const bool remade = last_rerun_[tensor.maker] > tensor.maker;
+    const bool needed = tensor.result || stage <= tensor.last_first_use;
+    if (!remade && needed) return {-1, 1};
+    return {kept_columns_[stage][index], 0};
+}
+
+StagedModel::Variable StagedModel::freed(int stage, int index, int use) const {
+    const auto& columns = freed_columns_[stage][index];
+    return {columns.empty() ? -1 : columns[use], 0};
+}
+
+void StagedModel::add_columns() {
+    const int end = static_cast<int>(ops_.size()), tensors = static_cast<int>(tensors_.size());
+    run_columns_.assign(ops_.size(), std::vector<int>(ops_.size(), -1));
+    kept_columns_.assign(ops_.size(), std::vector<int>(tensors_.size(), -1));
+    freed_columns_.assign(ops_.size(), std::vector<std::vector<int>>(tensors_.size()));
+    alive_columns_.assign(ops_.size(), std::vector<int>(ops_.size(), -1));
+    for (int stage = 0; stage < end; ++stage) {
+        for (int place = 0; place < stage; ++place) {
+            if (stage > last_rerun_[place]) continue;
+            const double cost = static_cast<double>(graph_.time[ops_[place]]) * time_scale_;
+            run_columns_[stage][place] =
+                milp_.add_column({.lower = 0, .upper = 1, .cost = cost, .integer = true});
+        }
+        for (int index = 0; index < tensors; ++index) {
+            const Tensor& tensor = tensors_[index];
+            if (stage <= tensor.maker || stage > tensor.last_use) continue;
+            const bool remade = last_rerun_[tensor.maker] > tensor.maker;
+            const bool needed = tensor.result || stage <= tensor.last_first_use;
+            if (remade || !needed)
+                kept_columns_[stage][index] =
+                    milp_.add_column({.lower = 0, .upper = 1, .cost = 0, .integer = true});
+        }
+    }
+    for (int stage = 0; stage < end; ++stage) {
+        for (int index = 0; index < tensors; ++index) {
+            const Tensor& tensor = tensors_[index];
+            const Variable next = kept(stage + 1, index);
+            const bool stays = next.column < 0 && next.constant == 1;
+            if (stage < tensor.maker || stays) continue;
+            auto& columns = freed_columns_[stage][index];
+            columns.assign(tensor.users.size() + 1, -1);
+            for (std::size_t use = 0; use < columns.size(); ++use) {
+                const Variable runs = run(stage, use == 0 ? tensor.maker : tensor.users[use - 1]);
+                if (runs.column >= 0 || runs.constant > 0)
+                    columns[use] = milp_.add_column({.lower = 0, .upper = 1});
+            }
+        }
+        for (int place = 0; place <= stage; ++place) {
+            const Variable runs = run(stage, place);
+            if (runs.column >= 0 || runs.constant > 0)
+                alive_columns_[stage][place] = milp_.add_column({.lower = 0, .upper = kBudgetInRows});
+        }
+    }
+}
+
+/// Present at the beginning or made, freed at most once, else present at the end.
+void StagedModel::add_balance(int stage, const Tensor& tensor, int index) {
+    const Variable before = kept(stage, index), after = kept(stage + 1, index),
+                   made = run(stage, tensor.maker);
+    Row once;
+    once.add(before, 1), once.add(made, 1);
+    Row present = once;  // where the next user runs
+    if (once.entries.size() > 1) once.store(milp_, -kInfinite, 1);
+    for (std::size_t use = 0; use <= tensor.users.size(); ++use) {
+        const int place = use == 0 ? tensor.maker : tensor.users[use - 1];
+        const Variable runs = run(stage, place);
+        if (use > 0 && (runs.column >= 0 || runs.constant > 0)) {
+            Row row = present;
+            row.add(runs, -1);
+            if (!row.entries.empty() || row.constant < 0) row.store(milp_, 0, kInfinite);
+        }
+        const Variable gone = freed(stage, index, static_cast<int>(use));
+        if (gone.column < 0) continue;
+        if (runs.column >= 0) {
+            Row tied;
+            tied.add(runs, 1), tied.add(gone, -1);
+            tied.store(milp_, 0, kInfinite);
+        }
+        present.add(gone, -1);
+    }
+    present.add(after, -1);
+    if (!present.entries.empty() || present.constant != 0) present.store(milp_, 0, 0);
+}
+
+void StagedModel::add_memory(int stage) {
+    Row alive;  // before the next op
+    for (std::size_t index = 0; index < tensors_.size(); ++index)
+        alive.add(kept(stage, static_cast<int>(index)),
+                  static_cast<double>(tensors_[index].bytes) * byte_scale_);
+    for (int place = 0; place <= stage; ++place) {
+        const int column = alive_columns_[stage][place];
+        if (column < 0) continue;
+        const Variable runs = run(stage, place);
+        const int op = ops_[place];
+        double outputs = 0;
+        for (int index : makes_[place]) outputs += static_cast<double>(tensors_[index].bytes) * byte_scale_;
+        Row during = alive;
+        during.add(runs, outputs + static_cast<double>(graph_.workspace[op]) * byte_scale_);
+        Row after = alive;
+        after.add(runs, outputs);
+        const auto frees = [&](int index, int use) {
+            const Variable gone = freed(stage, index, use);
+            if (gone.column >= 0) after.add(gone, -static_cast<double>(tensors_[index].bytes) * byte_scale_);
+            return gone;
+        };
+        for (int index : makes_[place]) frees(index, 0);
+        for (int index : reads_[place]) {
+            const Tensor& tensor = tensors_[index];
+            const auto at = std::find(tensor.users.begin(), tensor.users.end(), place);
+            const Variable gone = frees(index, static_cast<int>(at - tensor.users.begin()) + 1);
+            for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op))
+                if (pair.in == tensor.id && gone.column >= 0)
+                    during.add(gone, -static_cast<double>(pair.saved) * byte_scale_);
+        }
+        during.store(milp_, -kInfinite, kBudgetInRows);
+        after.add({column, 0}, -1);
+        after.store(milp_, 0, 0);
+        alive = Row{{{column, 1.0}}, 0};
+    }
+}
+
+void StagedModel::add_stage(int stage) {
+    for (std::size_t index = 0; index < tensors_.size(); ++index)
+        if (tensors_[index].maker <= stage) add_balance(stage, tensors_[index], static_cast<int>(index));
+    add_memory(stage);
+}
+
+RunSequence StagedModel::decode(std::span<const double> values) const {
+    RunSequence runs;
+    for (int stage = 0; stage < static_cast<int>(ops_.size()); ++stage)
+        for (int place = 0; place <= stage; ++place)
+            if (value(run(stage, place), values) > 0.5) runs.push_back(ops_[place]);
+    return runs;
+}
+
+std::optional<RunSequence> StagedModel::round(std::span<const double> values,
+                                              const std::vector<double>& threshold) const {
+    const int end = static_cast<int>(ops_.size());
+    const auto keeps = [&](int stage, int index) {
+        const double share = value(kept(stage, index), values);
+        return share > 0 && share >= threshold[index];
+    };
+    RunSequence runs;
+    std::vector<std::uint8_t> here(tensors_.size(), 0);
+    for (int stage = 0; stage < end; ++stage) {
+        std::vector<std::uint8_t> needed(ops_.size(), 0);
+        needed[stage] = true;
+        for (std::size_t index = 0; index < tensors_.size(); ++index)
+            if (!here[index] && tensors_[index].maker <= stage && keeps(stage + 1, static_cast<int>(index)))
+                needed[tensors_[index].maker] = true;
+        for (int place = stage; place >= 0; --place) {
+            if (!needed[place]) continue;
+            if (place < stage && !graph_.recomputable[ops_[place]]) return std::nullopt;
+            for (int index : reads_[place])
+                if (!here[index]) needed[tensors_[index].maker] = true;
+        }
+        for (int place = 0; place <= stage; ++place) {
+            if (!needed[place]) continue;
+            runs.push_back(ops_[place]);
+            for (int index : makes_[place]) here[index] = true;
+        }
+        for (std::size_t index = 0; index < tensors_.size(); ++index)
+            here[index] = here[index] && keeps(stage + 1, static_cast<int>(index));
+    }
+    return runs;
+}
+
+std::vector<double> StagedModel::kept_shares(std::span<const double> values) const {
+    std::vector<double> shares;
+    for (const std::vector<int>& stage : kept_columns_)
+        for (int column : stage)
+            if (column >= 0) shares.push_back(values[column]);
+    return shares;
+}
+
+std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) const {
+    const int end = static_cast<int>(ops_.size());
+    std::vector<std::vector<std::uint8_t>> ran(ops_.size(), std::vector<std::uint8_t>(ops_.size(), 0));
+    int stage = 0;
+    for (int op : runs) {
+        const int place = place_of_[op];
+        if (place < 0 || place > stage || stage == end || ran[stage][place]) return std::nullopt;
+        ran[stage][place] = true;
+        if (place == stage) ++stage;
+    }
+    if (stage != end) return std::nullopt;
+
+    std::vector<double> values(milp_.columns.size(), 0);
+    const auto set = [&](int column, double to) {
+        if (column >= 0) values[column] = to;
+        return column >= 0;
+    };
+    for (int t = 0; t < end; ++t)
+        for (int place = 0; place < t; ++place)
+            if (ran[t][place] && !set(run_columns_[t][place], 1)) return std::nullopt;
+    for (int index = 0; index < static_cast<int>(tensors_.size()); ++index) {
+        const Tensor& tensor = tensors_[index];
+        // Backwards: is the tensor read, before it is made again?
+        bool wanted = tensor.result;
+        for (int t = end - 1; t >= tensor.maker; --t) {
+            for (int use = static_cast<int>(tensor.users.size()); use >= 0; --use) {
+                const int place = use == 0 ? tensor.maker : tensor.users[use - 1];
+                if (place > t || !ran[t][place]) continue;
+                if (!wanted && !set(freed(t, index, use).column, 1)) return std::nullopt;
+                wanted = use > 0;
+            }
+            if (t > tensor.maker && wanted) {
+                const Variable before = kept(t, index);
+                if (!set(before.column, 1) && before.constant != 1) return std::nullopt;
+            } else if (t > tensor.maker) {
+                const Variable before = kept(t, index);
+                if (before.column < 0 && before.constant == 1) return std::nullopt;
+            }
+        }
+    }
+    // The bytes after each op follow; they are checked against the budget by the library.
+    for (int t = 0; t < end; ++t) {
+        double alive = 0;
+        for (int index = 0; index < static_cast<int>(tensors_.size()); ++index)
+            alive += value(kept(t, index), values) * static_cast<double>(tensors_[index].bytes) * byte_scale_;
+        for (int place = 0; place <= t; ++place) {
+            const double runs_here = value(run(t, place), values);
+            const auto frees = [&](int index, int use) {
+                alive -= value(freed(t, index, use), values) * static_cast<double>(tensors_[index].bytes) *
+                         byte_scale_;
+            };
+            for (int index : makes_[place]) {
+                alive += runs_here * static_cast<double>(tensors_[index].bytes) * byte_scale_;
+                frees(index, 0);
+            }
+            for (int index : reads_[place]) {
+                const auto& users = tensors_[index].users;
+                frees(index,
+                      static_cast<int>(std::find(users.begin(), users.end(), place) - users.begin()) + 1);
+            }
+            set(alive_columns_[t][place], alive);
+        }
+    }
+    return values;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,110 @@
+// Checkmate's programme: which op runs and which tensor is kept in each stage, where stage t ends with the
+// first run of the t-th op.
+//
+//     StagedModel model(flat, budget, {.below = best_time});
+//     solve_milp(MilpLibrary::highs, model.milp(), ...);
+//     RunSequence runs = model.decode(answer.values);
+//
+// Source: Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization" (MLSys
+// 2020), equations 1 to 9. Here
+// - a tensor is freed at most once a stage, in a continuous variable F tied to its stage row by row, so that
+//   only R (runs) and S (kept) are binary and the relaxation is tight;
+// - the rows say more: a user runs only where the tensor is present after all frees before it;
+// - workspaces, ops with several outputs, resident tensors, results and runs in place are counted as the
+//   checker counts them;
+// - variables that no better schedule can use do not exist: reruns that cost more than what is to be gained,
+//   reruns that serve nothing later, tensors that must or cannot be kept.
+// The class: ops first run in the graph's order; reruns of a stage in that order too, each at most once; an
+// op does not run in a stage that begins with one of its outputs.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/graph/flat_graph.h"
+#include "core/milp/milp.h"
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+
+struct StagedModelOptions {
+    /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
+    std::int64_t below = std::numeric_limits<std::int64_t>::max();
+};
+
+class StagedModel {
+  public:
+    /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
+    /// without recomputation is 1,000 in the objective, bytes so that the budget is 1,000.
+    StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options = {});
+
+    const MilpModel& milp() const { return milp_; }
+
+    /// Nanoseconds of the schedule with that objective.
+    double time_of(double objective) const { return objective / time_scale_; }
+
+    /// The runs that an integer solution stands for.
+    RunSequence decode(std::span<const double> values) const;
+
+    /// The runs that follow from what the values keep: S above `threshold` is kept, the least is run. The
+    /// threshold may differ per tensor. Nothing when an op would run again that must not.
+    std::optional<RunSequence> round(std::span<const double> values,
+                                     const std::vector<double>& threshold) const;
+
+    std::size_t tensors() const { return tensors_.size(); }
+    /// What the values keep, of every tensor and stage where that is a variable.
+    std::vector<double> kept_shares(std::span<const double> values) const;
+
+    /// A point of the model for a sequence of runs, reruns sorted within their stage; nothing when the
+    /// sequence is not of the class or uses a variable that was left out.
+    std::optional<std::vector<double>> encode(const RunSequence& runs) const;
+
+  private:
+    /// A variable that may be known: a column, or 0 or 1.
+    struct Variable {
+        int column = -1;
+        double constant = 0;
+    };
+    struct Row;
+    struct Tensor {
+        int id;                  ///< in the graph
+        int maker;               ///< place of its op
+        std::vector<int> users;  ///< places, ascending
+        std::int64_t bytes;
+        bool result;
+        int last_first_use;  ///< last place that reads it for sure, -1 if none
+        int last_use;        ///< last stage in which anything may read it, number of places for results
+    };
+
+    void place_ops();
+    void limit_reruns(std::int64_t slack);
+    void add_columns();
+    void add_stage(int stage);
+    void add_balance(int stage, const Tensor& tensor, int index);
+    void add_memory(int stage);
+    double value(const Variable& variable, std::span<const double> values) const {
+        return variable.column < 0 ? variable.constant : values[variable.column];
+    }
+    Variable run(int stage, int place) const;
+    Variable kept(int stage, int tensor) const;
+    Variable freed(int stage, int tensor, int use) const;  ///< use 0: after its maker, then its users
+
+    const FlatGraph& graph_;
+    std::int64_t room_;  ///< the budget without residents
+    double time_scale_, byte_scale_;
+    std::vector<int> ops_;       ///< of places
+    std::vector<int> place_of_;  ///< of ops, -1
+    std::vector<Tensor> tensors_;
+    std::vector<std::vector<int>> reads_, makes_;  ///< per place: tensors
+    std::vector<int> last_rerun_;                  ///< per place: last stage that may run it again
+    std::vector<std::vector<int>> run_columns_;    ///< [stage][place], -1
+    std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor], -1
+    std::vector<std::vector<std::vector<int>>> freed_columns_;  ///< [stage][tensor][use], -1; empty if none
+    std::vector<std::vector<int>> alive_columns_;               ///< [stage][place]: bytes after it
+    MilpModel milp_;
+};
+
+}  // namespace rematlas

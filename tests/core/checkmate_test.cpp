@@ -1,0 +1,236 @@
+#include "core/solvers/checkmate/checkmate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "core/milp/milp.h"
+#include "core/schedule/check.h"
+#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/required_once.h"
+#include "core/solvers/solve.h"
+#include "tests/core/brute_force.h"
+#include "tests/core/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Milp : public testing::TestWithParam<MilpLibrary> {};
+
+TEST_P(Milp, SolvesAKnapsackToOptimality) {
+    MilpModel model;
+    std::vector<std::pair<int, double>> weights;
+    const double value[] = {10, 13, 7, 8, 12}, weight[] = {3, 4, 2, 3, 4};
+    for (int i = 0; i < 5; ++i) {
+        const int item = model.add_column({.lower = 0, .upper = 1, .cost = -value[i], .integer = true});
+        weights.emplace_back(item, weight[i]);
+    }
+    model.add_row(-kInfinite, 8, weights);
+    model.offset = 100;
+    const Result<MilpAnswer> answer = solve_milp(GetParam(), model, {.relative_gap = 0});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->status, MilpStatus::optimal);
+    EXPECT_NEAR(answer->objective, 100 - 25, 1e-6);
+    EXPECT_NEAR(answer->bound, 100 - 25, 1e-4);
+    const Result<MilpAnswer> relaxed = solve_milp(GetParam(), model, {.relaxed = true});
+    ASSERT_TRUE(relaxed);
+    EXPECT_EQ(relaxed->status, MilpStatus::optimal);
+    EXPECT_LT(relaxed->objective, 75 - 1e-6);
+}
+
+TEST_P(Milp, SaysWhenNothingIsFeasible) {
+    MilpModel model;
+    const int x = model.add_column({.lower = 0, .upper = 1, .cost = 1, .integer = true});
+    const int y = model.add_column({.lower = 0, .upper = 1, .cost = 1, .integer = true});
+    model.add_row(2.5, kInfinite, std::vector<std::pair<int, double>>{{x, 1.0}, {y, 1.0}});
+    const Result<MilpAnswer> answer = solve_milp(GetParam(), model);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, MilpStatus::infeasible);
+    EXPECT_TRUE(answer->values.empty());
+}
+
+TEST_P(Milp, AStopBeforeTheStartLeavesNoAnswer) {
+    std::stop_source stop;
+    stop.request_stop();
+    MilpModel model;
+    std::vector<std::pair<int, double>> row;
+    for (int i = 0; i < 60; ++i)
+        row.emplace_back(model.add_column({.lower = 0, .upper = 1, .cost = -1.0 - i % 7, .integer = true}),
+                         3.0 + i % 11);
+    model.add_row(-kInfinite, 100.5, row);
+    const Result<MilpAnswer> answer = solve_milp(GetParam(), model, {.stop = stop.get_token()});
+    ASSERT_TRUE(answer);
+    EXPECT_LE(answer->bound, answer->objective);
+}
+
+/// Over all subsets of reruns of every stage: the optimum of the class that staged_model.h describes, with
+/// tensors kept whenever they are read before they are made again.
+std::int64_t staged_optimum(const FlatGraph& graph, std::int64_t budget) {
+    const RunSequence order = required_once(graph);
+    const int n = static_cast<int>(order.size());
+    std::int64_t best = std::numeric_limits<std::int64_t>::max();
+    std::vector<int> reruns(order.size(), 0);  // bits, per stage
+    const auto visit = [&](auto&& self, int stage, RunSequence runs, std::int64_t time) -> void {
+        if (time >= best) return;
+        if (stage == n) {
+            if (!is_executable(graph, runs)) return;
+            const SequenceCost cost = cost_of(graph, runs);
+            if (cost.peak <= budget) best = std::min(best, cost.time);
+            return;
+        }
+        for (int subset = 0; subset < 1 << stage; ++subset) {
+            RunSequence next = runs;
+            std::int64_t after = time + graph.time[order[stage]];
+            bool possible = true;
+            for (int place = 0; place < stage; ++place) {
+                if (!(subset >> place & 1)) continue;
+                possible = possible && graph.recomputable[order[place]];
+                next.push_back(order[place]);
+                after += graph.time[order[place]];
+            }
+            next.push_back(order[stage]);
+            if (possible) self(self, stage + 1, next, after);
+        }
+    };
+    visit(visit, 0, {}, 0);
+    return best;
+}
+
+TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {
+    int compared = 0, recomputed = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const Graph graph = random_training_graph(
+            seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = false});
+        const FlatGraph flat = flatten(graph);
+        if (required_once(flat).size() > 6) continue;
+        const std::int64_t low = least_peak(flat).bytes.value, high = keep_all_peak(flat).value;
+        for (std::int64_t budget : {low, (low + high) / 2, high - 1}) {
+            if (budget < low || budget >= high) continue;
+            const std::int64_t optimum = staged_optimum(flat, budget);
+            const StagedModel model(flat, budget);
+            for (MilpLibrary library : milp_libraries()) {
+                const Result<MilpAnswer> answer = solve_milp(library, model.milp(), {.relative_gap = 1e-7});
+                ASSERT_TRUE(answer) << answer.error().message;
+                if (optimum == std::numeric_limits<std::int64_t>::max()) {
+                    EXPECT_EQ(answer->status, MilpStatus::infeasible) << seed << " at " << budget;
+                    continue;
+                }
+                ASSERT_EQ(answer->status, MilpStatus::optimal) << seed << " at " << budget;
+                const RunSequence runs = model.decode(answer->values);
+                ASSERT_TRUE(is_executable(flat, runs));
+                EXPECT_EQ(cost_of(flat, runs).time, optimum)
+                    << to_string(library) << ", seed " << seed << " at " << budget;
+                EXPECT_LE(cost_of(flat, runs).peak, budget);
+                EXPECT_NEAR(model.time_of(answer->objective), double(optimum), 1e-4);
+                ++compared;
+                recomputed += runs.size() > required_once(flat).size();
+            }
+        }
+    }
+    EXPECT_GT(compared, 50);
+    EXPECT_GT(recomputed, 20);
+}
+
+TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {
+    for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 3});
+        const FlatGraph flat = flatten(graph);
+        const std::int64_t low = brute_force_least_peak(flat), high = keep_all_peak(flat).value;
+        for (std::int64_t budget : {low, (low + high) / 2}) {
+            const auto best = brute_force(flat, budget);
+            ASSERT_TRUE(best);
+            const Result<Outcome> outcome = solve(graph, "checkmate", nullptr, Bytes(budget), {.time = 5s});
+            ASSERT_TRUE(outcome) << outcome.error().message;
+            const Schedule* schedule = outcome->schedule();
+            ASSERT_TRUE(schedule) << "atlas starts it";
+            EXPECT_GE(schedule->time.value, best->time);
+            EXPECT_TRUE(check(graph, *schedule, Bytes(budget)).ok());
+        }
+    }
+}
+
+TEST(CheckmateLp, IsNeverWorseThanItsStartsNorBelowTheOptimumAndFitsTheBudget) {
+    int better = 0, answers = 0;
+    for (std::uint64_t seed = 1; seed <= 25; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 7, .run_once = false});
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget((least_peak(flat).bytes.value + 2 * keep_all_peak(flat).value) / 3);
+        const Result<Outcome> rounded = solve(graph, "checkmate-lp", nullptr, budget, {.time = 5s});
+        const Result<Outcome> exact = solve(graph, "checkmate", nullptr, budget, {.time = 5s});
+        ASSERT_TRUE(rounded) << rounded.error().message;
+        ASSERT_TRUE(exact) << exact.error().message;
+        for (const char* start : {"chen-greedy", "chen-sqrt", "dtr"}) {
+            const Result<Outcome> other = solve(graph, start, nullptr, budget, {.time = 5s});
+            ASSERT_TRUE(other);
+            if (!other->schedule()) continue;
+            ASSERT_TRUE(rounded->schedule());
+            EXPECT_LE(rounded->schedule()->time, other->schedule()->time) << start << ", seed " << seed;
+        }
+        if (!rounded->schedule()) continue;
+        ++answers;
+        EXPECT_TRUE(check(graph, *rounded->schedule(), budget).ok());
+        ASSERT_TRUE(rounded->schedule()->bound);
+        better += rounded->schedule()->bound->gap < 0.05;
+    }
+    EXPECT_GE(answers, 15);
+    EXPECT_GE(better, 5);
+}
+
+/// The start of the programme: encode is the inverse of decode and a feasible point.
+TEST(Checkmate, AScheduleOfTheClassIsAPointOfTheProgramme) {
+    int encoded = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 5});
+        const FlatGraph flat = flatten(graph);
+        const RunSequence runs = required_once(flat);
+        const std::int64_t budget = cost_of(flat, runs).peak;
+        const StagedModel model(flat, budget);
+        const auto point = model.encode(runs);
+        ASSERT_TRUE(point);
+        EXPECT_EQ(model.decode(*point), runs);
+        const MilpModel& milp = model.milp();
+        for (std::size_t row = 0; row < milp.rows(); ++row) {
+            double sum = 0;
+            for (int k = milp.row_begin[row]; k < milp.row_begin[row + 1]; ++k)
+                sum += milp.value[k] * (*point)[milp.index[k]];
+            EXPECT_GE(sum, milp.row_lower[row] - 1e-6) << "seed " << seed << ", row " << row;
+            EXPECT_LE(sum, milp.row_upper[row] + 1e-6) << "seed " << seed << ", row " << row;
+        }
+        ++encoded;
+    }
+    EXPECT_EQ(encoded, 30);
+}
+
+TEST(Checkmate, AStopReturnsTheBestSoFar) {
+    const Graph graph = random_training_graph(5, {.forward_ops = 30, .run_once = false});
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
+    std::stop_source stop;
+    int reports = 0;
+    const Result<Outcome> outcome = solve(graph, "checkmate", nullptr, budget,
+                                          {.time = 10min, .stop = stop.get_token()}, [&](const Incumbent&) {
+                                              ++reports;
+                                              stop.request_stop();
+                                          });
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_GT(reports, 0);
+    EXPECT_TRUE(outcome->schedule());
+}
+
+TEST(Checkmate, RefusesALibraryThatThisBuildLacksAndUnknownKeys) {
+    const nlohmann::json wrong = {{"milp", "cplex"}};
+    EXPECT_FALSE(make_solver("checkmate", &wrong));
+    const nlohmann::json unknown = {{"stages", 3}};
+    EXPECT_FALSE(make_solver("checkmate", &unknown));
+}
+
+INSTANTIATE_TEST_SUITE_P(Libraries, Milp, testing::ValuesIn(milp_libraries().begin(), milp_libraries().end()),
+                         [](const auto& info) { return std::string(to_string(info.param)); });
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Milp);
+
+}  // namespace
+}  // namespace rematlas
