@@ -20,7 +20,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "c64": torch.complex64}
+DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "c64": torch.complex64}
 
 
 class Apply(nn.Module):
@@ -225,6 +225,63 @@ class Filtered(nn.Module):
 
 
 
+# Ops that the tests define; each does more than this says.
+UNDECLARED = torch.library.Library("rematlas_test", "DEF")
+for undeclared in ("writes_argument", "returns_argument", "shares_memory"):
+    UNDECLARED.define(f"{undeclared}(Tensor x) -> Tensor")
+
+
+class WritesArgument(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.ops.rematlas_test.writes_argument(x.detach())
+
+
+class ReturnsArgument(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.ops.rematlas_test.returns_argument(x.detach())
+        y.mul_(0.5)
+        return x * y
+
+
+class SharesMemory(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.ops.rematlas_test.shares_memory(x.detach())
+
+
+class Repeated(nn.Module):
+    """Cannot be captured: how often its loop runs depends on the data."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        while float(x.norm()) > 1.0:
+            x = torch.tanh(self.layer(x)) * 0.5
+        return x
+
+
+class Lengths(nn.Module):
+    """Cannot be captured: the lengths in a batch settle what is run."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(6, 8)
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths + 1, enforce_sorted=False)
+        return self.lstm(packed)[1][0]
+
+
+def inside(module: nn.Module) -> nn.Module:
+    return nn.Sequential(nn.Linear(6, 6), nn.Sequential(module))
+
+
+class ListIn(Outputs):
+    def forward(self, inputs: list[Tensor]) -> Tensor:
+        return self.linear(inputs[0])
+
+
 class AutocastNorm(Apply):
     """Activations in bfloat16, statistics in float32."""
 
@@ -235,6 +292,54 @@ class AutocastNorm(Apply):
     def forward(self, x: Tensor) -> Tensor:
         with torch.autocast("cpu", torch.bfloat16):
             return self.norm(self.function(x, self.weight)).relu()
+
+
+class AutocastScript(nn.Module):
+    """Mixed precision with an island in float32. Scripted code casts no optional arguments: the layers have no bias."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False)
+        self.norm = nn.LayerNorm(8)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.bfloat16):
+            y = torch.relu(self.first(x))
+            with torch.autocast("cpu", enabled=False):
+                y = self.norm(y.float())
+            y = self.second(y).softmax(-1)
+        return y
+
+
+class AutocastHalfScript(AutocastScript):
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.autocast("cpu", torch.float16):
+            y = self.second(torch.relu(self.first(x)))
+        return y
+
+
+class ImageNet(nn.Module):
+    """Convolutions, statistics, pooling and a shortcut; channels-last where asked for."""
+
+    def __init__(self, channels_last: bool = False):
+        super().__init__()
+        self.channels_last = channels_last
+        self.conv1, self.norm1 = nn.Conv2d(4, 8, 3, padding=1), nn.BatchNorm2d(8)
+        self.conv2, self.norm2 = nn.Conv2d(8, 8, 3, padding=1, groups=4), nn.BatchNorm2d(8)
+        self.pool, self.head = nn.MaxPool2d(2), nn.Linear(8, 5)
+        if channels_last:
+            self.to(memory_format=torch.channels_last)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.channels_last:
+            x = x.contiguous(memory_format=torch.channels_last)
+        x = F.relu(self.norm1(self.conv1(x)))
+        x = self.pool(F.relu(x + self.norm2(self.conv2(x))))
+        return self.head(x.mean((2, 3)))
+
+
+def layers(dtype: torch.dtype) -> nn.Module:
+    return nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.GELU(), nn.Dropout(0.1), nn.Linear(8, 8), nn.Softmax(1)).to(dtype)
 
 
 def in_place(x: Tensor, w: Tensor) -> Tensor:
@@ -295,10 +400,13 @@ def complex_arithmetic(z: Tensor, w: Tensor):
     return y.abs(), y.angle(), (y.conj() * y).real, torch.polar(y.abs(), y.angle()).imag.neg()
 
 
-def autocast(x: Tensor, w: Tensor) -> Tensor:
-    with torch.autocast("cpu", torch.bfloat16):
-        y = F.linear(x, w).relu()
-        return F.linear(y, w).softmax(-1)
+def autocast(dtype: torch.dtype) -> Callable:
+    def forward(x: Tensor, w: Tensor) -> Tensor:
+        with torch.autocast("cpu", dtype):
+            y = F.linear(x, w).relu()
+            return F.linear(y, w).softmax(-1)
+
+    return forward
 
 
 def channels_last(x: Tensor, w: Tensor) -> Tensor:
@@ -466,9 +574,17 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "scatters": (lambda: Apply(scatters, 8), [ROWS, whole(8, 4, 5)]),
         "index_put": (lambda: Apply(index_put, 8), [ROWS, whole(4, 6)]),
         "masks": (lambda: Apply(masks, 8), [ROWS]),
-        "float64": (lambda: nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 8)).double(), [image(4, 8, dtype="f64")]),
-        "bfloat16": (lambda: nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.Dropout(0.1)).bfloat16(), [image(4, 8, dtype="bf16")]),
-        "autocast": (lambda: Apply(autocast, 8, 8), [ROWS]),
+    },
+    "precision": {
+        **{f"layers_{name}": (lambda name=name: layers(DTYPES[name]), [image(4, 8, dtype=name)]) for name in ("f16", "bf16", "f64")},
+        **{f"image_net_{name}": (lambda name=name: ImageNet().to(DTYPES[name]), [image(2, 4, 8, 8, dtype=name)]) for name in ("f16", "bf16", "f64")},
+        **{f"lstm_{name}": (lambda name=name: Recurrent(nn.LSTM(6, 8)).to(DTYPES[name]), [image(5, 3, 6, dtype=name)]) for name in ("f16", "bf16", "f64")},
+        "channels_last_net": (lambda: ImageNet(channels_last=True), [IMAGE]),
+        "channels_last_f16": (lambda: ImageNet(channels_last=True).half(), [image(2, 4, 8, 8, dtype="f16")]),
+        "autocast_bf16": (lambda: Apply(autocast(torch.bfloat16), 8, 8), [ROWS]),
+        "autocast_f16": (lambda: Apply(autocast(torch.float16), 8, 8), [ROWS]),
+        "autocast_bf16_scripted": (lambda: AutocastScript(), [ROWS]),
+        "autocast_f16_scripted": (lambda: AutocastHalfScript(), [ROWS]),
     },
     "complex": {
         "fft": (lambda: Apply(lambda x, w: torch.fft.fft(x * w).abs() + torch.fft.ifft(torch.fft.fftshift(x + w)).imag, 8), [ROWS]),
@@ -497,12 +613,20 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "tuple_out": (TupleOut, [image(4, 6)]),
         "list_out": (ListOut, [image(4, 6)]),
         "dict_out": (DictOut, [image(4, 6)]),
+        "returns_argument": (lambda: inside(ReturnsArgument()), [image(4, 6)]),
         "detached": (lambda: Apply(lambda x, w: x * w.detach() + (x * w).detach() * w, 8), [ROWS]),
     },
     "refused": {
         "sparse_gradient": (SparseGradient, [whole(11, 3, 5)]),
         "filtered": (Filtered, [image(4, 6)]),
         "cumulative_average": (lambda: nn.Sequential(nn.Conv2d(4, 4, 3), nn.BatchNorm2d(4, momentum=None)), [IMAGE]),
+        "repeated": (lambda: inside(Repeated()), [image(4, 6)]),
+        "lengths": (Lengths, [image(5, 3, 6), whole(5, 3)]),
+        "ctc_lengths": (lambda: Apply(lambda x, t, n, w: F.ctc_loss((x * w).log_softmax(2), t + 1, n + 5, n + 1), 6), [image(9, 2, 6), whole(5, 2, 4), whole(4, 2)]),
+        "writes_argument": (lambda: inside(WritesArgument()), [image(4, 6)]),
+        "shares_memory": (lambda: inside(SharesMemory()), [image(4, 6)]),
+        "bare_lstm": (lambda: nn.LSTM(6, 8), [image(5, 3, 6)]),
+        "list_in": (ListIn, [image(4, 6)]),
         "product": (lambda: Apply(lambda x, w: (x * w).prod(1), 8), [ROWS]),
         "minimum": (lambda: Apply(lambda x, w: (x * w).min(), 8), [ROWS]),
     },

@@ -75,21 +75,52 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     }
 }
 
+/// What differs between a step of the original and its replay; null when nothing does.
+const char* difference(const Replayed& replayed, const Model& fresh, const Reference& reference,
+                       DeviceRuntime& device) {
+    if (!identical(replayed.outputs, reference.step.outputs)) return "outputs";
+    if (!identical(replayed.gradients, reference.step.gradients)) return "gradients";
+    if (!identical(tensors_of(fresh), reference.tensors)) return "buffers";
+    if (!device.generator_state()->equals(*reference.generator)) return "random state";
+    return nullptr;
+}
+
 /// The first replay must give what was recorded.
-Result<void> check_replay(const Graph& graph, Executor& executor, const std::vector<at::Tensor>& inputs,
-                          const Model& fresh, const Reference& reference, DeviceRuntime& device) {
-    const FlatGraph flat = flatten(graph);
-    Result<Replayed> replayed =
-        executor.run(lower(flat, keep_all_sequence(flat)), inputs, {.gradient_seed = gradient_seed});
+Result<void> check_replay(std::span<const Step> steps, Executor& executor,
+                          const std::vector<at::Tensor>& inputs, const Model& fresh,
+                          const Reference& reference, DeviceRuntime& device) {
+    Result<Replayed> replayed = executor.run(steps, inputs, {.gradient_seed = gradient_seed});
     if (!replayed) return replayed.error();
-    const char* different = nullptr;
-    if (!device.generator_state()->equals(*reference.generator)) different = "random state";
-    if (!identical(tensors_of(fresh), reference.tensors)) different = "buffers";
-    if (!identical(replayed->gradients, reference.step.gradients)) different = "gradients";
-    if (!identical(replayed->outputs, reference.step.outputs)) different = "outputs";
+    const char* different = difference(*replayed, fresh, reference, device);
     if (!different) return {};
     return Error{fresh.file_name + ": cannot be captured: its replay gives other " + different +
                  "; a kernel is not deterministic"};
+}
+
+/// A second step with other inputs and weights: what was read from values without a dispatched op, and has
+/// become part of the recording, shows here.
+Result<void> check_second_step(std::span<const Step> steps, Executor& executor,
+                               const std::vector<at::Tensor>& inputs, Model& model, Model& fresh,
+                               const StepResult& first, Loss loss, DeviceRuntime& device) {
+    descend(model, first.gradients);
+    descend(fresh, first.gradients);
+    const auto before = device.generator_state();
+    Reference reference;
+    try {
+        reference.step = training_step(model, inputs, loss, gradient_seed);
+    } catch (const std::exception& error) {
+        return Error{model.file_name + ": the model fails in its second step: " + one_line(error)};
+    }
+    reference.generator = device.generator_state();
+    reference.tensors = tensors_of(model);
+    device.set_generator_state(*before);
+    Result<Replayed> replayed = executor.run(steps, inputs, {.gradient_seed = gradient_seed});
+    const std::string refused = model.file_name + ": cannot be captured: with other data ";
+    if (!replayed) return Error{refused + replayed.error().message};
+    const char* different = difference(*replayed, fresh, reference, device);
+    if (!different) return {};
+    return Error{refused + "its replay gives other " + different +
+                 "; the program's course depends on values that it reads where no op shows it"};
 }
 
 nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs,
@@ -126,8 +157,12 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     Result<Model> model = load_model(path, device.device()), fresh = load_model(path, device.device());
     if (!model) return model.error();
     if (!fresh) return fresh.error();
-    std::vector<at::Tensor> inputs = draw_inputs(*specs, options.seed);
-    for (at::Tensor& input : inputs) input = input.to(device.device());
+    const auto draw = [&](std::uint64_t seed) {
+        std::vector<at::Tensor> inputs = draw_inputs(*specs, seed);
+        for (at::Tensor& input : inputs) input = input.to(device.device());
+        return inputs;
+    };
+    const std::vector<at::Tensor> inputs = draw(options.seed);
 
     report("record", 0.0);
     Reference reference;
@@ -156,8 +191,15 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), *fresh, device);
     if (!executor) return executor.error();
     device.seed_generator(options.seed);
-    if (Result<void> same = check_replay(step.graph, *executor, inputs, *fresh, reference, device); !same)
+    const FlatGraph flat = flatten(step.graph);
+    const std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
+    if (Result<void> same = check_replay(steps, *executor, inputs, *fresh, reference, device); !same)
         return same.error();
+    if (Result<void> same = check_second_step(steps, *executor, draw(options.seed + 1), *model, *fresh,
+                                              reference.step, options.loss, device);
+        !same) {
+        return same.error();
+    }
     reference = {};
 
     ProfileOptions profiling = options.profile;

@@ -4,8 +4,9 @@
 //     Result<Graph> graph = capture("model.pt", {.inputs = {*parse_input_spec("f32[8,3,112,112]")}},
 //     **device); write_graph(*graph, "model.graph.json");
 //
-// The stages are load, record, check, profile. `check` replays the step once on a fresh copy of the model and
-// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit.
+// The stages are load, record, check, profile. `check` replays the step on a fresh copy of the model and
+// compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit; then
+// both take a second step, with other inputs and other weights.
 #pragma once
 
 #include <filesystem>
@@ -32,7 +33,7 @@ struct CaptureOptions {
 };
 
 /// Errors: one line that names the file, the input, or the op with its module path and source line. The model
-/// is not changed. Cost: about 4 to 12 steps of the model.
+/// is not changed. Cost: about 6 to 14 steps of the model.
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 

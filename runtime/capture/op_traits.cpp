@@ -76,15 +76,16 @@ bool makes_uninitialized(const std::string& name) {
 }
 
 bool shape_depends_on_values(const std::string& name) {
-    static constexpr std::array<std::string_view, 9> names{"aten::nonzero",
-                                                           "aten::masked_select",
-                                                           "aten::_unique",
-                                                           "aten::_unique2",
-                                                           "aten::unique_dim",
-                                                           "aten::unique_consecutive",
-                                                           "aten::unique_dim_consecutive",
-                                                           "aten::repeat_interleave",
-                                                           "aten::bincount"};
+    static constexpr std::array<std::string_view, 10> names{"aten::nonzero",
+                                                            "aten::_pack_padded_sequence",
+                                                            "aten::masked_select",
+                                                            "aten::_unique",
+                                                            "aten::_unique2",
+                                                            "aten::unique_dim",
+                                                            "aten::unique_consecutive",
+                                                            "aten::unique_dim_consecutive",
+                                                            "aten::repeat_interleave",
+                                                            "aten::bincount"};
     return contains(names, name);
 }
 

@@ -233,6 +233,20 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     }
 }
 
+/// Another storage on the memory of an argument: replay could not know how long that must live.
+void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses,
+                                    const at::Tensor& made) {
+    const auto* begin = static_cast<const char*>(made.storage().data());
+    if (!begin) return;
+    for (const Use& use : uses) {
+        const auto* memory = static_cast<const char*>(use.tensor.storage().data());
+        if (begin < memory + use.tensor.storage().nbytes() && memory < begin + made.storage().nbytes()) {
+            refuse(record.tape.name, "returns memory of its argument " + std::to_string(use.argument) +
+                                         " without declaring it");
+        }
+    }
+}
+
 /// New versions and new values. False when the op made neither: a view, or a question about metadata.
 bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
                             RecordedOp& record) {
@@ -256,6 +270,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
             if (tensor.defined() && !tensor.has_storage())
                 refuse(record.tape.name, "makes a sparse or opaque tensor");
             const bool fresh = tensor.defined() && !is_known(tensor);
+            if (fresh) refuse_shared_memory(record, uses, tensor);
             record.tape.returns.emplace_back(
                 fresh
                     ? new_value(tensor, {.kind = kind, .producer = index, .depends_on_data = depends_on_data})

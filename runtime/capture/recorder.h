@@ -84,6 +84,7 @@ class Recorder final : public DispatchMode {
                              const std::vector<Use>& uses);
     Argument argument_of(const c10::IValue& value, bool shape_only);
     void audit(const RecordedOp& record, const std::vector<Use>& uses);
+    void refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses, const at::Tensor& made);
     bool note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
                       RecordedOp& record);
     void attribute(RecordedOp& record, bool vanished);

@@ -1,5 +1,10 @@
 #include "runtime/model/model.h"
 
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/passes/autocast.h>
+#include <torch/csrc/jit/passes/constant_propagation.h>
+#include <torch/csrc/jit/passes/inliner.h>
+#include <torch/csrc/jit/passes/peephole.h>
 #include <torch/csrc/jit/python/update_graph_executor_opt.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
@@ -17,6 +22,51 @@ void switch_off_optimization() {
     torch::jit::getExecutorMode() = false;
     torch::jit::getProfilingMode() = false;
     torch::jit::setGraphExecutorOptimize(false);
+}
+
+bool enters_autocast(const torch::jit::Block& block) {
+    for (const torch::jit::Node* node : block.nodes()) {
+        if (node->kind() == c10::prim::Enter) {
+            const auto type = node->input()->type()->cast<c10::ClassType>();
+            if (type && type->name() && type->name()->name() == "autocast") return true;
+        }
+        for (const torch::jit::Block* inner : node->blocks())
+            if (enters_autocast(*inner)) return true;
+    }
+    return false;
+}
+
+/// In scripted code `torch.autocast` is the work of a pass that goes with the optimizer, after the same
+/// preparation as there. Traced code holds the casts themselves.
+void carry_out_autocast(torch::jit::Module& module) {
+    const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
+    std::shared_ptr<torch::jit::Graph> graph = original->copy();
+    torch::jit::Inline(*graph);
+    if (!enters_autocast(*graph->block())) return;
+    torch::jit::Inline(*original);
+    graph = original;
+    torch::jit::PeepholeOptimize(graph, /*disable_shape_peepholes=*/true);
+    torch::jit::ConstantPropagationImmutableTypes(graph);
+    torch::jit::Autocast(graph);
+}
+
+/// One forward method that takes tensors.
+Result<void> check_forward(const torch::jit::Module& module) {
+    if (module.find_method("forward__0"))
+        return Error{
+            "the module has several forward methods (a scripted recurrent layer alone); make it a member of "
+            "a module"};
+    const auto forward = module.find_method("forward");
+    if (!forward) return Error{"the module has no forward method"};
+    for (const c10::Argument& argument : forward->function().getSchema().arguments()) {
+        const c10::TypeKind kind = argument.type()->kind();
+        if (argument.default_value() || (kind != c10::TypeKind::ListType &&
+                                         kind != c10::TypeKind::TupleType && kind != c10::TypeKind::DictType))
+            continue;
+        return Error{"forward takes '" + argument.name() + "' of type " + argument.type()->annotation_str() +
+                     "; inputs are single tensors, numbers and strings"};
+    }
+    return {};
 }
 
 }  // namespace
@@ -44,8 +94,9 @@ Result<Model> load_model(const std::filesystem::path& path, c10::Device device) 
                     .file_name = path.filename().string(),
                     .sha256 = sha256(*bytes)};
         model.module.train();
-        if (!model.module.find_method("forward"))
-            return Error{path.string() + ": the module has no forward method"};
+        if (Result<void> callable = check_forward(model.module); !callable)
+            return Error{path.string() + ": " + callable.error().message};
+        carry_out_autocast(model.module);
         for (const auto& parameter : model.module.named_parameters())
             model.tensors.push_back({parameter.name, parameter.value, true});
         for (const auto& buffer : model.module.named_buffers())

@@ -106,4 +106,12 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
     return result;
 }
 
+void descend(Model& model, const std::vector<at::Tensor>& gradients) {
+    at::NoGradGuard no_grad;
+    const std::vector<NamedTensor> trained = model.trained();
+    for (std::size_t i = 0; i < trained.size(); ++i) {
+        if (gradients[i].defined()) at::Tensor(trained[i].tensor).add_(gradients[i], -1e-4);
+    }
+}
+
 }  // namespace rematlas

@@ -42,4 +42,8 @@ void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t see
 StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
                          std::uint64_t gradient_seed, const StepObserver& observer = {});
 
+/// A small plain gradient step, so that the next training step meets other weights. `gradients` as in
+/// StepResult.
+void descend(Model& model, const std::vector<at::Tensor>& gradients);
+
 }  // namespace rematlas

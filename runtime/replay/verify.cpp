@@ -1,7 +1,6 @@
 #include "runtime/replay/verify.h"
 
 #include <ATen/Parallel.h>
-#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 
@@ -69,15 +68,6 @@ double overhead_of(const Graph& graph, const std::vector<Step>& steps,
         ran[steps[i].op()] = true;
     }
     return first > 0 ? all / first : 1;
-}
-
-/// A plain gradient step, so that the next step of the run meets other weights.
-void descend(Model& model, const std::vector<at::Tensor>& gradients) {
-    at::NoGradGuard no_grad;
-    const std::vector<NamedTensor> trained = model.trained();
-    for (std::size_t i = 0; i < trained.size(); ++i) {
-        if (gradients[i].defined()) at::Tensor(trained[i].tensor).add_(gradients[i], -1e-4);
-    }
 }
 
 class Session {

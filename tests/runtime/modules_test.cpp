@@ -1,8 +1,11 @@
 // The table of resources/models/modules.py: every module captured and replayed against the original, bit by
 // bit.
+#include <ATen/ops/from_blob.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <torch/library.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
@@ -15,6 +18,28 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+/// Ops that do not declare what they do to their argument.
+at::Tensor writes_argument(const at::Tensor& x) {
+    at::Tensor(x).mul_(2.0);
+    return x.clone();
+}
+at::Tensor returns_argument(const at::Tensor& x) {
+    return x;
+}
+at::Tensor shares_memory(const at::Tensor& x) {
+    return at::from_blob(x.mutable_data_ptr(), x.sizes(), x.options());
+}
+TORCH_LIBRARY(rematlas_test, library) {
+    library.def("writes_argument(Tensor x) -> Tensor");
+    library.def("returns_argument(Tensor x) -> Tensor");
+    library.def("shares_memory(Tensor x) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(rematlas_test, CPU, library) {
+    library.impl("writes_argument", writes_argument);
+    library.impl("returns_argument", returns_argument);
+    library.impl("shares_memory", shares_memory);
+}
 
 std::vector<std::string> modules_of(const std::string& group) {
     const auto path = test::model_path("modules/modules").replace_extension(".json");
@@ -55,7 +80,7 @@ TEST_P(Modules, WithRerunsInAnotherOrderAreIdentical) {
 
 INSTANTIATE_TEST_SUITE_P(Table, Modules,
                          ::testing::Values("convolution", "linear", "normalization", "dropout", "attention",
-                                           "recurrent", "loss", "arithmetic", "complex", "image",
+                                           "recurrent", "loss", "arithmetic", "precision", "complex", "image",
                                            "structure"),
                          [](const auto& info) { return info.param; });
 
@@ -91,6 +116,20 @@ TEST(NormalizationModules, EveryRunTakesWhatWasPredicted) {
     }
 }
 
+TEST(PrecisionModules, ScriptedAutocastIsCarriedOut) {
+    const auto products_in = [](const std::string& name, const std::string& dtype) {
+        const Graph& graph = test::captured(name);
+        const nlohmann::json& tape = *graph.replay;
+        return std::count_if(tape.at("ops").begin(), tape.at("ops").end(), [&](const nlohmann::json& op) {
+            return op.at("op") == "aten::mm" &&
+                   tape.at("operands").at(op.at("arguments").at(0).at("tensor").get<int>()).at(1) == dtype;
+        });
+    };
+    EXPECT_GE(products_in("modules/autocast_bf16_scripted", "bf16"), 4) << "two layers, forward and backward";
+    EXPECT_GE(products_in("modules/autocast_f16_scripted", "f16"), 4);
+    EXPECT_EQ(products_in("modules/autocast_f16_scripted", "f32"), 0);
+}
+
 std::string refusal_of(const std::string& name) {
     const Result<Graph> graph = capture(test::model_path(name), test::quick(name), test::cpu());
     EXPECT_FALSE(graph) << name;
@@ -110,6 +149,43 @@ TEST(RefusedModules, ShapesThatDependOnTheDataNameTheModuleAndTheLine) {
     EXPECT_THAT(message, AllOf(HasSubstr("filtered.pt: cannot be captured: aten::"),
                                HasSubstr(" in pick at modules.py:"), HasSubstr("depends on the data")));
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(RefusedModules, LoopsThatDependOnTheDataNameTheModuleAndTheLine) {
+    EXPECT_THAT(refusal_of("modules/repeated"),
+                AllOf(HasSubstr("cannot be captured: aten::_local_scalar_dense in 1.0 at modules.py:"),
+                      HasSubstr("may depend on the data")));
+}
+
+TEST(RefusedModules, LengthsOfSequencesNameTheModuleAndTheLine) {
+    EXPECT_THAT(refusal_of("modules/lengths"), AllOf(HasSubstr(" at rnn.py:"), HasSubstr("on the data")));
+}
+
+TEST(RefusedModules, ValuesReadWhereNoOpShowsItAreFoundByASecondStep) {
+    EXPECT_THAT(refusal_of("modules/ctc_lengths"),
+                AllOf(HasSubstr("ctc_lengths.pt: cannot be captured: with other data its replay gives other"),
+                      HasSubstr("where no op shows it")));
+}
+
+TEST(RefusedModules, UndeclaredWritesNameTheModuleAndTheLine) {
+    const std::string message = refusal_of("modules/writes_argument");
+    EXPECT_THAT(message, AllOf(HasSubstr("rematlas_test::writes_argument in 1.0 at modules.py:"),
+                               HasSubstr("writes to its argument 0 without declaring it")));
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(RefusedModules, UndeclaredSharingOfMemoryNamesTheModuleAndTheLine) {
+    EXPECT_THAT(refusal_of("modules/shares_memory"),
+                AllOf(HasSubstr("rematlas_test::shares_memory in 1.0 at modules.py:"),
+                      HasSubstr("returns memory of its argument 0 without declaring it")));
+}
+
+TEST(RefusedModules, OverloadedForwardAndListsOfInputsSayWhatToDo) {
+    EXPECT_THAT(refusal_of("modules/bare_lstm"),
+                HasSubstr("bare_lstm.pt: the module has several forward methods"));
+    EXPECT_THAT(refusal_of("modules/list_in"),
+                AllOf(HasSubstr("list_in.pt: forward takes 'inputs' of type List[Tensor]"),
+                      HasSubstr("single tensors")));
 }
 
 TEST(RefusedModules, StatisticsThatReadACounterNameTheModuleAndTheLine) {
