@@ -24,6 +24,7 @@ class Builder {
         find_writers();
         find_needed();
         number_densely();
+        find_handed_out();
     }
 
     CapturedStep build() {
@@ -149,6 +150,18 @@ class Builder {
             if (needed_[i]) op_of_[i] = OpId(next++);
     }
 
+    /// What the caller has in hand while its loss runs: making an output again would not free the first one,
+    /// nor would making the new contents of a buffer.
+    void find_handed_out() {
+        if (std::none_of(recording_.ops.begin(), recording_.ops.end(),
+                         [](const RecordedOp& op) { return op.tape.name == output_gradients_op; })) {
+            return;
+        }
+        for (int operand : recording_.outputs)
+            if (operand != no_operand) handed_out_.insert(tensor_of_[value_of(operand)]);
+        for (const auto& [root, newest] : updates()) handed_out_.insert(tensor_of_[newest]);
+    }
+
     void add_tensor(std::size_t v) {
         const RecordedValue& value = recording_.values[v];
         std::string name = value.name;
@@ -199,15 +212,28 @@ class Builder {
                 if (read.valid()) op.inputs.push_back(read);
             }
         }
+        if (recorded.tape.name == output_gradients_op) add_end_of_forward(recorded, op);
         std::sort(op.inputs.begin(), op.inputs.end());
         op.inputs.erase(std::unique(op.inputs.begin(), op.inputs.end()), op.inputs.end());
         std::erase_if(op.inputs, [&](TensorId id) {
             return std::find(op.outputs.begin(), op.outputs.end(), id) != op.outputs.end();
         });
         for (Overwrite& overwrite : tape.overwrites) add_overwrite(recorded, overwrite, op);
+        for (TensorId made : op.outputs) op.recomputable = op.recomputable && !handed_out_.contains(made);
 
         step_.graph.ops.push_back(std::move(op));
         step_.tape.ops.push_back(std::move(tape));
+    }
+
+    /// The caller's loss sees all outputs, and the buffers as forward leaves them.
+    void add_end_of_forward(const RecordedOp& recorded, Op& op) {
+        const auto add = [&](int value) {
+            if (recording_.values[value].producer < &recorded - recording_.ops.data())
+                op.inputs.push_back(tensor_of_[value]);
+        };
+        for (int operand : recording_.outputs)
+            if (operand != no_operand) add(value_of(operand));
+        for (const auto& [root, newest] : updates()) add(newest);
     }
 
     void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
@@ -257,6 +283,7 @@ class Builder {
     std::set<int> mutated_;      ///< persistent values that one op writes and no other touches
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
+    std::set<TensorId> handed_out_;
     std::vector<OpId> op_of_;
     std::vector<int> operand_of_;
     CapturedStep step_;

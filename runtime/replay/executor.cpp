@@ -3,6 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
 #include <chrono>
@@ -49,6 +50,44 @@ struct OpProgress {
 /// Where a kernel writes that writes over one of its inputs.
 enum class Writes { into_the_tensor, into_a_copy };
 
+/// A parameter or buffer of the caller's. The executor holds its storage, which the caller may exchange
+/// between steps.
+struct BoundTensor {
+    at::Tensor tensor;
+    std::size_t binding;  ///< of the tape
+};
+
+/// Something of the caller's that must not be written to between the halves of a step.
+struct Watched {
+    c10::VariableVersion version;  ///< alone: the tensor of an output leads back here through its history
+    std::uint32_t seen;
+    std::string what;
+};
+
+/// Kernels are called as they were recorded: the casts of an autocast region are ops of the graph.
+struct BelowAutograd {
+    at::AutoDispatchBelowADInplaceOrView below;
+    at::NoGradGuard no_grad;
+    c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
+};
+
+/// Lies as the operand does; of an axis with one element the stride says nothing.
+bool lies_as(const at::Tensor& tensor, const Operand& operand) {
+    for (std::int64_t axis = 0; axis < tensor.dim(); ++axis)
+        if (tensor.size(axis) > 1 && tensor.stride(axis) != operand.strides[axis]) return false;
+    return true;
+}
+
+/// The bytes that the tensor looks at as a storage of its own, which keeps the tensor's alive.
+c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t bytes) {
+    auto* owner = new at::Tensor(tensor);
+    return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
+                        c10::DataPtr(
+                            const_cast<void*>(tensor.const_data_ptr()), owner,
+                            [](void* context) { delete static_cast<at::Tensor*>(context); }, tensor.device()),
+                        nullptr, false);
+}
+
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
@@ -62,18 +101,39 @@ struct Executor::State {
     std::vector<OpId> random_ops;
     IdVector<TensorId, std::uint8_t> resident;
     std::int64_t resident_bytes = 0;
+    std::vector<BoundTensor> bound;
+    std::string owner;  ///< of what is bound, for errors
+    OpId loss;          ///< asks for the gradients of the outputs; invalid where the graph has its own loss
+    int forward_random = 0;  ///< random ops that come before the loss in the captured order
 
     // Of the step that runs.
+    std::vector<Step> steps;
+    std::size_t at = 0;  ///< the step that runs next
+    ReplayOptions options;
+    Replayed result;
+    std::int64_t outside = 0;  ///< bytes alive that are none of the step's
+    std::int64_t highest = 0;  ///< bytes
     IdVector<OpId, OpProgress> progress;
     IdVector<OpId, int> runs_planned;
     int next_turn = 0;                 ///< the generator stands before this random op's turn
     std::vector<c10::Storage> copies;  ///< that the kernel of the op writes to
-    const ReplayOptions* options = nullptr;
     torch::jit::Stack stack;
+
+    // Between the halves of a step.
+    std::uint64_t number = 0;  ///< of the last forward
+    bool waiting = false;      ///< for its backward
+    std::size_t loss_step = 0;
+    std::int64_t held = 0;  ///< bytes of the step's at the end of the forward
+    bool buffers_updated = false;
+    std::vector<std::pair<TensorId, c10::Storage>> moved;  ///< the caller's storages of buffers whose old
+                                                           ///< contents lie elsewhere
+    std::vector<Watched> watched;
+    std::vector<at::Tensor> given;  ///< gradients of outputs
 
     std::unique_ptr<StepMemory> memory;  ///< of steps that run in an arena
     std::vector<Step> memory_steps;      ///< it was begun for these
     std::uint64_t memory_key = 0;
+    bool in_memory = false;  ///< the step that runs does
 
     State(const Graph& g, Tape t, DeviceRuntime& d)
         : graph(g),
@@ -85,16 +145,27 @@ struct Executor::State {
             for (TensorId out : op.outputs) resident[out] = 0;
         for (TensorId tensor : graph.tensors.ids())
             if (resident[tensor]) resident_bytes += graph.tensors[tensor].bytes.value;
+        for (OpId op : graph.ops.ids())
+            if (tape.ops[op].name == output_gradients_op) loss = op;
     }
 
     Result<void> check_geometry() const;
-    Result<void> bind(const Model& model);
+    Result<void> check_bound(const BoundTensor& bound) const;
+    Result<void> bind(const std::vector<NamedTensor>& tensors);
+    Result<void> bind_again();
     Result<void> place_constants();
     Result<void> prepare();
     PreparedOp prepare(OpId op);
     bool updates_for_good(const TapeOp& op, int operand) const;
     Result<void> feed(const std::vector<at::Tensor>& inputs);
-    Result<void> plan(std::span<const Step> steps);
+    Result<void> begin(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
+                       const ReplayOptions& options);
+    Result<void> plan();
+    Result<void> plan_halves();
+    bool reads_later(TensorId tensor) const;
+    void watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
+    Result<void> check_watched() const;
+    std::int64_t take_given(std::vector<at::Tensor> gradients);
     Writes writes(const Overwrite& overwrite, bool in_place) const;
     void begin_overwrites(OpId op, bool in_place);
     void end_overwrites(OpId op, bool in_place);
@@ -104,8 +175,15 @@ struct Executor::State {
     void give_output_gradients(OpId op);
     void take_returns(OpId op);
     void run_step(const Step& step);
-    StepMemory* begin_memory(std::span<const Step> steps);
-    void finish(Replayed& result);
+    void begin_memory();
+    void end_memory();
+    void run_timed(const Step& step);
+    void update_buffers();
+    std::vector<at::Tensor> outputs() const;
+    std::vector<at::Tensor> gradients() const;
+    template <class Work>
+    Result<void> play(std::size_t end, Work&& then);
+    Replayed end(Clock::duration time);
     void drop_all();
 };
 
@@ -131,35 +209,54 @@ Result<void> Executor::State::check_geometry() const {
     return {};
 }
 
-Result<void> Executor::State::bind(const Model& model) {
+Result<void> Executor::State::check_bound(const BoundTensor& bound) const {
+    const Binding& binding = tape.bindings[bound.binding];
+    const at::Tensor& tensor = bound.tensor;
+    const Operand& expected = binding.operand;
+    const auto fail = [&](const std::string& why) {
+        return Error{owner + ": " + (binding.is_parameter ? "parameter " : "buffer ") + binding.name + why};
+    };
+    if (tensor.scalar_type() != expected.dtype || tensor.sizes() != c10::IntArrayRef(expected.sizes)) {
+        return fail(" is " + shape_text(tensor.scalar_type(), tensor.sizes()) +
+                    ", the graph was captured with " + shape_text(expected.dtype, expected.sizes));
+    }
+    if (tensor.device() != device.device())
+        return fail(" is on " + tensor.device().str() + ", the step runs on " + device.device().str());
+    if (!lies_as(tensor, expected) || tensor.storage_offset() != expected.offset ||
+        static_cast<std::int64_t>(tensor.storage().nbytes()) != graph.tensors[expected.tensor].bytes.value) {
+        return fail(" lies differently in memory than when the graph was captured");
+    }
+    return {};
+}
+
+Result<void> Executor::State::bind(const std::vector<NamedTensor>& tensors) {
     std::unordered_map<std::string, const at::Tensor*> by_name;
-    for (const NamedTensor& named : model.tensors) by_name.emplace(named.name, &named.tensor);
-    for (const Binding& binding : tape.bindings) {
-        const std::string what = (binding.is_parameter ? "parameter " : "buffer ") + binding.name;
+    for (const NamedTensor& named : tensors) by_name.emplace(named.name, &named.tensor);
+    for (std::size_t i = 0; i < tape.bindings.size(); ++i) {
+        const Binding& binding = tape.bindings[i];
         const auto found = by_name.find(binding.name);
         if (found == by_name.end())
-            return Error{model.file_name + ": the model has no " + what +
-                         ", which the graph was captured with"};
-        const at::Tensor& tensor = *found->second;
-        const Operand& expected = binding.operand;
-        if (tensor.scalar_type() != expected.dtype || tensor.sizes() != c10::IntArrayRef(expected.sizes)) {
-            return Error{model.file_name + ": " + what + " is " +
-                         shape_text(tensor.scalar_type(), tensor.sizes()) + ", the graph was captured with " +
-                         shape_text(expected.dtype, expected.sizes)};
-        }
-        const auto bytes = graph.tensors[expected.tensor].bytes.value;
-        if (tensor.strides() != c10::IntArrayRef(expected.strides) ||
-            tensor.storage_offset() != expected.offset ||
-            static_cast<std::int64_t>(tensor.storage().nbytes()) != bytes) {
-            return Error{model.file_name + ": " + what +
-                         " lies differently in memory than when the graph was captured"};
-        }
-        operands.place(expected.tensor, tensor.storage());
+            return Error{owner + ": the model has no " + (binding.is_parameter ? "parameter " : "buffer ") +
+                         binding.name + ", which the graph was captured with"};
+        bound.push_back({*found->second, i});
+        if (Result<void> fits = check_bound(bound.back()); !fits) return fits.error();
+        operands.place(binding.operand.tensor, bound.back().tensor.storage());
         by_name.erase(found);
     }
     if (!by_name.empty())
-        return Error{model.file_name + ": the graph was captured without " + by_name.begin()->first +
+        return Error{owner + ": the graph was captured without " + by_name.begin()->first +
                      ", which the model has"};
+    return {};
+}
+
+/// The caller may have exchanged storages since.
+Result<void> Executor::State::bind_again() {
+    for (const BoundTensor& one : bound) {
+        if (Result<void> fits = check_bound(one); !fits) return fits.error();
+        const TensorId tensor = tape.bindings[one.binding].operand.tensor;
+        if (one.tensor.storage().unsafeGetStorageImpl() != operands.storage(tensor).unsafeGetStorageImpl())
+            operands.place(tensor, one.tensor.storage());
+    }
     return {};
 }
 
@@ -198,6 +295,7 @@ PreparedOp Executor::State::prepare(OpId id) {
     if (graph.ops[id].random) {
         prepared.turn = static_cast<int>(random_ops.size());
         random_ops.push_back(id);
+        if (!loss.valid() || id < loss) forward_random = static_cast<int>(random_ops.size());
     }
     if (op.name == output_gradients_op) {
         const bool complete =
@@ -258,19 +356,31 @@ Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const Operand& expected = tape.operands[tape.inputs[i].second];
         const at::Tensor& input = inputs[i];
-        if (input.scalar_type() != expected.dtype || input.sizes() != c10::IntArrayRef(expected.sizes) ||
-            input.device() != device.device()) {
+        if (input.scalar_type() != expected.dtype || input.sizes() != c10::IntArrayRef(expected.sizes)) {
             return Error{"input " + std::to_string(i) + " is " +
                          shape_text(input.scalar_type(), input.sizes()) + ", the graph takes " +
                          shape_text(expected.dtype, expected.sizes)};
         }
-        operands.place(expected.tensor, input.contiguous().storage());
+        if (input.device() != device.device()) {
+            return Error{"input " + std::to_string(i) + " is on " + input.device().str() +
+                         ", the step runs on " + device.device().str()};
+        }
+        if (!lies_as(input, expected)) {
+            return Error{"input " + std::to_string(i) +
+                         " lies differently in memory than the graph's: its strides are " +
+                         c10::str(input.strides()) + ", the graph takes " +
+                         c10::str(c10::IntArrayRef(expected.strides))};
+        }
+        const std::int64_t bytes = graph.tensors[expected.tensor].bytes.value;
+        const bool whole =
+            input.storage_offset() == 0 && static_cast<std::int64_t>(input.storage().nbytes()) == bytes;
+        operands.place(expected.tensor, whole ? input.storage() : part_of_storage(input, bytes));
     }
     return {};
 }
 
 /// Which ops run again, and whether the generator is drawn from in the captured order.
-Result<void> Executor::State::plan(std::span<const Step> steps) {
+Result<void> Executor::State::plan() {
     runs_planned = IdVector<OpId, int>(graph.ops.size(), 0);
     progress = IdVector<OpId, OpProgress>();
     progress.resize(graph.ops.size());
@@ -296,23 +406,131 @@ Result<void> Executor::State::plan(std::span<const Step> steps) {
     return {};
 }
 
+/// Where the forward ends, and whether it can end there: with all outputs made, and with the generator where
+/// the original's forward leaves it.
+Result<void> Executor::State::plan_halves() {
+    if (!loss.valid())
+        return Error{graph.name +
+                     ": the graph has a loss of its own, so its step has no halves; capture it "
+                     "with the caller's loss (--loss output)"};
+    IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
+    IdVector<TensorId, std::uint8_t> there = resident;
+    for (loss_step = 0; loss_step < steps.size(); ++loss_step) {
+        const Step& step = steps[loss_step];
+        if (!step.runs()) {
+            there[step.tensor()] = resident[step.tensor()];
+            continue;
+        }
+        if (step.op() == loss) break;
+        ran[step.op()] = true;
+        for (TensorId made : graph.ops[step.op()].outputs) there[made] = true;
+        if (ops[step.op()].turn >= forward_random)
+            return Error{"the schedule runs " + label(graph, step.op()) +
+                         " of the backward, which draws random numbers, before the loss"};
+    }
+    for (int operand : tape.outputs)
+        if (operand != no_operand && !there[tape.operands[operand].tensor])
+            return Error{"the schedule makes output " + graph.tensors[tape.operands[operand].tensor].name +
+                         " after the loss"};
+    for (int turn = 0; turn < forward_random; ++turn) {
+        if (ran[random_ops[turn]] || tape.ops[random_ops[turn]].draws) continue;
+        return Error{"the schedule runs " + label(graph, random_ops[turn]) +
+                     " after the loss, and its use of the random number generator cannot be foreseen"};
+    }
+    return {};
+}
+
+Result<void> Executor::State::begin(std::span<const Step> schedule, const std::vector<at::Tensor>& inputs,
+                                    const ReplayOptions& how) {
+    waiting = false;
+    drop_all();
+    if (Result<void> fits = bind_again(); !fits) return fits.error();
+    if (Result<void> fed = feed(inputs); !fed) return fed.error();
+    steps.assign(schedule.begin(), schedule.end());
+    if (Result<void> planned = plan(); !planned) return planned.error();
+    at = 0;
+    options = how;
+    result = {};
+    highest = 0;
+    buffers_updated = false;
+    if (options.time_ops) result.steps.reserve(steps.size());
+    device.synchronize();
+    device.reset_peak();
+    outside = device.alive_bytes() - resident_bytes;
+    begin_memory();
+    return {};
+}
+
+/// Whether a step that has yet to run looks at what the tensor holds.
+bool Executor::State::reads_later(TensorId tensor) const {
+    return std::any_of(steps.begin() + static_cast<std::ptrdiff_t>(at), steps.end(), [&](const Step& step) {
+        if (!step.runs() || step.op() == loss) return false;
+        const auto& inputs = graph.ops[step.op()].inputs;
+        return std::find(inputs.begin(), inputs.end(), tensor) != inputs.end();
+    });
+}
+
+/// The steps to come read these; outputs only where they do.
+void Executor::State::watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+    const auto add = [&](const at::Tensor& tensor, std::string what) {
+        if (tensor.is_inference()) return;
+        const c10::VariableVersion& version = tensor.unsafeGetTensorImpl()->version_counter();
+        watched.push_back({version, version.current_version(), std::move(what)});
+    };
+    for (const BoundTensor& one : bound) {
+        const Binding& binding = tape.bindings[one.binding];
+        if (binding.is_parameter) add(one.tensor, "parameter " + binding.name);
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (reads_later(tape.operands[tape.inputs[i].second].tensor))
+            add(inputs[i], "input " + std::to_string(i));
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+        if (tape.outputs[i] != no_operand && reads_later(tape.operands[tape.outputs[i]].tensor))
+            add(outputs[i], "output " + std::to_string(i));
+}
+
+Result<void> Executor::State::check_watched() const {
+    for (const Watched& one : watched)
+        if (one.version.current_version() != one.seen)
+            return Error{one.what + " was written to between the forward and its backward, which needs it"};
+    return {};
+}
+
+/// Keeps the gradients for the step that asks for them. Returns the bytes of those that it can use as they
+/// are.
+std::int64_t Executor::State::take_given(std::vector<at::Tensor> gradients) {
+    given = std::move(gradients);
+    std::int64_t taken = 0;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const Operand& operand = tape.operands[tape.ops[loss].arguments[1].operands[i]];
+        const bool alone = given[i].defined() && given[i].has_storage() && given[i].use_count() == 1 &&
+                           given[i].storage().use_count() == 1 && !given[i].is_conj() && !given[i].is_neg() &&
+                           given[i].storage_offset() == 0 && given[i].scalar_type() == operand.dtype &&
+                           given[i].sizes() == c10::IntArrayRef(operand.sizes) &&
+                           lies_as(given[i], operand) &&
+                           static_cast<std::int64_t>(given[i].storage().nbytes()) ==
+                               graph.tensors[operand.tensor].bytes.value;
+        if (!alone) continue;
+        taken += graph.tensors[operand.tensor].bytes.value;
+        operands.place(operand.tensor, given[i].storage());
+        given[i] = at::Tensor();
+    }
+    return taken;
+}
+
 void Executor::State::give_output_gradients(OpId id) {
     const TapeOp& op = tape.ops[id];
     std::vector<at::Tensor> gradients;
-    for (int index : op.arguments[1].operands) {
-        const Operand& operand = tape.operands[index];
+    for (std::size_t i = 0; i < op.returns.size(); ++i) {
+        if (operands.holds(op.returns[i])) continue;  // the caller's own
+        const Operand& operand = tape.operands[op.arguments[1].operands[i]];
         gradients.push_back(
             at::empty(operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(device.device())));
+        operands.place(op.returns[i], gradients.back().storage());
+        if (!given.empty()) gradients.back().copy_(given[i]);
     }
-    if (options->output_gradients) {
-        TORCH_CHECK(options->output_gradients->size() == gradients.size(), gradients.size(),
-                    " gradients of outputs are needed");
-        for (std::size_t i = 0; i < gradients.size(); ++i)
-            gradients[i].copy_((*options->output_gradients)[i]);
-    } else {
-        draw_output_gradients(gradients, options->gradient_seed);
-    }
-    for (std::size_t i = 0; i < gradients.size(); ++i) operands.place(op.returns[i], gradients[i].storage());
+    if (given.empty() && !waiting) draw_output_gradients(gradients, options.gradient_seed);
+    given.clear();
 }
 
 /// Places what the kernel made; the stack holds its returns.
@@ -425,39 +643,114 @@ void Executor::State::run_step(const Step& step) {
     }
 }
 
-/// Null when the step runs without an arena.
-StepMemory* Executor::State::begin_memory(std::span<const Step> steps) {
-    if (!options->arena || !device.device().is_cpu()) return nullptr;
+/// Where the step runs in an arena: one and the same as long as the steps are the same.
+void Executor::State::begin_memory() {
+    in_memory = options.arena && device.device().is_cpu();
+    if (!in_memory) return;
     if (!memory) memory = std::make_unique<StepMemory>(host_memory());
-    if (!std::equal(steps.begin(), steps.end(), memory_steps.begin(), memory_steps.end())) {
-        memory_steps.assign(steps.begin(), steps.end());
+    if (steps != memory_steps) {
+        memory_steps = steps;
         ++memory_key;
     }
     memory->begin_step(memory_key);
-    return memory.get();
 }
 
-void Executor::State::finish(Replayed& result) {
-    while (next_turn < static_cast<int>(random_ops.size())) skip_turn();
-    for (int operand : tape.outputs)
-        result.outputs.push_back(operand == no_operand ? at::Tensor()
-                                                       : operands.view(tape.operands[operand]));
-    for (const GradientOf& gradient : tape.gradients) {
-        result.gradients.push_back(
-            gradient.operand == no_operand ? at::Tensor() : operands.view(tape.operands[gradient.operand]));
+/// Once the step has let go of all that it made.
+void Executor::State::end_memory() {
+    if (!in_memory) return;
+    memory->end_step();
+    result.memory = memory->report();
+}
+
+void Executor::State::run_timed(const Step& step) {
+    StepMeasure measure;
+    const std::int64_t alive = device.alive_bytes();
+    if (options.measure_ops) device.reset_peak();
+    measure.start = device.now();
+    run_step(step);
+    measure.end = device.now();
+    measure.alive = device.alive_bytes() - outside;
+    if (options.measure_ops) {
+        highest = std::max(highest, device.peak_bytes() - outside);
+        measure.workspace = device.peak_bytes() - alive;
     }
+    result.steps.push_back(measure);
+}
+
+/// The buffers get their new contents. Where steps to come read the old ones, the two change places.
+void Executor::State::update_buffers() {
+    if (buffers_updated) return;
+    buffers_updated = true;
     for (const BufferUpdate& update : tape.updates) {
-        c10::Storage buffer = operands.storage(update.buffer);
-        device.copy(buffer, operands.storage(update.contents));
+        c10::Storage buffer = operands.storage(update.buffer), contents = operands.storage(update.contents);
+        if (!reads_later(update.buffer)) {
+            device.copy(buffer, contents);
+            continue;
+        }
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
+        c10::Storage old = at::empty({static_cast<std::int64_t>(buffer.nbytes())}, options).storage();
+        device.copy(old, buffer);
+        device.copy(buffer, contents);
+        device.copy(contents, old);
+        operands.place(update.buffer, std::move(contents));
+        operands.place(update.contents, buffer);
+        moved.emplace_back(update.buffer, std::move(buffer));
     }
 }
 
+std::vector<at::Tensor> Executor::State::outputs() const {
+    std::vector<at::Tensor> tensors;
+    for (int operand : tape.outputs)
+        tensors.push_back(operand == no_operand ? at::Tensor() : operands.view(tape.operands[operand]));
+    return tensors;
+}
+
+std::vector<at::Tensor> Executor::State::gradients() const {
+    std::vector<at::Tensor> tensors;
+    for (const GradientOf& gradient : tape.gradients) {
+        tensors.push_back(gradient.operand == no_operand ? at::Tensor()
+                                                         : operands.view(tape.operands[gradient.operand]));
+    }
+    return tensors;
+}
+
+/// Runs the steps up to `end`, then `then`. After an error the step is forgotten.
+template <class Work>
+Result<void> Executor::State::play(std::size_t end, Work&& then) {
+    BelowAutograd below;
+    try {
+        const StepMemory::Scope scope(in_memory ? memory.get() : nullptr);
+        for (; at < end; ++at) options.time_ops ? run_timed(steps[at]) : run_step(steps[at]);
+        then();
+        return {};
+    } catch (const std::exception& error) {
+        waiting = false;
+        drop_all();
+        const std::string where = at < end && steps[at].runs() ? label(graph, steps[at].op()) + ": " : "";
+        return Error{"step " + std::to_string(at) + ": " + where + one_line(error)};
+    }
+}
+
+Replayed Executor::State::end(Clock::duration time) {
+    result.time = Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(time).count());
+    result.peak = Bytes(std::max(highest, device.peak_bytes() - outside));
+    drop_all();
+    end_memory();
+    return std::move(result);
+}
+
+/// Lets go of all that the step made or was fed.
 void Executor::State::drop_all() {
     for (TensorId tensor : graph.tensors.ids())
         if ((!resident[tensor] || graph.tensors[tensor].kind == TensorKind::input) && operands.holds(tensor))
             operands.clear(tensor);
+    for (auto& [buffer, storage] : moved) operands.place(buffer, std::move(storage));
+    moved.clear();
     stack.clear();
     copies.clear();
+    given.clear();
+    watched.clear();
+    progress = IdVector<OpId, OpProgress>();
 }
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -469,79 +762,127 @@ const Tape& Executor::tape() const {
     return state_->tape;
 }
 
-Result<Executor> Executor::create(const Graph& graph, const Model& model, DeviceRuntime& device) {
-    if (!graph.replay)
-        return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
-    Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
-    if (!tape) return tape.error();
-    return create(graph, tape.take(), model, device);
-}
-
-Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device) {
+Result<Executor> Executor::create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
+                                  const std::string& owner, DeviceRuntime& device) {
     auto state = std::make_unique<State>(graph, std::move(tape), device);
+    state->owner = owner;
     if (Result<void> inside = state->check_geometry(); !inside) return inside.error();
-    if (Result<void> bound = state->bind(model); !bound) return bound.error();
+    if (Result<void> bound = state->bind(tensors); !bound) return bound.error();
     if (Result<void> placed = state->place_constants(); !placed) return placed.error();
     if (Result<void> prepared = state->prepare(); !prepared) return prepared.error();
     return Executor(std::move(state));
 }
 
+Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device) {
+    return create(graph, std::move(tape), model.tensors, model.file_name, device);
+}
+
+Result<Executor> Executor::create(const Graph& graph, const std::vector<NamedTensor>& tensors,
+                                  const std::string& owner, DeviceRuntime& device) {
+    if (!graph.replay)
+        return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
+    Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
+    if (!tape) return tape.error();
+    return create(graph, tape.take(), tensors, owner, device);
+}
+
+Result<Executor> Executor::create(const Graph& graph, const Model& model, DeviceRuntime& device) {
+    return create(graph, model.tensors, model.file_name, device);
+}
+
 Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                                const ReplayOptions& options) {
     State& state = *state_;
-    if (Result<void> fed = state.feed(inputs); !fed) return fed.error();
-    if (Result<void> planned = state.plan(steps); !planned) return planned.error();
-    state.options = &options;
-
-    at::AutoDispatchBelowADInplaceOrView below_autograd;
-    at::NoGradGuard no_grad;
-    DeviceRuntime& device = state.device;
-    Replayed result;
-    if (options.time_ops) result.steps.resize(steps.size());
-    device.synchronize();
-    device.reset_peak();
-    const std::int64_t before = device.alive_bytes() - state.resident_bytes;
+    if (Result<void> begun = state.begin(steps, inputs, options); !begun) return begun.error();
+    const std::int64_t origin = state.device.now();
     const auto began = Clock::now();
-    const std::int64_t origin = device.now();
-    std::int64_t highest = 0;
-    std::size_t at = 0;
-    StepMemory* const memory = state.begin_memory(steps);
-    try {
-        const StepMemory::Scope scope(memory);
-        for (; at < steps.size(); ++at) {
-            if (!options.time_ops) {
-                state.run_step(steps[at]);
-                continue;
-            }
-            StepMeasure& measure = result.steps[at];
-            const std::int64_t alive = device.alive_bytes();
-            if (options.measure_ops) device.reset_peak();
-            measure.start = device.now() - origin;
-            state.run_step(steps[at]);
-            measure.end = device.now() - origin;
-            measure.alive = device.alive_bytes() - before;
-            if (options.measure_ops) {
-                highest = std::max(highest, device.peak_bytes());
-                measure.workspace = device.peak_bytes() - alive;
-            }
-        }
-        state.finish(result);
-        device.synchronize();
-    } catch (const std::exception& error) {
-        state.drop_all();
-        const std::string where =
-            at < steps.size() && steps[at].runs() ? label(state.graph, steps[at].op()) + ": " : "";
-        return Error{"step " + std::to_string(at) + ": " + where + one_line(error)};
-    }
-    result.time =
-        Nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count());
-    result.peak = Bytes(std::max(highest, device.peak_bytes()) - before);
-    state.drop_all();
-    if (memory) {
-        memory->end_step();
-        result.memory = memory->report();
-    }
+    Result<void> played = state.play(state.steps.size(), [&] {
+        while (state.next_turn < static_cast<int>(state.random_ops.size())) state.skip_turn();
+        state.result.outputs = state.outputs();
+        state.result.gradients = state.gradients();
+        state.update_buffers();
+        state.device.synchronize();
+    });
+    if (!played) return played.error();
+    for (StepMeasure& measure : state.result.steps) measure.start -= origin, measure.end -= origin;
+    return state.end(Clock::now() - began);
+}
+
+Result<Forwarded> Executor::forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
+                                    const ReplayOptions& options) {
+    State& state = *state_;
+    ++state.number;
+    if (Result<void> begun = state.begin(steps, inputs, {.arena = options.arena}); !begun)
+        return begun.error();
+    if (Result<void> halves = state.plan_halves(); !halves) return halves.error();
+    Forwarded result{.number = state.number};
+    Result<void> played = state.play(state.loss_step, [&] {
+        while (state.next_turn < state.forward_random) state.skip_turn();
+        const bool all_made =
+            std::all_of(state.tape.updates.begin(), state.tape.updates.end(),
+                        [&](const BufferUpdate& update) { return state.operands.holds(update.contents); });
+        if (all_made) state.update_buffers();
+        result.outputs = state.outputs();
+    });
+    if (!played) return played.error();
+    state.watch(inputs, result.outputs);
+    state.waiting = true;
+    state.highest = state.device.peak_bytes() - state.outside;
+    state.held = state.device.alive_bytes() - state.outside;
+    result.peak = Bytes(state.highest);
     return result;
+}
+
+Result<Replayed> Executor::backward(std::uint64_t number, std::vector<at::Tensor> output_gradients) {
+    State& state = *state_;
+    if (number != state.number)
+        return Error{
+            "this backward comes too late: another forward of the same module has run since its own, "
+            "and the step holds the tensors of one at a time"};
+    if (!state.waiting)
+        return Error{"this backward has run before, or its forward was dropped; its tensors are freed"};
+    if (output_gradients.size() != state.tape.ops[state.loss].returns.size())
+        return Error{std::to_string(state.tape.ops[state.loss].returns.size()) +
+                     " gradients of outputs are needed, " + std::to_string(output_gradients.size()) +
+                     " were given"};
+    if (Result<void> untouched = state.check_watched(); !untouched) return untouched.error();
+    state.watched.clear();
+
+    const auto began = Clock::now();
+    state.device.reset_peak();
+    const std::int64_t alive = state.device.alive_bytes();
+    const std::int64_t taken = state.take_given(std::move(output_gradients));
+    state.outside = alive - state.held - taken;
+    Result<void> played = state.play(state.steps.size(), [&] {
+        while (state.next_turn < static_cast<int>(state.random_ops.size())) state.skip_turn();
+        state.result.gradients = state.gradients();
+        state.update_buffers();
+    });
+    if (!played) return played.error();
+    state.waiting = false;
+    Replayed result = state.end(Clock::now() - began);
+    at::NoGradGuard no_grad;
+    for (at::Tensor& gradient : result.gradients)
+        if (gradient.defined() && gradient.storage().use_count() > 1) gradient = gradient.clone();
+    return result;
+}
+
+void Executor::drop(std::uint64_t number) {
+    if (number != state_->number || !state_->waiting) return;
+    state_->waiting = false;
+    state_->drop_all();
+}
+
+std::vector<int> Executor::differentiable_outputs() const {
+    std::vector<int> places;
+    if (!state_->loss.valid()) return places;
+    const Tape& tape = state_->tape;
+    int place = 0;
+    for (int operand : tape.ops[state_->loss].arguments[0].operands) {
+        while (place < static_cast<int>(tape.outputs.size()) && tape.outputs[place] != operand) ++place;
+        places.push_back(place++);
+    }
+    return places;
 }
 
 }  // namespace rematlas

@@ -3,6 +3,12 @@
 //     Result<Executor> executor = Executor::create(graph, model, *device);
 //     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
 //
+// In training the loss is the caller's, so the step comes in two halves:
+//
+//     Result<Forwarded> forward = executor->forward(schedule.steps, inputs);
+//     ... the loss of forward->outputs, and its gradients ...
+//     Result<Replayed> backward = executor->backward(forward->number, std::move(output_gradients));
+//
 // Outputs, gradients, buffers and the generator's state are those of the original step, bit by bit, on the
 // same device with deterministic kernels: a recomputed random op draws the same numbers again and leaves the
 // generator alone, running statistics move once, and no op sees an input that was written to after it first
@@ -27,9 +33,7 @@ namespace rematlas {
 
 struct ReplayOptions {
     std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
-    const std::vector<at::Tensor>* output_gradients =
-        nullptr;            ///< given ones instead, like the outputs that need them
-    bool time_ops = false;  ///< fill Replayed::steps
+    bool time_ops = false;            ///< fill Replayed::steps
     bool measure_ops =
         false;           ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
     bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
@@ -52,6 +56,13 @@ struct Replayed {
     StepMemoryReport memory;            ///< of the arena, when asked for
 };
 
+/// The first half of a step.
+struct Forwarded {
+    std::vector<at::Tensor> outputs;
+    std::uint64_t number = 0;  ///< of this forward, for its backward
+    Bytes peak;                ///< so far, residents included
+};
+
 class Executor {
   public:
     /// Binds the model's parameters and buffers by name. Errors: names, shapes or types that do not match,
@@ -60,6 +71,10 @@ class Executor {
     static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
     /// The same with a tape that is already in memory.
     static Result<Executor> create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device);
+    /// The same for parameters and buffers of any kind of module; errors begin with `owner`. Of tensors that
+    /// several names share, each name is there.
+    static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
+                                   const std::string& owner, DeviceRuntime& device);
 
     Executor(Executor&&) noexcept;
     Executor& operator=(Executor&&) noexcept;
@@ -70,10 +85,35 @@ class Executor {
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {});
 
+    /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
+    /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into
+    /// the second half moves there). A forward before it whose backward has not run is forgotten.
+    /// Parameters may have been given other memory since the last step. Of the options `arena` counts.
+    /// Errors: as `run`; a graph with a loss of its own; a schedule that does not have all outputs at that
+    /// step.
+    Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
+                              const ReplayOptions& options = {});
+
+    /// The rest of the steps; leaves the generator alone unless ops of the backward itself draw from it.
+    /// `output_gradients`: one for each of `differentiable_outputs()`, in order. One that nobody else holds
+    /// is used as it is, others are copied. The gradients returned share memory with nothing. Replayed::peak
+    /// counts what the step holds, not what the caller holds beside it. Errors: as `run`; a forward that was
+    /// forgotten, or that has had its backward; parameters, inputs or outputs that were written to since.
+    Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
+
+    /// Forgets a forward whose backward will not come; nothing when it is not the last one.
+    void drop(std::uint64_t number);
+
+    /// The outputs, by place, that `backward` needs the gradients of; none when the graph has a loss of its
+    /// own.
+    std::vector<int> differentiable_outputs() const;
+
     const Tape& tape() const;
 
   private:
     struct State;
+    static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
+                                   const std::string& owner, DeviceRuntime& device);
     explicit Executor(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };
