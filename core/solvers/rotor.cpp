@@ -1,7 +1,6 @@
 #include "core/solvers/rotor.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -151,54 +150,38 @@ class RotorTable {
 class RotorWriter {
   public:
     RotorWriter(const RotorChain& chain, const RotorTable& table)
-        : chain_(chain), table_(table), visited_(chain.stages.size(), false) {}
+        : chain_(chain), table_(table), runs_(chain) {}
 
     RunSequence write(int slots) {
         group_range(0, table_.last(), slots, false);
-        return std::move(runs_);
+        return runs_.take();
     }
 
   private:
-    void forward(int stage, const std::vector<std::int32_t>& ops) {
-        if (visited_[stage]) {
-            runs_.insert(runs_.end(), ops.begin(), ops.end());
-            return;
-        }
-        visited_[stage] = true;
-        const auto& first = chain_.stages[stage].first;
-        std::set_union(ops.begin(), ops.end(), first.begin(), first.end(), std::back_inserter(runs_));
-    }
-
-    void backward(int stage) {
-        const auto& ops = chain_.stages[stage].backward;
-        runs_.insert(runs_.end(), ops.begin(), ops.end());
-    }
-
     /// Recursion is as deep as the chain is long.
     void group_range(int s, int t, std::int64_t m, bool present) {
         present = present && !table_.dropped(s, t, m);
         const RotorStage& stage = chain_.stages[s];
         if (s == t) {
-            forward(s, present ? stage.save_beside : stage.save_last);
-            backward(s);
+            runs_.forward(s, present ? stage.save_beside : stage.save_last);
+            runs_.backward(s);
             return;
         }
         const int next = table_.choice(s, t, m, present);
         if (next < 0) {
-            forward(s, stage.save);
+            runs_.forward(s, stage.save);
             group_range(s + 1, t, m - table_.saved(s), present);
-            backward(s);
+            runs_.backward(s);
             return;
         }
-        for (int i = s; i < next; ++i) forward(i, chain_.stages[i].advance);
+        for (int i = s; i < next; ++i) runs_.forward(i, chain_.stages[i].advance);
         group_range(next, t, m - table_.checkpoint(next), present);
         group_range(s, next - 1, m, true);
     }
 
     const RotorChain& chain_;
     const RotorTable& table_;
-    std::vector<bool> visited_;
-    RunSequence runs_;
+    ChainRuns runs_;
 };
 
 struct Slots {

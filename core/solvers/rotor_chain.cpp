@@ -354,6 +354,21 @@ class ChainReader {
 
 }  // namespace
 
+void ChainRuns::forward(int stage, const std::vector<std::int32_t>& ops) {
+    if (visited_[stage]) {
+        runs_.insert(runs_.end(), ops.begin(), ops.end());
+        return;
+    }
+    visited_[stage] = true;
+    const auto& first = chain_.stages[stage].first;
+    std::set_union(ops.begin(), ops.end(), first.begin(), first.end(), std::back_inserter(runs_));
+}
+
+void ChainRuns::backward(int stage) {
+    const auto& ops = chain_.stages[stage].backward;
+    runs_.insert(runs_.end(), ops.begin(), ops.end());
+}
+
 RotorChain rotor_chain(const Problem& problem, int max_stages) {
     return ChainReader(problem, std::max(max_stages, 1)).read();
 }

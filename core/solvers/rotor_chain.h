@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/schedule/run_sequence.h"
@@ -36,6 +37,21 @@ struct RotorChain {
     std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
     std::int64_t always = 0;  ///< bytes counted all along: residents, forward results, what must not be made
                               ///< twice or is read out of turn
+};
+
+/// Writes a schedule of a chain as runs: what the first visit of a stage must run beside is added by itself.
+class ChainRuns {
+  public:
+    explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}
+    /// `ops`: one of the stage's lists.
+    void forward(int stage, const std::vector<std::int32_t>& ops);
+    void backward(int stage);
+    RunSequence take() { return std::move(runs_); }
+
+  private:
+    const RotorChain& chain_;
+    std::vector<bool> visited_;
+    RunSequence runs_;
 };
 
 /// Cost: near linear, and (cuts)^2 for merging beyond `max_stages`. Fewer than two stages: the graph is no

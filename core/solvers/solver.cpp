@@ -11,6 +11,7 @@
 #include "core/solvers/chen.h"
 #include "core/solvers/dtr.h"
 #include "core/solvers/keep_all.h"
+#include "core/solvers/revolve.h"
 #include "core/solvers/rotor.h"
 
 namespace rematlas {
@@ -44,6 +45,9 @@ json chen_greedy_defaults() {
 }
 json rotor_defaults() {
     return {{"slots", RotorOptions{}.slots}, {"max_stages", RotorOptions{}.max_stages}};
+}
+json revolve_defaults() {
+    return {{"max_stages", RevolveOptions{}.max_stages}};
 }
 json dtr_defaults() {
     return {{"heuristic", "dtr-eq"},
@@ -83,6 +87,7 @@ constexpr std::array kSolvers = {
     Entry{"dtr", from<dtr_options, make_dtr>, dtr_defaults},
     Entry{"chen-greedy", from<chen_greedy_options, make_chen_greedy>, chen_greedy_defaults},
     Entry{"chen-sqrt", from<chen_sqrt_options, make_chen_sqrt>, chen_sqrt_defaults},
+    Entry{"revolve", from<revolve_options, make_revolve>, revolve_defaults},
     Entry{"keep-all", keep_all_from, no_options}};
 
 constexpr auto kNames = [] {
