@@ -23,14 +23,18 @@ constexpr std::array kTypes = {Type{"atlas", "atlas"},
                                Type{"noremat", "keep-all"},
                                Type{"chen-sqrt", "chen-sqrt"},
                                Type{"chen-greedy", "chen-greedy"},
+                               Type{"revolve", "revolve"},
+                               Type{"checkmate", "checkmate"},
+                               Type{"checkmate-lp", "checkmate-lp"},
                                Type{"rockmate", ""},
-                               Type{"checkmate", ""},
                                Type{"hilp", ""},
                                Type{"hiremate", ""},
                                Type{"offmate", ""}};
 
+/// Those with a solver stand first in the table.
+constexpr std::size_t kAvailableCount = 9;
 constexpr auto kAvailable = [] {
-    std::array<std::string_view, 6> names;
+    std::array<std::string_view, kAvailableCount> names;
     for (std::size_t i = 0; i < names.size(); ++i) names[i] = kTypes[i].name;
     return names;
 }();
