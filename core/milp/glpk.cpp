@@ -16,6 +16,11 @@ struct Delete {
 };
 using Problem = std::unique_ptr<glp_prob, Delete>;
 
+/// GLPK keeps an environment for every thread that calls it and leaves freeing it to that thread.
+struct ThreadEnvironment {
+    ~ThreadEnvironment() { glp_free_env(); }
+};
+
 int bounds_type(double lower, double upper) {
     if (lower == upper) return GLP_FX;
     const bool below = std::isfinite(lower), above = std::isfinite(upper);
@@ -123,6 +128,7 @@ MilpAnswer relaxed_answer(glp_prob* problem, bool solved) {
 
 Result<MilpAnswer> solve_by_glpk(const MilpModel& model, const MilpLimits& limits) {
     const Clock::time_point end = Clock::now() + limits.time;
+    const ThreadEnvironment environment;  // outlives the problem
     glp_term_out(GLP_OFF);
     const Problem problem = make_problem(model, limits.relaxed);
     const bool solved = solve_relaxation(problem.get(), limits, end);
