@@ -41,6 +41,7 @@ void add_solve_commands(const Commands& commands);  ///< solve, sweep
 void add_maxbatch_command(const Commands& commands);
 void add_schedule_commands(const Commands& commands);  ///< check, export, diff
 void add_draw_command(const Commands& commands);
+void add_dtr_command(const Commands& commands);
 void add_config_commands(const Commands& commands);
 void add_runtime_commands(
     const Commands& commands);  ///< capture, run: named here, done by the runtime program

@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
     add_maxbatch_command(commands);
     add_schedule_commands(commands);
     add_draw_command(commands);
+    add_dtr_command(commands);
     add_config_commands(commands);
     const auto is_chosen = [&](const CLI::App* command) { return command->get_name() == argv[1]; };
     if (argc > 1 && argv[1][0] != '-' && std::as_const(app).get_subcommands(is_chosen).empty()) {

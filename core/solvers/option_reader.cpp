@@ -58,6 +58,13 @@ void OptionReader::number(std::string_view key, double& value, double least, dou
     value = number;
 }
 
+void OptionReader::flag(std::string_view key, bool& value) {
+    const nlohmann::json* json = find(key);
+    if (!json) return;
+    if (!json->is_boolean()) return fail(key, "must be true or false");
+    value = json->get<bool>();
+}
+
 int OptionReader::word(std::string_view key, const std::vector<std::string_view>& words) {
     const nlohmann::json* json = find(key);
     if (!json) return -1;

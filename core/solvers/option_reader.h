@@ -27,6 +27,7 @@ class OptionReader {
     void integer(std::string_view key, int& value, int least, int most);
     void unsigned_integer(std::string_view key, std::uint64_t& value);
     void number(std::string_view key, double& value, double least, double most);
+    void flag(std::string_view key, bool& value);
 
     /// A word out of a list that pairs each with its value.
     template <class T>

@@ -53,6 +53,8 @@ json dtr_defaults() {
     return {{"heuristic", "dtr-eq"},
             {"deallocation", "eager"},
             {"thrash", DtrOptions{}.thrash},
+            {"sample", DtrOptions{}.sample},
+            {"ignore_small", DtrOptions{}.ignore_small},
             {"seed", DtrOptions{}.seed}};
 }
 json checkmate_defaults() {

@@ -1,0 +1,139 @@
+#include "core/dtr/evicted_neighbourhood.h"
+
+namespace rematlas {
+
+EvictedNeighbourhood::EvictedNeighbourhood(const StorageGraph& graph, Kind kind)
+    : graph_(graph),
+      kind_(kind),
+      evicted_(graph.storage_count(), 0),
+      element_(graph.storage_count(), -1),
+      known_(graph.storage_count(), 0),
+      valid_(graph.storage_count(), 0) {
+    for (auto& seen : seen_) seen.assign(graph.storage_count(), 0);
+}
+
+void EvictedNeighbourhood::evicted(int storage) {
+    evicted_[storage] = 1;
+    if (kind_ == Kind::classes) {
+        join(storage);
+    } else {
+        invalidate_around(storage);
+    }
+}
+
+void EvictedNeighbourhood::returned(int storage) {
+    if (kind_ == Kind::classes) {
+        const int element = element_[storage];
+        class_cost_[find(element)] -= share_[element];
+        element_[storage] = -1;
+    } else {
+        invalidate_around(storage);
+    }
+    evicted_[storage] = 0;
+}
+
+void EvictedNeighbourhood::grew(int storage) {
+    if (kind_ != Kind::classes) invalidate_around(storage);
+}
+
+std::int64_t EvictedNeighbourhood::cost(int storage) {
+    if (kind_ == Kind::none) return 0;
+    if (kind_ == Kind::classes) return class_cost(storage);
+    if (!valid_[storage]) {
+        known_[storage] = exact_cost(storage);
+        valid_[storage] = 1;
+    }
+    return known_[storage];
+}
+
+int EvictedNeighbourhood::find(int element) {
+    while (up_[element] != element) {
+        up_[element] = up_[up_[element]];
+        element = up_[element];
+    }
+    return element;
+}
+
+void EvictedNeighbourhood::join(int storage) {
+    const int own = static_cast<int>(up_.size());
+    up_.push_back(own);
+    share_.push_back(graph_.cost(storage));
+    class_cost_.push_back(graph_.cost(storage));
+    class_seen_.push_back(0);
+    element_[storage] = own;
+    const auto unite = [&](int s) {
+        if (element_[s] < 0) return;
+        const int a = find(element_[s]), b = find(own);
+        if (a == b) return;
+        up_[b] = a;
+        class_cost_[a] += class_cost_[b];
+    };
+    graph_.for_each_parent(storage, unite);
+    graph_.for_each_child(storage, unite);
+}
+
+std::int64_t EvictedNeighbourhood::class_cost(int storage) {
+    ++stamp_;
+    std::int64_t sum = 0;
+    const auto add = [&](int s) {
+        if (element_[s] < 0) return;
+        const int root = find(element_[s]);
+        if (class_seen_[root] == stamp_) return;
+        class_seen_[root] = stamp_;
+        sum += class_cost_[root];
+    };
+    graph_.for_each_parent(storage, add);
+    graph_.for_each_child(storage, add);
+    return sum;
+}
+
+template <class Visit>
+void EvictedNeighbourhood::for_each_neighbour(int storage, Direction direction, Visit&& visit) const {
+    if (direction == up) {
+        graph_.for_each_parent(storage, visit);
+    } else {
+        graph_.for_each_child(storage, visit);
+    }
+}
+
+/// Fills `reached_`: a walk in one direction, which goes on from evicted storages only.
+void EvictedNeighbourhood::reach(int storage, Direction direction) {
+    reached_.assign(1, storage);
+    seen_[direction][storage] = stamp_;
+    for (std::size_t next = 0; next < reached_.size(); ++next) {
+        for_each_neighbour(reached_[next], direction, [&](int s) {
+            if (!evicted_[s] || seen_[direction][s] == stamp_) return;
+            seen_[direction][s] = stamp_;
+            reached_.push_back(s);
+        });
+    }
+}
+
+std::int64_t EvictedNeighbourhood::exact_cost(int storage) {
+    ++stamp_;
+    std::int64_t sum = 0;
+    reach(storage, up);
+    for (int s : reached_) sum += graph_.cost(s);
+    if (kind_ == Kind::ancestors_and_descendants) {
+        reach(storage, down);
+        for (int s : reached_) {
+            if (seen_[up][s] != stamp_) sum += graph_.cost(s);
+        }
+    }
+    return sum - graph_.cost(storage);
+}
+
+/// Forgets what is known of every storage whose neighbourhood can hold this one: an ancestor's reaches it
+/// downwards, a descendant's upwards, so two straight walks find them, never a turn.
+void EvictedNeighbourhood::invalidate_around(int storage) {
+    if (kind_ == Kind::none) return;
+    ++stamp_;
+    valid_[storage] = 0;
+    for (const Direction direction : {up, down}) {
+        if (direction == up && kind_ == Kind::ancestors) continue;
+        reach(storage, direction);
+        for (int s : reached_) for_each_neighbour(s, direction, [&](int at) { valid_[at] = 0; });
+    }
+}
+
+}  // namespace rematlas

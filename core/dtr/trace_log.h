@@ -1,0 +1,34 @@
+// The published logs of DTR's experiments: one JSON object a line.
+//
+//     Result<Trace> trace = read_trace_log("resnet32.log");
+//
+//     {"INSTRUCTION":"CONSTANT","NAME":"w"}                followed by its MEMORY
+//     {"INSTRUCTION":"CALL","NAME":"mm","ARGS":["x","w"],"RESULT":["y"],"TIME":"340"}
+//                                                          followed by a MEMORY and an ALIAS for each result
+//     {"INSTRUCTION":"MEMORY","NAME":"y","MEMORY":"4096"}
+//     {"INSTRUCTION":"ALIAS","NAME":"y","ALIAS":"-1"}      position of the argument whose storage it shares
+//     {"INSTRUCTION":"MUTATE","NAME":"add_","ARGS":["y","x"],"MUTATE":[0],"TIME":"12"}
+//     {"INSTRUCTION":"COPY","DST":"z","SRC":"y"}           one more name of y's tensor
+//     {"INSTRUCTION":"COPY_FROM","DST":"z","SRC":"y"}      z lets go of its tensor and names y's
+//     {"INSTRUCTION":"RELEASE","NAME":"y"}
+//     {"INSTRUCTION":"ANNOTATE","ANNOTATION":"START"}      what comes before it is not part of the trace
+//
+// As published: constants are never evicted, a mutation makes new tensors and storages of the same bytes
+// (copy on write), releases of names that are not defined are passed over, and what still has a name at the
+// end has to be there then. Numbers may be written as strings.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/dtr/trace.h"
+
+namespace rematlas {
+
+/// Errors name the file and the line.
+Result<Trace> read_trace_log(const std::filesystem::path& path);
+Result<Trace> parse_trace_log(std::string_view text, const std::string& name);
+
+}  // namespace rematlas
