@@ -10,6 +10,7 @@ mkdir -p "$here/results"
 "$here/../.venv/bin/python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
+    python3 "$here/solvers/dtr.py" "$bin" "$problems/dtr" | tee "$here/results/dtr.csv"
 else
     echo "no reference problems at $problems: solvers not benched (REMATLAS_PROBLEMS names the folder)"
 fi

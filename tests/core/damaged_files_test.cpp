@@ -7,6 +7,8 @@
 
 #include "core/base/files.h"
 #include "core/config/config.h"
+#include "core/dtr/online_eviction.h"
+#include "core/dtr/trace_log.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
@@ -99,6 +101,29 @@ TEST(DamagedFiles, sweep) {
     const Sweep sweep{"g", "ab", {{"atlas", {point, point}}}};
     expect_survives(sweep_text(sweep),
                     [](const std::string& text) { return message_of(parse_sweep(text, "w")); });
+}
+
+TEST(DamagedFiles, trace_log_and_its_simulation) {
+    const std::string log = R"({"INSTRUCTION":"CONSTANT","NAME":"w"}
+{"INSTRUCTION":"MEMORY","NAME":"w","MEMORY":"8"}
+{"INSTRUCTION":"CALL","NAME":"mm","ARGS":["w"],"RESULT":["y","v"],"TIME":"5"}
+{"INSTRUCTION":"MEMORY","NAME":"y","MEMORY":"4"}
+{"INSTRUCTION":"ALIAS","NAME":"y","ALIAS":"-1"}
+{"INSTRUCTION":"MEMORY","NAME":"v","MEMORY":"8"}
+{"INSTRUCTION":"ALIAS","NAME":"v","ALIAS":"0"}
+{"INSTRUCTION":"COPY","DST":"z","SRC":"y"}
+{"INSTRUCTION":"MUTATE","NAME":"add_","ARGS":["y","w"],"MUTATE":[0],"TIME":"2"}
+{"INSTRUCTION":"COPY_FROM","DST":"v","SRC":"z"}
+{"INSTRUCTION":"RELEASE","NAME":"z"}
+)";
+    expect_survives(log, [](const std::string& text) {
+        const Result<Trace> read = parse_trace_log(text, "l");
+        if (read) {
+            const Bytes budget(unbounded_peak(*read).value / 2);
+            EXPECT_LE(evict_online(*read, budget, {.thrash = 2}).peak, budget);
+        }
+        return message_of(read);
+    });
 }
 
 TEST(DamagedFiles, config) {

@@ -10,11 +10,6 @@
 namespace rematlas {
 namespace {
 
-std::filesystem::path problem_folder() {
-    if (const char* named = std::getenv("REMATLAS_PROBLEMS")) return named;
-    return std::filesystem::path(REMATLAS_SOURCE_DIR) / ".." / "shared" / "problems";
-}
-
 std::optional<double> number(const nlohmann::json& entry, const char* key) {
     const auto at = entry.find(key);
     return at != entry.end() && at->is_number() ? std::optional(at->get<double>()) : std::nullopt;
@@ -28,10 +23,20 @@ ProblemFile::Reference reference_from(const nlohmann::json& entry) {
     reference.lower_bound = number(entry, "lower_bound").value_or(1);
     reference.chen_sqrt = number(entry, "chen_sqrt");
     reference.chen_greedy = number(entry, "chen_greedy");
+    if (const auto dtr = entry.find("dtr"); dtr != entry.end() && dtr->is_object()) {
+        for (const auto& [heuristic, overhead] : dtr->items()) {
+            if (overhead.is_number()) reference.dtr[heuristic] = overhead.get<double>();
+        }
+    }
     return reference;
 }
 
 }  // namespace
+
+std::filesystem::path problem_folder() {
+    if (const char* named = std::getenv("REMATLAS_PROBLEMS")) return named;
+    return std::filesystem::path(REMATLAS_SOURCE_DIR) / ".." / "shared" / "problems";
+}
 
 std::vector<ProblemFile> read_problem_files() {
     std::vector<ProblemFile> problems;

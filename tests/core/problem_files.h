@@ -2,7 +2,10 @@
 // published methods.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -19,13 +22,17 @@ struct ProblemFile {
         double best_known = 0;
         double lower_bound = 1;
         std::optional<double> chen_sqrt, chen_greedy;
+        std::map<std::string, double> dtr;  ///< by the published names of the heuristics
     };
     Graph graph;
     std::vector<Reference> references;
 };
 
-/// Reads the folder named by REMATLAS_PROBLEMS, else `../shared/problems` beside the source tree; empty when
-/// there is none.
+/// The folder named by REMATLAS_PROBLEMS, else `../shared/problems` beside the source tree; it need not be
+/// there.
+std::filesystem::path problem_folder();
+
+/// The graphs in that folder and their figures; empty when there are none.
 std::vector<ProblemFile> read_problem_files();
 
 }  // namespace rematlas

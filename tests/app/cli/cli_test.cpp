@@ -220,6 +220,37 @@ TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
                  "heuristic");
 }
 
+TEST_F(CommandLine, dtr_simulates_a_log) {
+    const std::string log = R"({"INSTRUCTION":"CALL","NAME":"a","ARGS":[],"RESULT":["a"],"TIME":"1"}
+{"INSTRUCTION":"MEMORY","NAME":"a","MEMORY":"6"}
+{"INSTRUCTION":"ALIAS","NAME":"a","ALIAS":"-1"}
+{"INSTRUCTION":"CALL","NAME":"b","ARGS":["a"],"RESULT":["b"],"TIME":"2"}
+{"INSTRUCTION":"MEMORY","NAME":"b","MEMORY":"4"}
+{"INSTRUCTION":"ALIAS","NAME":"b","ALIAS":"-1"}
+{"INSTRUCTION":"CALL","NAME":"c","ARGS":["b"],"RESULT":["c"],"TIME":"1"}
+{"INSTRUCTION":"MEMORY","NAME":"c","MEMORY":"6"}
+{"INSTRUCTION":"ALIAS","NAME":"c","ALIAS":"-1"}
+{"INSTRUCTION":"RELEASE","NAME":"c"}
+)";
+    ASSERT_TRUE(write_file(file("t.log"), log));
+    const Ran one = run("dtr " + file("t.log") + " --budget 10 --heuristic lru --json");
+    EXPECT_EQ(one.exit, 0) << one.err;
+    const json answer = json::parse(one.out);
+    EXPECT_EQ(answer["status"], "ok");
+    EXPECT_EQ(answer["unbounded_peak_bytes"], 16);
+    EXPECT_EQ(answer["peak_bytes"], 10);
+    EXPECT_EQ(answer["overhead"], 1.25);
+    EXPECT_EQ(answer["evictions"], 1);
+    EXPECT_EQ(answer["rematerializations"], 1);
+    const Ran several = run("dtr " + file("t.log") + " --ratio 1,0.2 --json");
+    EXPECT_EQ(several.exit, 1);
+    EXPECT_EQ(json::parse(several.out)["points"][0]["status"], "ok");
+    EXPECT_EQ(json::parse(several.out)["points"][1]["status"], "oom");
+    expect_error(run("dtr " + file("g.graph.json")), 2, "line 1");
+    expect_error(run("dtr " + file("t.log") + " --heuristic best"), 2, "--heuristic");
+    expect_error(run("dtr " + file("t.log") + " --ratio 0.5 --budget 3"), 2, "--budget");
+}
+
 TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
     expect_error(run("maxbatch m.pt --input 'f32[8,4]' --budget 1GiB"), 2, "none has a dimension B");
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 60%"), 2, "--budget: '60%'");

@@ -1,0 +1,29 @@
+// Any bytes are read as a log of DTR or refused with one line; what is read can be simulated within its
+// budget.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/dtr/online_eviction.h"
+#include "core/dtr/trace_log.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    using namespace rematlas;
+    const std::string text(reinterpret_cast<const char*>(bytes), size);
+    const Result<Trace> read = parse_trace_log(text, "log");
+    if (!read) {
+        if (read.error().message.find('\n') != std::string::npos) std::abort();
+        return 0;
+    }
+    const Bytes budget(unbounded_peak(*read).value * 2 / 3);
+    for (const DtrDeallocation deallocation :
+         {DtrDeallocation::eager, DtrDeallocation::ignore, DtrDeallocation::banish}) {
+        // Ops without time can run again very often: a bounded number of questions is enough here.
+        int asked = 0;
+        const DtrOutcome outcome = evict_online(*read, budget, {.deallocation = deallocation},
+                                                [&](const DtrOutcome&, double) { return ++asked < 1000; });
+        if (outcome.peak > budget) std::abort();
+    }
+    return 0;
+}
