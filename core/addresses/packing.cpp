@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "core/addresses/ejection_search.h"
+
 namespace rematlas {
 namespace {
 
@@ -61,7 +63,9 @@ class Packer {
             improve(starts_[i], *work_ + share, true);
             keep_best(starts_[i]);
         }
-        return {best_.offsets, best_.score.top};
+        Packing packing{best_.offsets, best_.score.top};
+        lower_by_ejection(blocks_, floor_, effort / 8, packing);
+        return packing;
     }
 
   private:

@@ -7,7 +7,7 @@
 // al. 2018, "Profile-guided memory optimization for deep neural networks"; Pisarchyk and Lee 2020, "Efficient
 // memory management for deep neural net inference", greedy by size); then blocks that end up too high are
 // moved forward in the order, and the order is packed again (Joslin and Clements 1999, "Squeaky wheel
-// optimization").
+// optimization"); then ejection_search.h, which finds what no order leads to.
 #pragma once
 
 #include <cstdint>
