@@ -41,6 +41,7 @@ struct Inspection {
     Bytes resident_sum;
     Bytes keep_all_peak;
     OpId peak_op;
+    std::map<std::string, Bytes> peak_parts;  ///< by kind, and "workspace"; together `keep_all_peak`
     Bytes least_peak;
     Bytes smallest_known;
     std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
@@ -78,6 +79,31 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
     return found;
 }
 
+/// What is held while `at` runs for the first time, by kind.
+std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step>& steps, OpId at) {
+    IdVector<TensorId, std::uint8_t> held(graph.tensors.size(), 1);
+    for (const Op& op : graph.ops)
+        for (TensorId out : op.outputs) held[out] = 0;
+    std::map<std::string, Bytes> parts;
+    for (const Step& step : steps) {
+        if (!step.runs()) {
+            held[step.tensor()] = step.kind != StepKind::free;
+            continue;
+        }
+        const Op& op = graph.ops[step.op()];
+        if (step.kind == StepKind::run_inplace)
+            for (const InplacePair& pair : op.inplace) held[pair.in] = 0;
+        for (TensorId out : op.outputs) held[out] = 1;
+        if (step.op() == at) {
+            parts["workspace"] = op.workspace;
+            break;
+        }
+    }
+    for (TensorId t : graph.tensors.ids())
+        if (held[t]) parts[std::string(to_string(graph.tensors[t].kind))] += graph.tensors[t].bytes;
+    return parts;
+}
+
 Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     Inspection result;
     const FlatGraph flat = flatten(graph);
@@ -97,6 +123,7 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     const SequenceCost cost = cost_of(flat, keep_all);
     result.keep_all_peak = Bytes(cost.peak);
     result.peak_op = OpId(keep_all[cost.peak_run]);
+    result.peak_parts = parts_at(graph, lower(flat, keep_all), result.peak_op);
     result.least_peak = least_peak(flat).bytes;
     if (const std::optional<CachingAllocatorOptions> allocator = caching_allocator_of(graph)) {
         const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *allocator);
@@ -141,6 +168,7 @@ json inspection_json(const Graph& graph, const Inspection& found) {
     }
     out["time_ns"] = time;
     for (const auto& [kind, bytes] : found.residents) out["residents"][kind] = bytes.value;
+    for (const auto& [kind, bytes] : found.peak_parts) out["peak_parts"][kind] = bytes.value;
     for (TensorId t : found.heaviest) {
         const Tensor& tensor = graph.tensors[t];
         out["heaviest"].push_back({{"tensor", t.value},
@@ -169,6 +197,8 @@ void print_inspection(const Graph& graph, const Inspection& found) {
     std::printf("  %-34s %12s  (at op %d, %s)\n", "peak without recomputation",
                 format_bytes(found.keep_all_peak).c_str(), found.peak_op.value,
                 graph.ops[found.peak_op].name.c_str());
+    for (const auto& [kind, bytes] : found.peak_parts)
+        if (bytes.value > 0) std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
     if (found.caching) {
         std::printf("  %-34s %12s\n", "  allocated by libtorch",
                     format_bytes(found.caching->allocated).c_str());

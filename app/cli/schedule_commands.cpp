@@ -8,6 +8,7 @@
 #include "app/cli/reading.h"
 #include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
+#include "core/addresses/check_addresses.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
@@ -28,10 +29,26 @@ std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Sch
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 
-constexpr std::size_t kMostRunsToPlan = 5'000;  // planning addresses is quadratic; a check must stay quick
+/// Planning is quadratic in the runs, and a check must stay quick: beyond this many only what was asked for
+/// is planned.
+constexpr std::size_t kMostRunsToPlan = 5'000;
+
+/// That of the schedule's own addresses, else of addresses planned here.
+Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedule, std::size_t runs,
+                                      bool asked) {
+    if (schedule.addresses) return std::optional(schedule.addresses->arena);
+    if (!asked && runs > kMostRunsToPlan) return std::optional<Bytes>();
+    const AddressOptions options{.alignment = alignment_for(graph),
+                                 .effort = asked ? 1'000'000'000 : AddressOptions{}.effort};
+    const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps, options);
+    if (!plan) return plan.error();
+    if (const Result<void> sound = check_addresses(graph, schedule.steps, *plan, options); !sound)
+        return sound.error();
+    return std::optional(plan->arena);
+}
 
 Result<Exit> check_command(const std::string& graph_path, const std::string& schedule_path,
-                           const std::string& budget_text, const OutputFlags& output) {
+                           const std::string& budget_text, bool in_arena, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(graph_path);
     if (!graph) return graph.error();
     const Result<Schedule> schedule = read_schedule(schedule_path);
@@ -42,11 +59,16 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
         if (!given) return given.error();
         budget = *given;
     }
-    const CheckReport report = check(*graph, *schedule, budget);
+    CheckReport report = check(*graph, *schedule, budget);
     std::optional<Bytes> arena;
-    if (report.ok() && report.runs <= kMostRunsToPlan) {
-        const Result<AddressPlan> addresses = plan_addresses(*graph, schedule->steps);
-        if (addresses) arena = addresses->arena;
+    if (report.ok()) {
+        const Result<std::optional<Bytes>> found = arena_of(*graph, *schedule, report.runs, in_arena);
+        if (!found) return found.error();
+        arena = *found;
+        const Bytes limit = budget ? *budget : schedule->budget;
+        if (in_arena && limit.value > 0 && *arena > limit)
+            report.violations.push_back("the arena, " + std::to_string(arena->value) +
+                                        " bytes, is over the budget, " + std::to_string(limit.value));
     }
     const std::optional<CachingAllocatorPeaks> caching =
         report.ok() ? caching_peaks(*graph, *schedule) : std::nullopt;
@@ -198,12 +220,16 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
 void add_schedule_commands(const Commands& commands) {
     static OutputFlags output;
     static std::string graph, schedule, budget, format = "plan", out, other;
-    CLI::App* check_app = commands.add("check", "re-simulate a schedule with the independent checker",
-                                       "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB",
-                                       output, [] { return check_command(graph, schedule, budget, output); });
+    static bool in_arena = false;
+    CLI::App* check_app =
+        commands.add("check", "re-simulate a schedule with the independent checker",
+                     "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB", output,
+                     [] { return check_command(graph, schedule, budget, in_arena, output); });
     check_app->add_option("graph", graph, "a .graph.json file")->required();
     check_app->add_option("schedule", schedule, "a .schedule.json file")->required();
     check_app->add_option("--budget", budget, "check against this budget instead of the schedule's own");
+    check_app->add_flag("--arena", in_arena,
+                        "plan addresses where the schedule has none; the budget bounds the arena");
 
     CLI::App* export_app =
         commands.add("export", "a schedule as a plan for training, a trace, a table or a graph",

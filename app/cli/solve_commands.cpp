@@ -10,7 +10,7 @@
 #include "core/config/config.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
-#include "core/solvers/solve.h"
+#include "core/solvers/solve_in_arena.h"
 #include "core/sweep/sweep.h"
 #include "viz/paint/draw.h"
 
@@ -23,11 +23,13 @@ struct SolveFlags {
     std::string graph, budget, solver = "atlas", milp, time_limit = "60s", config, out;
     int threads = 1;
     std::uint64_t seed = 1;
+    bool arena = false;
 };
 
 struct SweepFlags {
     std::string graph, solvers = "atlas", budget, time_limit = "60s", out, plot;
     int count = 16, threads = 1;
+    bool arena = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -104,6 +106,7 @@ json schedule_json(const Schedule& schedule) {
             {"overhead", schedule.overhead},
             {"time_ns", schedule.time.value},
             {"peak_bytes", schedule.peak.value},
+            {"arena_bytes", schedule.addresses ? json(schedule.addresses->arena.value) : json(nullptr)},
             {"budget_bytes", schedule.budget.value},
             {"bound", schedule.bound ? json(schedule.bound->overhead) : json(nullptr)},
             {"bound_class", schedule.bound ? json(schedule.bound->over) : json(nullptr)},
@@ -120,6 +123,9 @@ void print_schedule(const Schedule& schedule) {
                 (schedule.overhead - 1) * 100, format_duration(schedule.time).c_str());
     std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(),
                 format_bytes(schedule.budget).c_str());
+    if (schedule.addresses)
+        std::printf("%-10s %s at planned addresses; the budget bounds it\n", "arena",
+                    format_bytes(schedule.addresses->arena).c_str());
     if (schedule.bound)
         std::printf("%-10s %.4f over %s; gap %.2f %%\n", "bound", schedule.bound->overhead,
                     schedule.bound->over.c_str(), schedule.bound->gap * 100);
@@ -167,7 +173,10 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
                         .stop = catch_interrupt(),
                         .seed = flags.seed,
                         .threads = flags.threads};
-    Result<Outcome> outcome = solve(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
+    const auto solve_as_asked =
+        flags.arena ? &solve_in_arena : static_cast<decltype(&solve_in_arena)>(&solve);
+    Result<Outcome> outcome =
+        solve_as_asked(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
     if (!outcome) return outcome.error();
     if (const Infeasible* infeasible = outcome->infeasible()) {
@@ -193,7 +202,11 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
 Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& flat) {
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
-    SweepOptions options{.solvers = split(flags.solvers), .budgets = {}, .count = flags.count, .limits = {}};
+    SweepOptions options{.solvers = split(flags.solvers),
+                         .budgets = {},
+                         .count = flags.count,
+                         .arena = flags.arena,
+                         .limits = {}};
     options.limits = {.time = std::chrono::nanoseconds(time->value),
                       .stop = catch_interrupt(),
                       .seed = 1,
@@ -280,6 +293,8 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
     app->add_option("--seed", flags.seed, "of the random choices")->capture_default_str();
     app->add_option("--config", flags.config, "a configuration file; it names the solver too");
+    app->add_flag("--arena", flags.arena,
+                  "the budget bounds the arena: planned addresses, fragmentation included");
     app->add_option("-o,--output", flags.out, "write the schedule to this file");
 
     static SweepFlags sweep;
@@ -301,6 +316,7 @@ void add_solve_commands(const Commands& commands) {
     sweep_app->add_option("--threads", sweep.threads, "threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
+    sweep_app->add_flag("--arena", sweep.arena, "budgets bound the arena, as in solve");
     sweep_app->add_option("-o,--output", sweep.out, "write the sweep to this file");
     sweep_app->add_option("--plot", sweep.plot, "draw it to this .svg, .png or .pdf");
 }

@@ -1,8 +1,10 @@
 #include "core/addresses/address_plan.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "core/addresses/check_addresses.h"
 #include "core/addresses/packing.h"
 #include "core/schedule/simulate.h"
 
@@ -33,6 +35,13 @@ class Recorder {
         }
         now_ = static_cast<std::int32_t>(steps.size());
         for (TensorId t : graph_.tensors.ids()) finish(t, now_);
+    }
+
+    /// Lifetimes without places.
+    AddressPlan unplaced() const {
+        AddressPlan plan;
+        plan.placements = lives_;
+        return plan;
     }
 
     Result<AddressPlan> plan() {
@@ -152,6 +161,37 @@ Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& 
     Recorder recorder(graph, options);
     recorder.play(steps);
     return recorder.plan();
+}
+
+std::int64_t alignment_for(const Graph& graph) {
+    if (!graph.provenance || !graph.provenance->is_object()) return AddressOptions{}.alignment;
+    const auto device = graph.provenance->find("device");
+    const bool on_cuda =
+        device != graph.provenance->end() && device->is_string() && *device != "cpu" && *device != "meta";
+    return on_cuda ? 512 : AddressOptions{}.alignment;
+}
+
+Addresses addresses_from(const AddressPlan& plan, std::int64_t alignment) {
+    Addresses addresses{.alignment = alignment, .arena = plan.arena, .offsets = {}};
+    for (const Placement& p : plan.placements) addresses.offsets.push_back(p.offset);
+    return addresses;
+}
+
+Result<AddressPlan> address_plan_from(const Graph& graph, const std::vector<Step>& steps,
+                                      const Addresses& addresses) {
+    const AddressOptions options{.alignment = addresses.alignment};
+    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
+    Recorder recorder(graph, options);
+    recorder.play(steps);
+    AddressPlan plan = recorder.unplaced();
+    if (plan.placements.size() != addresses.offsets.size())
+        return Error{"addresses: " + std::to_string(addresses.offsets.size()) + " offsets for " +
+                         std::to_string(plan.placements.size()) + " lifetimes",
+                     ErrorKind::negative};
+    plan.arena = addresses.arena;
+    for (std::size_t i = 0; i < plan.placements.size(); ++i) plan.placements[i].offset = addresses.offsets[i];
+    if (Result<void> sound = check_addresses(graph, steps, plan, options); !sound) return sound.error();
+    return plan;
 }
 
 }  // namespace rematlas

@@ -53,4 +53,15 @@ struct AddressPlan {
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});
 
+/// The alignment of the device that the graph was captured on: 512 on CUDA, else 64.
+std::int64_t alignment_for(const Graph& graph);
+
+/// The plan as it is kept with a schedule.
+Addresses addresses_from(const AddressPlan& plan, std::int64_t alignment);
+
+/// The plan again, from its offsets. Errors: those of `plan_addresses`; another number of offsets than the
+/// steps have lifetimes and workspaces; what `check_addresses` finds.
+Result<AddressPlan> address_plan_from(const Graph& graph, const std::vector<Step>& steps,
+                                      const Addresses& addresses);
+
 }  // namespace rematlas

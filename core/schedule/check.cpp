@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/addresses/address_plan.h"
 #include "core/base/sizes.h"
 
 namespace rematlas {
@@ -205,6 +206,19 @@ class Checker {
     CheckReport report_;
 };
 
+/// Planned addresses are checked by their own checker; the budget bounds the arena.
+void check_arena(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget,
+                 CheckReport& report) {
+    const Bytes arena = schedule.addresses->arena;
+    if (!budget && schedule.budget.value > 0) budget = schedule.budget;
+    if (const auto plan = address_plan_from(graph, schedule.steps, *schedule.addresses); !plan)
+        report.violations.push_back(plan.error().message);
+    else if (budget && arena > *budget)
+        report.violations.push_back("the arena, " + std::to_string(arena.value) +
+                                    " bytes, is over the budget, " + std::to_string(budget->value) + ", by " +
+                                    format_bytes(arena - *budget));
+}
+
 }  // namespace
 
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget) {
@@ -215,7 +229,9 @@ CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<By
                                     graph.sha256.substr(0, 12) + "...");
         return report;
     }
-    return Checker(graph, schedule).run(budget);
+    CheckReport report = Checker(graph, schedule).run(budget);
+    if (report.ok() && schedule.addresses) check_arena(graph, schedule, budget, report);
+    return report;
 }
 
 }  // namespace rematlas

@@ -21,6 +21,7 @@ struct CheckReport {
     bool ok() const { return violations.empty(); }
 };
 
+/// Planned addresses in the schedule are checked too, and the arena against the budget.
 /// Re-simulates the schedule on the graph and compares with what it predicts (when `schedule.peak` is set)
 /// and with the budget
 /// (`budget`, else `schedule.budget` when positive). Stops collecting at 20 violations.

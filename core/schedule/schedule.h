@@ -41,6 +41,14 @@ struct Bound {
     std::string over;  ///< the class, `bound.class` in files, e.g. "any order, any reruns"
 };
 
+/// Planned addresses as they stand in files; core/addresses makes and checks them.
+struct Addresses {
+    std::int64_t alignment = 64;  ///< bytes, of every offset
+    Bytes arena;                  ///< residents included; the budget bounds it
+    std::vector<Bytes> offsets;   ///< in the order of AddressPlan::placements
+    bool operator==(const Addresses&) const = default;
+};
+
 struct Schedule {
     std::string graph;  ///< name of the graph
     std::string graph_sha256;
@@ -54,6 +62,7 @@ struct Schedule {
     std::string status;  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
+    std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
 };
 
 }  // namespace rematlas

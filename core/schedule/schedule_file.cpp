@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "core/addresses/address_plan.h"
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
 #include "core/graph/graph_file.h"
@@ -36,6 +37,19 @@ void read_predicted(const Fields& file, Schedule& schedule) {
         predicted.fail("a value is negative");
 }
 
+std::optional<Addresses> read_addresses(const Fields& file) {
+    if (!file.has("addresses")) return std::nullopt;
+    const Fields fields(file.at("addresses"), "addresses");
+    Addresses addresses{
+        .alignment = fields.integer("alignment"), .arena = Bytes(file.integer("arena_bytes")), .offsets = {}};
+    if (addresses.alignment < 1 || addresses.arena.value < 0)
+        fields.fail("the alignment or the arena is not positive");
+    const json& offsets = fields.array("offsets");
+    for (std::size_t i = 0; i < offsets.size(); ++i)
+        addresses.offsets.emplace_back(fields.whole(offsets[i], "offsets[" + std::to_string(i) + "]"));
+    return addresses;
+}
+
 }  // namespace
 
 std::string_view to_string(StepKind kind) {
@@ -62,6 +76,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         const json& steps = file.array("steps");
         schedule.steps.reserve(steps.size());
         for (std::size_t i = 0; i < steps.size(); ++i) schedule.steps.push_back(read_step(file, steps[i], i));
+        schedule.addresses = read_addresses(file);
     } catch (const FieldError& failure) {
         return Error{std::string(name) + ": " + failure.message};
     }
@@ -101,6 +116,12 @@ std::string schedule_text(const Schedule& schedule) {
                  {"bound", bound_json(schedule.bound)},
                  {"status", schedule.status},
                  {"solve_seconds", schedule.solve_seconds}};
+    if (schedule.addresses) {
+        json offsets = json::array();
+        for (Bytes offset : schedule.addresses->offsets) offsets.push_back(offset.value);
+        head["arena_bytes"] = schedule.addresses->arena.value;
+        head["addresses"] = {{"alignment", schedule.addresses->alignment}, {"offsets", std::move(offsets)}};
+    }
     std::string text = head.dump();
     text.pop_back();
     text += ",\n\"steps\": [";
@@ -151,6 +172,10 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     if (!schedule) return schedule.error();
     if (schedule->graph_sha256 != graph->sha256)
         return Error{name + ": the schedule in it belongs to another graph"};
+    if (schedule->addresses) {
+        const auto addresses = address_plan_from(*graph, schedule->steps, *schedule->addresses);
+        if (!addresses) return Error{name + ": " + addresses.error().message};
+    }
     return Plan{graph.take(), schedule.take()};
 }
 

@@ -19,24 +19,6 @@ BoundLimits bound_limits(const Limits& limits) {
     return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestBound), .stop = limits.stop};
 }
 
-/// Solvers without a bound of their own get the one that holds for every schedule.
-/// Errors: a bound above the overhead of a schedule that exists; one of the two is wrong.
-Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
-    if (!schedule.bound) {
-        const OverheadBound bound = overhead_lower_bound(graph, budget, bound_limits(limits));
-        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
-    }
-    if (!schedule.bound) return {};
-    if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
-        return Error{"solver " + schedule.solver + " went below the proven bound " +
-                     std::to_string(schedule.bound->overhead) + ", please report it"};
-    }
-    schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
-    schedule.bound->gap = (schedule.overhead - schedule.bound->overhead) / schedule.bound->overhead;
-    if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
-    return {};
-}
-
 /// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
 /// footprint of an op.
 void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
@@ -56,6 +38,22 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
 }
 
 }  // namespace
+
+Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
+    if (!schedule.bound) {
+        const OverheadBound bound = overhead_lower_bound(graph, budget, bound_limits(limits));
+        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+    }
+    if (!schedule.bound) return {};
+    if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
+        return Error{"solver " + schedule.solver + " went below the proven bound " +
+                     std::to_string(schedule.bound->overhead) + ", please report it"};
+    }
+    schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
+    schedule.bound->gap = (schedule.overhead - schedule.bound->overhead) / schedule.bound->overhead;
+    if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
+    return {};
+}
 
 Bytes keep_all_peak(const FlatGraph& graph) {
     return Bytes(cost_of(graph, keep_all_sequence(graph)).peak);

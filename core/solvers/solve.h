@@ -28,6 +28,10 @@ Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohman
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 
+/// A schedule without a bound gets the one that holds for every schedule. Errors: a bound above the overhead
+/// of the schedule; one of the two is wrong.
+Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule);
+
 /// Peak of the step without recomputation.
 Bytes keep_all_peak(const FlatGraph& graph);
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "core/solvers/atlas/smallest_budget.h"
-#include "core/solvers/solve.h"
+#include "core/solvers/solve_in_arena.h"
 
 namespace rematlas {
 namespace {
@@ -28,11 +28,17 @@ class TimeShares {
 };
 
 SweepPoint point_from(Bytes budget, Outcome&& outcome) {
-    SweepPoint point{
-        .budget = budget, .status = "infeasible", .peak = {}, .overhead = 0, .bound = {}, .steps = {}};
+    SweepPoint point{.budget = budget,
+                     .status = "infeasible",
+                     .peak = {},
+                     .arena = {},
+                     .overhead = 0,
+                     .bound = {},
+                     .steps = {}};
     if (auto* schedule = std::get_if<Schedule>(&outcome.answer)) {
         point.status = schedule->status;
         point.peak = schedule->peak;
+        if (schedule->addresses) point.arena = schedule->addresses->arena;
         point.overhead = schedule->overhead;
         point.bound = schedule->bound;
         point.steps = std::move(schedule->steps);
@@ -46,6 +52,7 @@ void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
     if (point.status != "infeasible" && point.overhead <= smaller.overhead) return;
     point.status = "feasible";
     point.peak = smaller.peak;
+    point.arena = smaller.arena;
     point.overhead = smaller.overhead;
     point.steps = smaller.steps;
     if (!point.bound) return;
@@ -106,7 +113,8 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
         for (Bytes budget : budgets) {
             Limits limits = options.limits;
             limits.time = shares.next();
-            Result<Outcome> outcome = solve(problem, *solver, budget, limits);
+            Result<Outcome> outcome = options.arena ? solve_in_arena(problem, *solver, budget, limits)
+                                                    : solve(problem, *solver, budget, limits);
             if (!outcome) return outcome.error();
             SweepPoint point = point_from(budget, outcome.take());
             if (!curve.points.empty()) offer_smaller(curve.points.back(), point);

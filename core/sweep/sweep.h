@@ -15,8 +15,9 @@ namespace rematlas {
 
 struct SweepPoint {
     Bytes budget;
-    std::string status;  ///< optimal, feasible or infeasible
-    Bytes peak;          ///< 0 when infeasible
+    std::string status;          ///< optimal, feasible or infeasible
+    Bytes peak;                  ///< 0 when infeasible
+    std::optional<Bytes> arena;  ///< of the planned addresses, when the budgets bound it
     double overhead = 0;
     std::optional<Bound> bound;
     std::vector<Step> steps;  ///< of the schedule found; not written to the file
@@ -38,7 +39,8 @@ struct SweepOptions {
     std::vector<Bytes> budgets;  ///< empty: `count` budgets from the smallest found feasible to the peak
                                  ///< without recomputation
     int count = 16;
-    Limits limits;  ///< the time is for the whole sweep
+    bool arena = false;  ///< budgets bound the arena of planned addresses
+    Limits limits;       ///< the time is for the whole sweep
 };
 
 /// Every schedule is checked; a schedule for a smaller budget is offered to the larger ones. `on_point` is

@@ -20,6 +20,7 @@ SweepPoint read_point(const Fields& fields) {
     if (point.status != "infeasible") {
         point.peak = Bytes(fields.integer("peak_bytes"));
         point.overhead = fields.number("overhead");
+        if (fields.has("arena_bytes")) point.arena = Bytes(fields.integer("arena_bytes"));
     }
     if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0)
         fields.fail("a value is negative");
@@ -32,6 +33,7 @@ json point_json(const SweepPoint& point) {
         {"budget_bytes", point.budget.value}, {"status", point.status}, {"bound", bound_json(point.bound)}};
     if (point.status == "infeasible") return out;
     out["peak_bytes"] = point.peak.value;
+    if (point.arena) out["arena_bytes"] = point.arena->value;
     out["overhead"] = point.overhead;
     return out;
 }

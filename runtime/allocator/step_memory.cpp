@@ -17,6 +17,10 @@ namespace {
 /// itself again and again is not worth planning anew each time.
 constexpr int kMostPlans = 4;
 
+/// An arena of this size is planned with more effort when it is more than half a percent above what is held.
+constexpr std::int64_t kWorthTheEffort = std::int64_t{64} << 20;
+constexpr std::int64_t kMoreEffort = 300'000'000;
+
 thread_local StepMemory* innermost = nullptr;
 
 /// What the system served to steps that are recorded, by address: any thread may give it back.
@@ -99,6 +103,11 @@ void StepMemory::plan() {
     recording_ = nullptr;
     --plans_left_;
     RequestPlan plan = plan_requests(step->requests, {.alignment = memory_.alignment});
+    if (plan.arena > kWorthTheEffort && plan.arena > plan.live_peak + plan.live_peak / 200) {
+        RequestPlan better =
+            plan_requests(step->requests, {.alignment = memory_.alignment, .effort = kMoreEffort});
+        if (better.arena < plan.arena) plan = std::move(better);
+    }
     if (!check_requests(step->requests, plan, memory_.alignment)) return;
     arena_ = Arena::create(step->requests, std::move(plan), memory_);
     if (arena_) report_.arena_bytes = arena_->bytes();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/sizes.h"
+#include "core/graph/flat_graph.h"
 #include "core/schedule/check.h"
 #include "runtime/replay/compare.h"
 
@@ -186,8 +187,16 @@ class Session {
             complain("measured peak " + std::to_string(report_.measured_peak.value) +
                      " bytes is above the budget of " + std::to_string(report_.budget.value));
         }
+        if (plan_.schedule.addresses && report_.memory.arena_bytes > 0 &&
+            residents() + report_.memory.arena_bytes > report_.budget.value) {
+            complain("the arena with what is resident takes " +
+                     std::to_string(residents() + report_.memory.arena_bytes) +
+                     " bytes, above the budget of " + std::to_string(report_.budget.value));
+        }
         report_.verified = report_.mismatch.empty();
     }
+
+    std::int64_t residents() const { return flatten(plan_.graph).resident_bytes; }
 
     const Plan& plan_;
     const RunOptions& options_;

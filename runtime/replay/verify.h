@@ -35,7 +35,7 @@ struct RunReport {
     StepMemoryReport memory;         ///< after the last step
 
     // With `verify`.
-    bool verified = false;
+    bool verified = false;  ///< a budget that bounds planned addresses bounds the arena and the residents
     bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
          random_state_identical = false;
     Bytes original_peak;

@@ -6,8 +6,12 @@
 #include "core/addresses/address_plan.h"
 #include "core/addresses/check_addresses.h"
 #include "core/graph/graph_file.h"
+#include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/schedule_file.h"
 #include "core/schedule/simulate.h"
+#include "core/solvers/solve_in_arena.h"
+#include "core/sweep/sweep.h"
 #include "tests/core/random_graph.h"
 #include "tests/core/small_graph.h"
 
@@ -133,6 +137,73 @@ TEST(Addresses, what_is_wrong_with_a_plan_is_named) {
     EXPECT_PRED2(says, complaint([](auto& p) { p.placements[1].end = 1; }), "ends");
     EXPECT_PRED2(says, complaint([](auto& p) { p.placements[1].bytes = Bytes(1); }), "size");
     EXPECT_PRED2(says, complaint([](auto& p) { p.placements.push_back(p.placements[0]); }), "two places");
+}
+
+TEST(Addresses, a_plan_comes_back_from_its_offsets_and_damaged_ones_do_not) {
+    const Graph graph = random_training_graph(3, {.forward_ops = 20});
+    const std::vector<Step> steps = steps_with_reruns(graph, 3);
+    const AddressPlan plan = *plan_addresses(graph, steps);
+    const Addresses kept = addresses_from(plan, 64);
+    const Result<AddressPlan> back = address_plan_from(graph, steps, kept);
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(back->placements, plan.placements);
+    EXPECT_EQ(back->arena, plan.arena);
+    Addresses damaged = kept;
+    damaged.arena = plan.aligned_live_peak - Bytes(1);
+    EXPECT_FALSE(address_plan_from(graph, steps, damaged));
+    damaged = kept;
+    damaged.offsets.pop_back();
+    EXPECT_FALSE(address_plan_from(graph, steps, damaged));
+    damaged = kept;
+    for (Bytes& offset : damaged.offsets) offset = Bytes(0);
+    EXPECT_FALSE(address_plan_from(graph, steps, damaged));
+}
+
+TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_does_not) {
+    int tight = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 25});
+        const FlatGraph flat = flatten(graph);
+        const auto solver = make_solver("atlas").take();
+        const Bytes budget(keep_all_peak(flat).value * 8 / 10);
+        const Limits limits{.time = std::chrono::milliseconds(200)};
+        const Result<Outcome> outcome = solve_in_arena({graph, flat}, *solver, budget, limits);
+        ASSERT_TRUE(outcome) << outcome.error().message;
+        if (!outcome->schedule()) continue;
+        ++tight;
+        Schedule schedule = *outcome->schedule();
+        ASSERT_TRUE(schedule.addresses);
+        EXPECT_LE(schedule.addresses->arena, budget);
+        EXPECT_EQ(schedule.budget, budget);
+        EXPECT_TRUE(check(graph, schedule).ok()) << check(graph, schedule).violations.front();
+        EXPECT_FALSE(check(graph, schedule, schedule.addresses->arena - Bytes(1)).ok());
+        const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_EQ(read->addresses, schedule.addresses);
+        schedule.addresses->offsets.back() += Bytes(std::int64_t{1} << 40);
+        EXPECT_FALSE(check(graph, schedule).ok());
+    }
+    EXPECT_GT(tight, 2);
+}
+
+TEST(Addresses, a_sweep_over_arenas_keeps_every_budget) {
+    const Graph graph = random_training_graph(5, {.forward_ops = 20});
+    const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas"},
+                                                  .count = 4,
+                                                  .arena = true,
+                                                  .limits = {.time = std::chrono::milliseconds(600)}});
+    ASSERT_TRUE(sweep);
+    const Result<Sweep> read = parse_sweep(sweep_text(*sweep), "sweep");
+    ASSERT_TRUE(read);
+    int found = 0;
+    for (const SweepPoint& point : read->curves.front().points) {
+        if (point.status == "infeasible") continue;
+        ++found;
+        ASSERT_TRUE(point.arena);
+        EXPECT_LE(*point.arena, point.budget);
+        EXPECT_GE(*point.arena, point.peak);
+    }
+    EXPECT_GT(found, 1);
 }
 
 TEST(Addresses, steps_that_are_not_possible_odd_alignments_and_absurd_sizes_are_refused) {

@@ -102,6 +102,31 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
     EXPECT_EQ(schedule->graph_sha256, sha256(slurp(file("g.graph.json"))));
 }
 
+TEST_F(CommandLine, a_budget_of_the_arena_is_kept_by_the_planned_addresses) {
+    const Ran solved = run("solve " + file("g.graph.json") +
+                           " --budget 80% --arena --time-limit 400ms --json -o " + file("a.schedule.json"));
+    ASSERT_EQ(solved.exit, 0) << solved.err;
+    const json object = json::parse(solved.out);
+    EXPECT_LE(object["arena_bytes"], object["budget_bytes"]);
+    EXPECT_LE(object["peak_bytes"], object["arena_bytes"]);
+    const std::string files = file("g.graph.json") + " " + file("a.schedule.json");
+    const Ran checked = run("check " + files + " --json");
+    ASSERT_EQ(checked.exit, 0) << checked.err;
+    EXPECT_EQ(json::parse(checked.out)["arena_bytes"], object["arena_bytes"]);
+    const std::string less = std::to_string(object["arena_bytes"].get<std::int64_t>() - 1);
+    expect_error(run("check " + files + " --budget " + less), 1, "over the budget");
+}
+
+TEST_F(CommandLine, inspect_tells_the_parts_of_the_peak) {
+    const Ran ran = run("inspect " + file("g.graph.json") + " --json");
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const json object = json::parse(ran.out);
+    std::int64_t sum = 0;
+    for (const auto& [kind, bytes] : object["peak_parts"].items()) sum += bytes.get<std::int64_t>();
+    EXPECT_EQ(sum, object["keep_all_peak_bytes"]);
+    EXPECT_TRUE(object["peak_parts"].contains("workspace"));
+}
+
 TEST_F(CommandLine, an_impossible_budget_says_what_is_needed_and_where) {
     const Ran ran = run("solve " + file("g.graph.json") + " --budget 1 --json");
     EXPECT_EQ(ran.exit, 1);
