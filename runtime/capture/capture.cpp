@@ -43,13 +43,9 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
         for (const at::Tensor& input : draw_inputs(specs, options.seed))
             inputs.emplace_back(input.to(device.device()));
         const std::vector<at::Tensor> outputs = flatten_tensors(model->module.forward(std::move(inputs)));
-        if (outputs.empty() || outputs[0].dim() < 2)
-            return Error{"--loss cross_entropy: the first output needs at least two dimensions"};
-        std::vector<std::int64_t> sizes = outputs[0].sizes().vec();
-        const auto classes = sizes.size() > 3 ? sizes.begin() + 1 : sizes.end() - 1;
-        const std::int64_t count = *classes;
-        sizes.erase(classes);
-        specs.push_back({.dtype = c10::ScalarType::Long, .sizes = std::move(sizes), .bound = count});
+        Result<InputSpec> target = cross_entropy_target(outputs);
+        if (!target) return target.error();
+        specs.push_back(target.take());
     } catch (const std::exception& error) {
         return Error{path.string() + ": " + one_line(error)};
     }
@@ -123,8 +119,10 @@ Result<void> check_second_step(std::span<const Step> steps, Executor& executor,
                  "; the program's course depends on values that it reads where no op shows it"};
 }
 
+}  // namespace
+
 nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs,
-                             const CaptureOptions& options, DeviceRuntime& device) {
+                             const CaptureOptions& options, const DeviceRuntime& device) {
     nlohmann::json provenance = {
         {"model", model.file_name},
         {"model_sha256", model.sha256},
@@ -142,8 +140,6 @@ nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& s
     for (const InputSpec& spec : specs) provenance["inputs"].push_back(to_string(spec));
     return provenance;
 }
-
-}  // namespace
 
 Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options,
                       DeviceRuntime& device) {

@@ -11,6 +11,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <vector>
 
@@ -36,5 +37,9 @@ struct CaptureOptions {
 /// is not changed. Cost: about 6 to 14 steps of the model.
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
+
+/// What a graph says of where it comes from.
+nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& inputs,
+                             const CaptureOptions& options, const DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -61,10 +61,10 @@ bool ignores_contents(const std::string& op, std::size_t index, const torch::jit
 }
 
 bool overwrites_everything(const std::string& name, const std::string& overload) {
-    static constexpr std::array<std::string_view, 11> names{
-        "aten::copy_",      "aten::fill_",       "aten::zero_",   "aten::normal_",
-        "aten::uniform_",   "aten::bernoulli_",  "aten::random_", "aten::exponential_",
-        "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
+    static constexpr std::array<std::string_view, 12> names{
+        "aten::rrelu_with_noise", "aten::copy_",      "aten::fill_",       "aten::zero_",
+        "aten::normal_",          "aten::uniform_",   "aten::bernoulli_",  "aten::random_",
+        "aten::exponential_",     "aten::geometric_", "aten::log_normal_", "aten::cauchy_"};
     return contains(names, name) || overload.find("out") != overload.npos;
 }
 

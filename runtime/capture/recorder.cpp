@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/capture/op_traits.h"
+#include "runtime/meta/shape_tensor.h"
 
 namespace rematlas {
 namespace {
@@ -33,6 +34,14 @@ void for_each_tensor(const c10::IValue& value, Visit&& visit) {
         for (const c10::IValue& element : value.toListRef())
             if (element.isTensor()) visit(element.toTensor());
     }
+}
+
+/// Views read nothing of what they look at.
+bool makes_views(const c10::FunctionSchema& schema) {
+    const auto& returns = schema.returns();
+    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
 }
 
 }  // namespace
@@ -85,6 +94,7 @@ void Recorder::snapshot(int value, const at::Tensor& tensor) {
     constant.name = "constant" + std::to_string(value);
     if (constant.bytes > largest_constant)
         refuse(constant.name, std::to_string(constant.bytes) + " bytes; make it a buffer of the module");
+    if (!has_data(tensor)) refuse(constant.name, "its values are not known to a capture from shapes");
     const at::Tensor host = bytes_of(tensor).cpu();
     constant.contents.assign(static_cast<const char*>(host.const_data_ptr()),
                              static_cast<std::size_t>(constant.bytes));
@@ -313,7 +323,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
                       .module = {},
                       .random = op.hasTag(at::Tag::nondeterministic_seeded)};
     const std::vector<Use> uses = uses_of(op, *stack, record);
-    settle_uninitialized(record, uses);
+    if (!makes_views(schema)) settle_uninitialized(record, uses);
     refuse_unreplayable(op, record, uses);
     const std::size_t base = stack->size() - schema.arguments().size();
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
@@ -321,8 +331,12 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
             argument_of((*stack)[base + i], ignores_contents(record.tape.name, i, *stack, base)));
     }
 
-    const auto generator = record.random ? device_.generator_state() : nullptr;
-    run_kernel(op, keys, stack);
+    const auto generator = record.random && !options_.run_kernel ? device_.generator_state() : nullptr;
+    if (!options_.run_kernel) {
+        run_kernel(op, keys, stack);
+    } else if (const auto why_not = options_.run_kernel(op, keys, stack)) {
+        refuse(record.tape.name, *why_not);
+    }
     if (generator) record.tape.draws = generator->distance_to(*device_.generator_state());
 
     audit(record, uses);

@@ -32,6 +32,10 @@ namespace rematlas {
 
 struct RecorderOptions {
     bool audit = true;  ///< digest every input of every op before and after it, to find undeclared writes
+    /// Stands in for the kernels of the device, and says why when it cannot; see ShapeKernels.
+    std::function<std::optional<std::string>(const c10::OperatorHandle&, c10::DispatchKeySet,
+                                             torch::jit::Stack*)>
+        run_kernel = {};
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
 };
 

@@ -83,25 +83,33 @@ std::vector<NamedTensor> Model::trained() const {
     return result;
 }
 
+Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path) {
+    switch_off_optimization();
+    Model model{.module = std::move(module), .file_name = path.filename().string()};
+    model.module.train();
+    if (Result<void> callable = check_forward(model.module); !callable)
+        return Error{path.string() + ": " + callable.error().message};
+    carry_out_autocast(model.module);
+    for (const auto& parameter : model.module.named_parameters())
+        model.tensors.push_back({parameter.name, parameter.value, true});
+    for (const auto& buffer : model.module.named_buffers())
+        model.tensors.push_back({buffer.name, buffer.value, false});
+    std::erase_if(model.tensors, [](const NamedTensor& named) { return !named.tensor.defined(); });
+    return model;
+}
+
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
     Result<std::string> bytes = read_file(path);
     if (!bytes) return bytes.error();
-    switch_off_optimization();
     try {
         std::istringstream stream(*bytes);
-        Model model{.module = torch::jit::load(stream, device),
-                    .tensors = {},
-                    .file_name = path.filename().string(),
-                    .sha256 = sha256(*bytes)};
-        model.module.train();
-        if (Result<void> callable = check_forward(model.module); !callable)
-            return Error{path.string() + ": " + callable.error().message};
-        carry_out_autocast(model.module);
-        for (const auto& parameter : model.module.named_parameters())
-            model.tensors.push_back({parameter.name, parameter.value, true});
-        for (const auto& buffer : model.module.named_buffers())
-            model.tensors.push_back({buffer.name, buffer.value, false});
-        std::erase_if(model.tensors, [](const NamedTensor& named) { return !named.tensor.defined(); });
+        Result<Model> model = model_from(torch::jit::load(stream, device), path);
+        if (!model) return model.error();
+        model->sha256 = sha256(*bytes);
+        for (const NamedTensor& named : model->tensors)
+            if (named.tensor.is_meta())
+                return Error{path.string() + ": " + named.name +
+                             " has no values (saved on the meta device); --device meta captures from shapes"};
         return model;
     } catch (const std::exception& error) {
         return Error{path.string() + ": not a TorchScript file: " + one_line(error)};

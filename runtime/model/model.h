@@ -28,6 +28,9 @@ struct Model {
     std::vector<NamedTensor> trained() const;
 };
 
+/// A module in train mode with its tensors named. Errors: one line that names `path`, where it was read.
+Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path);
+
 /// Reads onto the device in train mode. Errors: one line that names the file.
 Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
 

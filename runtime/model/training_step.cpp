@@ -62,6 +62,16 @@ std::optional<Loss> loss_from(std::string_view name) {
     return std::nullopt;
 }
 
+Result<InputSpec> cross_entropy_target(const std::vector<at::Tensor>& outputs) {
+    if (outputs.empty() || outputs[0].dim() < 2)
+        return Error{"--loss cross_entropy: the first output needs at least two dimensions"};
+    std::vector<std::int64_t> sizes = outputs[0].sizes().vec();
+    const auto classes = sizes.size() > 3 ? sizes.begin() + 1 : sizes.end() - 1;
+    const std::int64_t count = *classes;
+    sizes.erase(classes);
+    return InputSpec{.dtype = c10::ScalarType::Long, .sizes = std::move(sizes), .bound = count};
+}
+
 void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t seed) {
     at::Generator generator = at::detail::createCPUGenerator(seed);
     for (const at::Tensor& whole : gradients) {
@@ -90,7 +100,8 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
     std::vector<at::Tensor> roots, seeds;
     if (loss == Loss::output) {
         roots = std::move(differentiable);
-        seeds = given_gradients(roots, gradient_seed);
+        seeds =
+            observer.make_gradients ? observer.make_gradients(roots) : given_gradients(roots, gradient_seed);
         if (observer.gradients_given) observer.gradients_given(roots, seeds);
     } else {
         roots = {loss_of(loss, differentiable, inputs.back())};

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/model/input_spec.h"
 #include "runtime/model/model.h"
 
 namespace rematlas {
@@ -19,6 +20,9 @@ namespace rematlas {
 enum class Loss { output, sum, mean, cross_entropy };
 std::string_view to_string(Loss loss);
 std::optional<Loss> loss_from(std::string_view name);
+
+/// The target that Loss::cross_entropy needs, for these outputs of the model.
+Result<InputSpec> cross_entropy_target(const std::vector<at::Tensor>& outputs);
 
 struct StepResult {
     std::vector<at::Tensor> outputs;  ///< of the model, and the loss after them unless it is the caller's
@@ -33,6 +37,8 @@ struct StepObserver {
     /// `outputs` are those that need a gradient, `gradients` theirs. Only with Loss::output.
     std::function<void(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients)>
         gradients_given;
+    /// Makes the gradients of the outputs, where they are not to be drawn.
+    std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
 };
 
 /// Gradients of outputs, drawn from a generator of their own: the model's random numbers are not touched.

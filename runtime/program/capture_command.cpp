@@ -5,7 +5,7 @@
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
-#include "runtime/capture/capture.h"
+#include "runtime/meta/capture_shapes.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/progress.h"
 
@@ -17,16 +17,13 @@ struct CaptureFlags {
     std::vector<std::string> inputs;
     int threads = 1, repeats = 9;
     std::uint64_t seed = 1;
-    bool json = false, quiet = false, progress_json = false;
+    bool from_shapes = false, json = false, quiet = false, progress_json = false;
 };
 
 /// What is not done yet says so.
 Result<void> refuse_unsupported(const CaptureFlags& flags) {
-    if (flags.device == "meta")
-        return Error{
-            "capture: --device meta: costs from shapes alone are not supported yet; use --device cpu"};
-    if (!flags.device_profile.empty())
-        return Error{"capture: --device-profile: costs from a device profile are not supported yet"};
+    if (flags.device != "meta" && !flags.device_profile.empty())
+        return Error{"capture: --device-profile: goes with --device meta"};
     if (flags.optimizer == "sgd" || flags.optimizer == "adam" || flags.optimizer == "adamw") {
         return Error{"capture: --optimizer " + flags.optimizer +
                      ": the optimizer is not captured yet; it runs after the step as before"};
@@ -52,15 +49,27 @@ Result<CaptureOptions> options_from(const CaptureFlags& flags) {
     return options;
 }
 
+Result<Graph> capture_on(const CaptureFlags& flags, const CaptureOptions& options) {
+    if (flags.device == "meta") {
+        if (flags.device_profile.empty())
+            return Error{"capture: --device meta: --device-profile names the device to plan for"};
+        const Result<DeviceProfile> profile = device_profile(flags.device_profile);
+        if (!profile) return Error{"capture: --device-profile: " + profile.error().message};
+        return capture_for(flags.model, options, *profile);
+    }
+    Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
+    if (!device) return Error{"capture: " + device.error().message};
+    return flags.from_shapes ? capture_op_by_op(flags.model, options, **device)
+                             : capture(flags.model, options, **device);
+}
+
 Result<Exit> run_capture(const CaptureFlags& flags) {
     Result<CaptureOptions> options = options_from(flags);
     if (!options) return options.error();
-    Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
-    if (!device) return Error{"capture: " + device.error().message};
     Progress progress(progress_form(flags.quiet, flags.progress_json));
     options->progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
     const auto began = std::chrono::steady_clock::now();
-    Result<Graph> graph = capture(flags.model, *options, **device);
+    Result<Graph> graph = capture_on(flags, *options);
     if (!graph) return graph.error();
     progress.show("write", 1.0);
     if (Result<void> written = write_graph(*graph, flags.output); !written) return written.error();
@@ -110,6 +119,8 @@ void add_capture_command(CLI::App& app, Body& body) {
     command->add_option("--device", flags->device, "cpu, cuda or meta")->capture_default_str();
     command->add_option("--device-profile", flags->device_profile,
                         "with --device meta: the device to plan for");
+    command->add_flag("--from-shapes", flags->from_shapes,
+                      "never run the whole step: record from shapes, profile each op alone on the device");
     command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")
         ->capture_default_str();
     command->add_option("--optimizer", flags->optimizer, "none, sgd, adam or adamw")->capture_default_str();

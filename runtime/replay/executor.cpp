@@ -779,6 +779,10 @@ Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& mo
 
 Result<Executor> Executor::create(const Graph& graph, const std::vector<NamedTensor>& tensors,
                                   const std::string& owner, DeviceRuntime& device) {
+    if (!graph.replay && graph.provenance && graph.provenance->value("captured", "") == "from shapes")
+        return Error{graph.name + ": captured from shapes for " + graph.provenance->value("device", "") +
+                     ", for planning only: kernels and workspaces are modelled; capture on the device, with "
+                     "--from-shapes where the step does not fit, and solve again"};
     if (!graph.replay)
         return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
     Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());

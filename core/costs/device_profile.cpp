@@ -1,0 +1,143 @@
+#include "core/costs/device_profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+#include "core/costs/builtin_profiles.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+double positive(const Fields& fields, const char* key) {
+    const double value = fields.number(key);
+    if (!std::isfinite(value) || value <= 0 || value > 1e18)
+        fields.fail(std::string(key) + " is out of range");
+    return value;
+}
+
+double share_or(const Fields& fields, const char* key, double otherwise) {
+    if (!fields.has(key)) return otherwise;
+    const double value = positive(fields, key);
+    if (value > 1) fields.fail(std::string(key) + " is more than 1");
+    return value;
+}
+
+std::map<std::string, double> rates(const Fields& file, const char* key) {
+    std::map<std::string, double> found;
+    const Fields fields(file.at(key), key);
+    for (const auto& [dtype, rate] : file.at(key).items()) found[dtype] = positive(fields, dtype.c_str());
+    if (!found.contains("f32")) fields.fail("f32 is missing");
+    return found;
+}
+
+Bytes size_or(const Fields& fields, const char* key, std::int64_t otherwise) {
+    const std::int64_t bytes = fields.integer_or(key, otherwise);
+    if (bytes < 0 || bytes > std::int64_t{1} << 50) fields.fail(std::string(key) + " is out of range");
+    return Bytes(bytes);
+}
+
+void refuse_unknown(const json& object, const Fields& file) {
+    static constexpr std::string_view known[]{"format",
+                                              "version",
+                                              "name",
+                                              "kind",
+                                              "memory_bytes",
+                                              "matmul_flops",
+                                              "convolution_flops",
+                                              "vector_flops",
+                                              "memory_bytes_per_second",
+                                              "launch_ns",
+                                              "matmul_efficiency",
+                                              "convolution_efficiency",
+                                              "attention_efficiency",
+                                              "memory_efficiency",
+                                              "to_host_bytes_per_second",
+                                              "to_device_bytes_per_second",
+                                              "matmul_workspace_bytes",
+                                              "capability",
+                                              "sources"};
+    for (const auto& [key, value] : object.items())
+        if (std::find(std::begin(known), std::end(known), key) == std::end(known))
+            file.fail("key '" + key.substr(0, 60) + "' is not known");
+}
+
+DeviceProfile read(const json& object) {
+    const Fields file(object, "");
+    expect_format(file, "rematlas.device", 1);
+    refuse_unknown(object, file);
+    DeviceProfile profile{.name = file.text("name"), .kind = file.text("kind")};
+    if (profile.kind != "cpu" && profile.kind != "cuda") file.fail("kind is neither cpu nor cuda");
+    profile.memory = size_or(file, "memory_bytes", 0);
+    profile.matmul_flops = rates(file, "matmul_flops");
+    profile.convolution_flops =
+        file.has("convolution_flops") ? rates(file, "convolution_flops") : profile.matmul_flops;
+    profile.vector_flops = rates(file, "vector_flops");
+    profile.memory_bytes_per_second = positive(file, "memory_bytes_per_second");
+    const std::int64_t launch = file.integer("launch_ns");
+    if (launch < 0 || launch > 1'000'000'000) file.fail("launch_ns is out of range");
+    profile.launch = Nanoseconds(launch);
+    profile.matmul_efficiency = share_or(file, "matmul_efficiency", 1);
+    profile.convolution_efficiency = share_or(file, "convolution_efficiency", profile.matmul_efficiency);
+    profile.attention_efficiency = share_or(file, "attention_efficiency", profile.matmul_efficiency);
+    profile.memory_efficiency = share_or(file, "memory_efficiency", 1);
+    for (const auto& [key, speed] :
+         {std::pair("to_host_bytes_per_second", &profile.to_host_bytes_per_second),
+          std::pair("to_device_bytes_per_second", &profile.to_device_bytes_per_second)})
+        if (file.has(key)) *speed = positive(file, key);
+    profile.matmul_workspace = size_or(file, "matmul_workspace_bytes", 0);
+    if (file.has("capability")) profile.capability = positive(file, "capability");
+    if (profile.kind == "cuda" && profile.capability == 0) file.fail("capability is missing");
+    if (file.has("sources")) {
+        const Fields sources(file.at("sources"), "sources");
+        for (const auto& [key, value] : file.at("sources").items())
+            profile.sources[key] = sources.text(key.c_str());
+    }
+    return profile;
+}
+
+Result<DeviceProfile> identified(Result<DeviceProfile> profile, const std::string& id) {
+    if (profile) profile->id = id;
+    return profile;
+}
+
+}  // namespace
+
+const std::vector<std::string>& device_profile_names() {
+    static const std::vector<std::string> names = [] {
+        std::vector<std::string> list;
+        for (const BuiltinProfile& profile : builtin_profiles()) list.emplace_back(profile.name);
+        return list;
+    }();
+    return names;
+}
+
+Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name) {
+    const Result<json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    try {
+        return read(*parsed);
+    } catch (const FieldError& failure) {
+        return Error{std::string(name) + ": " + failure.message};
+    }
+}
+
+Result<DeviceProfile> device_profile(const std::string& name) {
+    for (const BuiltinProfile& profile : builtin_profiles())
+        if (profile.name == name) return identified(parse_device_profile(profile.text, name), name);
+    if (!name.ends_with(".json")) {
+        std::string known;
+        for (const std::string& each : device_profile_names()) known += (known.empty() ? "" : ", ") + each;
+        return Error{"device profile '" + name + "' is not known; there are " + known + ", or a .json file"};
+    }
+    const Result<std::string> text = read_file(name);
+    if (!text) return text.error();
+    return identified(parse_device_profile(*text, name), std::filesystem::path(name).stem().string());
+}
+
+}  // namespace rematlas

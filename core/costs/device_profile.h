@@ -1,0 +1,53 @@
+// What a device can do, for predicting the times of ops without it.
+//
+//     Result<DeviceProfile> h200 = device_profile("h200");         // one that comes with the program
+//     Result<DeviceProfile> mine = device_profile("mine.json");    // or a file
+//
+// Format, with a source for each figure under "sources":
+//
+//     {"format": "rematlas.device", "version": 1, "name": "NVIDIA H200 SXM", "kind": "cuda", "memory_bytes":
+//     ...,
+//      "matmul_flops": {"f32": ..., "bf16": ...}, "vector_flops": {"f32": ...}, "memory_bytes_per_second":
+//      ..., "launch_ns": ..., "matmul_efficiency": 0.7, "convolution_efficiency": 0.5, "memory_efficiency":
+//      0.8, "to_host_bytes_per_second": ..., "to_device_bytes_per_second": ..., "matmul_workspace_bytes":
+//      ..., "capability": 9.0, "sources": {"matmul_flops": "..."}}
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+
+namespace rematlas {
+
+struct DeviceProfile {
+    std::string id;  ///< "h200", or the file's name without its ending
+    std::string name;
+    std::string kind;                                 ///< "cpu" or "cuda"
+    Bytes memory;                                     ///< of the device
+    std::map<std::string, double> matmul_flops;       ///< peak, per second, by type: "f32", "bf16", ...
+    std::map<std::string, double> convolution_flops;  ///< where they differ from those of products
+    std::map<std::string, double> vector_flops;
+    double memory_bytes_per_second = 0;
+    Nanoseconds launch;            ///< of any op
+    double matmul_efficiency = 1;  ///< share of the peak that large products reach
+    double convolution_efficiency = 1;
+    double attention_efficiency = 1;  ///< of fused attention kernels
+    double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
+    double to_host_bytes_per_second = 0, to_device_bytes_per_second = 0;
+    Bytes matmul_workspace;  ///< held for good by the library of matrix products
+    double capability = 0;   ///< CUDA compute capability, e.g. 9.0
+    std::map<std::string, std::string> sources;
+};
+
+/// The names of the profiles that come with the program.
+const std::vector<std::string>& device_profile_names();
+
+/// A name, or a path that ends in .json. Errors: one line that names the file and the field.
+Result<DeviceProfile> device_profile(const std::string& name_or_path);
+Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name);
+
+}  // namespace rematlas

@@ -1,0 +1,133 @@
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/result_type.h>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+Tensor unary(const Tensor& self) {
+    return preserving(self);
+}
+Tensor angle(const Tensor& self) {
+    const c10::ScalarType dtype = c10::isIntegralType(self.scalar_type(), true)
+                                      ? c10::ScalarType::Float
+                                      : c10::toRealValueType(self.scalar_type());
+    return at::empty_like(self, self.options().dtype(dtype));
+}
+Tensor absolute(const Tensor& self) {
+    return at::empty_like(self, self.options().dtype(c10::toRealValueType(self.scalar_type())));
+}
+Tensor complex(const Tensor& left, const Tensor& right) {
+    return pointwise({left, right}, c10::toComplexType(left.scalar_type()));
+}
+Tensor logical(const Tensor& left, const Tensor& right) {
+    return pointwise({left, right}, c10::ScalarType::Bool);
+}
+Tensor& logical_in_place(Tensor& self, const Tensor&) {
+    return self;
+}
+Tensor is_nan(const Tensor& self) {
+    return at::empty_like(self, self.options().dtype(c10::ScalarType::Bool));
+}
+Tensor logit(const Tensor& self, std::optional<double>) {
+    return preserving(self);
+}
+Tensor hardtanh(const Tensor& self, const at::Scalar&, const at::Scalar&) {
+    return preserving(self);
+}
+Tensor hardtanh_backward(const Tensor& gradient, const Tensor& self, const at::Scalar&, const at::Scalar&) {
+    return pointwise({gradient, self});
+}
+Tensor binary(const Tensor& left, const Tensor& right) {
+    return pointwise({left, right});
+}
+
+std::tuple<Tensor, Tensor> prelu_backward(const Tensor& gradient, const Tensor& self, const Tensor& weight) {
+    return {pointwise({gradient, self, weight}), pointwise({gradient, self, weight})};
+}
+
+Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other) {
+    return pointwise({condition, self, other}, at::result_type(self, other));
+}
+
+Tensor safe_softmax(const Tensor& self, std::int64_t, std::optional<c10::ScalarType> dtype) {
+    return at::empty_like(self, self.options().dtype(dtype.value_or(self.scalar_type())),
+                          at::MemoryFormat::Contiguous);
+}
+
+/// The buffer is the host kernel's.
+std::tuple<Tensor, Tensor> log_sigmoid(const Tensor& self) {
+    return {preserving(self), target_is_cpu() ? preserving(self) : at::empty({0}, self.options())};
+}
+Tensor log_sigmoid_backward(const Tensor& gradient, const Tensor&, const Tensor&) {
+    return preserving(gradient);
+}
+
+Tensor rrelu(const Tensor& self, Tensor&, const at::Scalar&, const at::Scalar&, bool,
+             std::optional<at::Generator>) {
+    return contiguous_like(self);
+}
+
+Tensor glu_backward(const Tensor&, const Tensor& self, std::int64_t) {
+    return at::empty(self.sizes(), self.options());
+}
+
+Tensor flip(const Tensor& self, IntArrayRef) {
+    return preserving(self);
+}
+
+/// The host kernel joins two parts along each axis.
+Tensor roll(const Tensor& self, IntArrayRef shifts, IntArrayRef axes) {
+    if (!target_is_cpu()) return contiguous_like(self);
+    if (self.numel() == 0) return preserving(self);
+    if (axes.empty()) return roll(self.contiguous().view(self.numel()), shifts, {0}).view(self.sizes());
+    Tensor result = self;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::int64_t size = self.size(axes[i]), shift = ((shifts[i] % size) + size) % size;
+        const std::int64_t start = (size - shift) % size;
+        result =
+            at::cat({result.narrow(axes[i], start, size - start), result.narrow(axes[i], 0, start)}, axes[i]);
+    }
+    return result;
+}
+
+std::tuple<Tensor, Tensor> dropout(const Tensor& self, double, std::optional<bool>) {
+    return {preserving(self), at::empty_like(self, self.options().dtype(c10::ScalarType::Bool))};
+}
+Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double) {
+    return pointwise({gradient, mask});
+}
+
+}  // namespace
+
+void add_elementwise(torch::Library& library) {
+    for (const char* name : {"relu", "hardswish"}) add(library, name, &unary);
+    add(library, "angle", &angle);
+    for (const char* name : {"isnan", "logical_not"}) add(library, name, &is_nan);
+    add(library, "abs", &absolute);
+    for (const char* name : {"complex", "polar"}) add(library, name, &complex);
+    for (const char* name : {"logical_and", "logical_or", "logical_xor"}) add(library, name, &logical);
+    for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"})
+        add(library, name, &logical_in_place);
+    add(library, "_safe_softmax", &safe_softmax);
+    add(library, "logit", &logit);
+    add(library, "hardtanh", &hardtanh);
+    add(library, "hardtanh_backward", &hardtanh_backward);
+    add(library, "hardswish_backward", &binary);
+    add(library, "_prelu_kernel", &binary);
+    add(library, "_prelu_kernel_backward", &prelu_backward);
+    add(library, "where.self", &where);
+    add(library, "log_sigmoid_forward", &log_sigmoid);
+    add(library, "log_sigmoid_backward", &log_sigmoid_backward);
+    add(library, "rrelu_with_noise", &rrelu);
+    add(library, "glu_backward", &glu_backward);
+    add(library, "flip", &flip);
+    add(library, "roll", &roll);
+    add(library, "native_dropout", &dropout);
+    add(library, "native_dropout_backward", &dropout_backward);
+}
+
+}  // namespace rematlas::meta

@@ -1,0 +1,141 @@
+// Poolings, paddings, grids and other rearrangements of images.
+#include <ATen/native/Pool.h>
+#include <ATen/ops/empty.h>
+
+#include <numeric>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+/// The sizes of the input with its last axes replaced, in the layout that the input suggests.
+Tensor with_last(const Tensor& input, IntArrayRef last, std::optional<c10::ScalarType> dtype = {}) {
+    Sizes sizes = input.sizes().vec();
+    TORCH_CHECK(last.size() <= sizes.size(), "an image of ", last.size(), " dimensions at least is expected");
+    std::copy(last.begin(), last.end(), sizes.end() - static_cast<std::ptrdiff_t>(last.size()));
+    for (std::int64_t size : sizes) TORCH_CHECK(size >= 0, "the result would have a negative size");
+    return at::empty(sizes, input.options()
+                                .dtype(dtype.value_or(input.scalar_type()))
+                                .memory_format(input.suggest_memory_format()));
+}
+
+Tensor adaptive_average(const Tensor& input, IntArrayRef output) {
+    return with_last(input, output);
+}
+Tensor like_input(const Tensor&, const Tensor& input) {
+    return like(input);
+}
+
+std::tuple<Tensor, Tensor> max_pool3d(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
+                                      IntArrayRef padding, IntArrayRef dilation, bool ceil) {
+    Sizes output;
+    const auto at = [](IntArrayRef list, std::size_t i) { return list.size() == 1 ? list[0] : list[i]; };
+    for (std::size_t i = 0; i < 3; ++i) {
+        output.push_back(at::native::pooling_output_shape<std::int64_t>(
+            input.size(static_cast<std::int64_t>(i) - 3), at(kernel, i), at(padding, i),
+            stride.empty() ? at(kernel, i) : at(stride, i), at(dilation, i), ceil));
+    }
+    return {with_last(input, output), with_last(input, output, c10::ScalarType::Long)};
+}
+Tensor max_pool3d_backward(const Tensor&, const Tensor& input, IntArrayRef, IntArrayRef, IntArrayRef,
+                           IntArrayRef, bool, const Tensor&) {
+    return like(input);
+}
+
+Tensor unpool2d(const Tensor& input, const Tensor&, IntArrayRef output) {
+    return with_last(input, output);
+}
+Tensor unpool3d(const Tensor& input, const Tensor&, IntArrayRef output, IntArrayRef, IntArrayRef) {
+    return with_last(input, output);
+}
+
+/// `padding` begins with the last axis.
+Tensor pad(const Tensor& input, IntArrayRef padding) {
+    Sizes output(padding.size() / 2);
+    for (std::size_t i = 0; i < output.size(); ++i) {
+        const std::size_t from_end = output.size() - i;
+        output[i] = input.size(-static_cast<std::int64_t>(from_end)) + padding[2 * from_end - 2] +
+                    padding[2 * from_end - 1];
+    }
+    return with_last(input, output);
+}
+Tensor pad_backward(const Tensor&, const Tensor& input, IntArrayRef) {
+    return like(input);
+}
+
+Tensor sample2d(const Tensor& input, const Tensor& grid, std::int64_t, std::int64_t, bool) {
+    return at::empty({input.size(0), input.size(1), grid.size(1), grid.size(2)}, input.options());
+}
+Tensor sample3d(const Tensor& input, const Tensor& grid, std::int64_t, std::int64_t, bool) {
+    return at::empty({input.size(0), input.size(1), grid.size(1), grid.size(2), grid.size(3)},
+                     input.options());
+}
+std::tuple<Tensor, Tensor> sample_backward(const Tensor&, const Tensor& input, const Tensor& grid,
+                                           std::int64_t, std::int64_t, bool, std::array<bool, 2> mask) {
+    return {mask[0] ? contiguous_like(input) : Tensor(), contiguous_like(grid)};
+}
+
+std::int64_t product(IntArrayRef list) {
+    return std::accumulate(list.begin(), list.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+Tensor im2col(const Tensor& input, IntArrayRef kernel, IntArrayRef dilation, IntArrayRef padding,
+              IntArrayRef stride) {
+    std::int64_t positions = 1;
+    for (std::size_t i = 0; i < 2; ++i)
+        positions *= (input.size(static_cast<std::int64_t>(i) - 2) + 2 * padding[i] -
+                      (dilation[i] * (kernel[i] - 1) + 1)) /
+                         stride[i] +
+                     1;
+    Sizes sizes{input.size(-3) * product(kernel), positions};
+    if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
+    return contiguous_like(input).resize_(sizes);
+}
+/// The kernels begin with a tensor like the input, whose bytes stay when the result is smaller.
+Tensor col2im(const Tensor& input, IntArrayRef output, IntArrayRef kernel, IntArrayRef, IntArrayRef,
+              IntArrayRef) {
+    Sizes sizes{input.size(-2) / product(kernel), output[0], output[1]};
+    if (input.dim() == 3) sizes.insert(sizes.begin(), input.size(0));
+    return contiguous_like(input).resize_(sizes);
+}
+
+Tensor pixel_shuffle(const Tensor& input, std::int64_t factor) {
+    return with_last(input,
+                     {input.size(-3) / (factor * factor), input.size(-2) * factor, input.size(-1) * factor});
+}
+Tensor pixel_unshuffle(const Tensor& input, std::int64_t factor) {
+    return with_last(input,
+                     {input.size(-3) * factor * factor, input.size(-2) / factor, input.size(-1) / factor});
+}
+Tensor channel_shuffle(const Tensor& input, std::int64_t) {
+    return like(input);
+}
+
+}  // namespace
+
+void add_images(torch::Library& library) {
+    add(library, "_adaptive_avg_pool2d", &adaptive_average);
+    add(library, "_adaptive_avg_pool3d", &adaptive_average);
+    add(library, "_adaptive_avg_pool2d_backward", &like_input);
+    add(library, "_adaptive_avg_pool3d_backward", &like_input);
+    add(library, "max_pool3d_with_indices", &max_pool3d);
+    add(library, "max_pool3d_with_indices_backward", &max_pool3d_backward);
+    add(library, "max_unpool2d", &unpool2d);
+    add(library, "max_unpool3d", &unpool3d);
+    add(library, "reflection_pad2d", &pad);
+    add(library, "reflection_pad2d_backward", &pad_backward);
+    add(library, "replication_pad2d_backward", &pad_backward);
+    add(library, "replication_pad3d_backward", &pad_backward);
+    add(library, "grid_sampler_2d", &sample2d);
+    add(library, "grid_sampler_3d", &sample3d);
+    add(library, "grid_sampler_2d_backward", &sample_backward);
+    add(library, "grid_sampler_3d_backward", &sample_backward);
+    add(library, "im2col", &im2col);
+    add(library, "col2im", &col2im);
+    add(library, "pixel_shuffle", &pixel_shuffle);
+    add(library, "pixel_unshuffle", &pixel_unshuffle);
+    add(library, "channel_shuffle", &channel_shuffle);
+}
+
+}  // namespace rematlas::meta

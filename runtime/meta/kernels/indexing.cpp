@@ -1,0 +1,121 @@
+#include <ATen/WrapDimUtils.h>
+#include <ATen/ops/empty.h>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+using OptionalTensors = c10::List<OptionalTensor>;
+
+Tensor index_select(const Tensor& self, std::int64_t axis, const Tensor& index) {
+    TORCH_CHECK(index.dim() <= 1, "index_select: the index has ", index.dim(), " dimensions");
+    Sizes sizes = self.sizes().vec();
+    axis = at::maybe_wrap_dim(axis, self.dim());
+    if (!sizes.empty()) sizes[static_cast<std::size_t>(axis)] = index.numel();
+    return at::empty(sizes, self.options());
+}
+
+Tensor index_put(const Tensor& self, const OptionalTensors&, const Tensor&, bool) {
+    return preserving(self);
+}
+Tensor& index_put_in_place(Tensor& self, const OptionalTensors&, const Tensor&, bool) {
+    return self;
+}
+Tensor& index_put_kernel(Tensor& self, const OptionalTensors&, const Tensor&, bool, bool) {
+    return self;
+}
+
+Tensor index_fill(const Tensor& self, std::int64_t, const Tensor&, const at::Scalar&) {
+    return preserving(self);
+}
+Tensor index_fill_tensor(const Tensor& self, std::int64_t, const Tensor&, const Tensor&) {
+    return preserving(self);
+}
+Tensor& index_fill_in_place(Tensor& self, std::int64_t, const Tensor&, const at::Scalar&) {
+    return self;
+}
+
+Tensor& masked_fill_in_place(Tensor& self, const Tensor&, const at::Scalar&) {
+    return self;
+}
+Tensor& masked_fill_tensor_in_place(Tensor& self, const Tensor&, const Tensor&) {
+    return self;
+}
+
+Tensor take(const Tensor& self, const Tensor& index) {
+    return at::empty(index.sizes(), self.options());
+}
+
+Tensor embedding_backward(const Tensor& gradient, const Tensor&, std::int64_t rows, std::int64_t, bool) {
+    return at::empty({rows, gradient.size(-1)}, gradient.options());
+}
+Tensor& embedding_renorm(Tensor& self, const Tensor&, double, double) {
+    return self;
+}
+
+/// Modes: 0 sums, 1 means, 2 takes the largest. Sums of rows as they lie need to know no row's bag.
+std::tuple<Tensor, Tensor, Tensor, Tensor> embedding_bag(const Tensor& weight, const Tensor& indices,
+                                                         const Tensor& offsets, bool, std::int64_t mode, bool,
+                                                         const OptionalTensor& per_sample, bool last_offset,
+                                                         std::int64_t padding) {
+    const std::int64_t bags = offsets.size(0) - last_offset;
+    const bool sums_rows = target_is_cpu() && mode == 0 && padding < 0 && weight.stride(1) == 1 &&
+                           (!given(per_sample) || per_sample->stride(0) == 1);
+    Tensor bag_of;
+    if (sums_rows) {
+        bag_of = at::empty({0}, offsets.options());
+    } else if (target_is_cpu()) {
+        bag_of = at::empty({indices.size(0) + 1}, offsets.options()).resize_({indices.size(0)});
+    } else {
+        bag_of = at::empty({indices.size(0)}, indices.options());
+    }
+    const Sizes largest = mode == 2 ? Sizes{bags, weight.size(1)} : target_is_cpu() ? Sizes{bags} : Sizes{0};
+    return {at::empty({bags, weight.size(1)}, weight.options()), bag_of, at::empty({bags}, offsets.options()),
+            at::empty(largest, offsets.options())};
+}
+Tensor embedding_bag_backward(const Tensor& gradient, const Tensor&, const Tensor&, const Tensor&,
+                              const Tensor&, const Tensor&, std::int64_t rows, bool, std::int64_t,
+                              bool sparse, const OptionalTensor&, std::int64_t) {
+    TORCH_CHECK(!sparse, "a sparse or opaque tensor");
+    return at::empty({rows, gradient.size(-1)}, gradient.options());
+}
+
+Tensor unfold_backward(const Tensor& gradient, IntArrayRef sizes, std::int64_t, std::int64_t, std::int64_t) {
+    return at::empty(sizes, gradient.options());
+}
+
+Tensor search(const Tensor&, const Tensor& self, bool int32, bool, std::optional<c10::string_view>,
+              const OptionalTensor&) {
+    return at::empty(self.sizes(),
+                     self.options().dtype(int32 ? c10::ScalarType::Int : c10::ScalarType::Long));
+}
+Tensor bucketize(const Tensor& self, const Tensor&, bool int32, bool) {
+    return at::empty(self.sizes(),
+                     self.options().dtype(int32 ? c10::ScalarType::Int : c10::ScalarType::Long));
+}
+
+}  // namespace
+
+void add_indexing(torch::Library& library) {
+    add(library, "index_select", &index_select);
+    add(library, "index_put", &index_put);
+    add(library, "index_put_", &index_put_in_place);
+    add(library, "_index_put_impl_", &index_put_kernel);
+    add(library, "index_fill.int_Scalar", &index_fill);
+    add(library, "index_fill.int_Tensor", &index_fill_tensor);
+    add(library, "index_fill_.int_Scalar", &index_fill_in_place);
+    add(library, "masked_fill_.Scalar", &masked_fill_in_place);
+    add(library, "masked_fill_.Tensor", &masked_fill_tensor_in_place);
+    add(library, "take", &take);
+    add(library, "embedding_dense_backward", &embedding_backward);
+    add(library, "embedding_renorm_", &embedding_renorm);
+    add(library, "_embedding_bag", &embedding_bag);
+    add(library, "_embedding_bag_forward_only", &embedding_bag);
+    add(library, "_embedding_bag_backward", &embedding_bag_backward);
+    add(library, "unfold_backward", &unfold_backward);
+    add(library, "searchsorted.Tensor", &search);
+    add(library, "bucketize.Tensor", &bucketize);
+}
+
+}  // namespace rematlas::meta

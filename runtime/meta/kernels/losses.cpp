@@ -1,0 +1,76 @@
+#include <ATen/core/Reduction.h>
+#include <ATen/ops/empty.h>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+Tensor zero_dimensional(const Tensor& self) {
+    return at::empty({}, self.options());
+}
+
+/// The kernel shrinks the tensor that holds every element's loss, whose bytes stay.
+Tensor binary_cross_entropy(const Tensor& self, const Tensor&, const OptionalTensor&,
+                            std::int64_t reduction) {
+    Tensor loss = preserving(self);
+    return reduction == at::Reduction::None ? loss : loss.resize_({});
+}
+Tensor binary_cross_entropy_backward(const Tensor&, const Tensor& self, const Tensor&, const OptionalTensor&,
+                                     std::int64_t) {
+    return preserving(self);
+}
+
+Tensor huber(const Tensor& self, const Tensor&, std::int64_t reduction, double) {
+    return reduction == at::Reduction::None ? preserving(self) : zero_dimensional(self);
+}
+Tensor mse_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t) {
+    return contiguous_like(self);
+}
+Tensor smooth_backward(const Tensor&, const Tensor& self, const Tensor&, std::int64_t, double) {
+    return contiguous_like(self);
+}
+
+Tensor multi_margin(const Tensor& self, const Tensor& target, const at::Scalar&, const at::Scalar&,
+                    const OptionalTensor&, std::int64_t reduction) {
+    return reduction == at::Reduction::None ? at::empty(target.sizes(), self.options())
+                                            : zero_dimensional(self);
+}
+Tensor multi_margin_backward(const Tensor&, const Tensor& self, const Tensor&, const at::Scalar&,
+                             const at::Scalar&, const OptionalTensor&, std::int64_t) {
+    return at::empty(self.sizes(), self.options());
+}
+
+std::tuple<Tensor, Tensor> nll2d(const Tensor& self, const Tensor& target, const OptionalTensor&,
+                                 std::int64_t reduction, std::int64_t) {
+    return {
+        reduction == at::Reduction::None ? at::empty(target.sizes(), self.options()) : zero_dimensional(self),
+        zero_dimensional(self)};
+}
+Tensor nll2d_backward(const Tensor&, const Tensor& self, const Tensor&, const OptionalTensor&, std::int64_t,
+                      std::int64_t, const Tensor&) {
+    return contiguous_like(self);
+}
+
+Tensor ctc_backward(const Tensor&, const Tensor& log_probabilities, const Tensor&, IntArrayRef, IntArrayRef,
+                    const Tensor&, const Tensor&, std::int64_t, bool) {
+    return contiguous_like(log_probabilities);
+}
+
+}  // namespace
+
+void add_losses(torch::Library& library) {
+    add(library, "binary_cross_entropy", &binary_cross_entropy);
+    add(library, "binary_cross_entropy_backward", &binary_cross_entropy_backward);
+    add(library, "huber_loss", &huber);
+    add(library, "huber_loss_backward", &smooth_backward);
+    add(library, "mse_loss_backward", &mse_backward);
+    add(library, "smooth_l1_loss_backward", &smooth_backward);
+    add(library, "multi_margin_loss", &multi_margin);
+    add(library, "multi_margin_loss_backward", &multi_margin_backward);
+    add(library, "nll_loss2d_forward", &nll2d);
+    add(library, "nll_loss2d_backward", &nll2d_backward);
+    add(library, "_ctc_loss_backward", &ctc_backward);
+}
+
+}  // namespace rematlas::meta

@@ -1,0 +1,72 @@
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+/// What oneDNN 3 keeps of an LSTM layer from the forward to the backward pass, each part on pages of its own:
+/// gates, one state a step, three kinds of states and differences that the layer and the steps hand on, two
+/// of cells. Found by measuring, exact for float32.
+std::int64_t workspace_bytes(std::int64_t length, std::int64_t batch, std::int64_t inputs,
+                             std::int64_t hidden) {
+    const auto pages = [](std::int64_t floats) { return (4 * floats + 4095) / 4096 * 4096; };
+    const auto row = [](std::int64_t floats) {
+        const std::int64_t lines = (floats + 15) / 16 * 16;
+        return lines % 256 == 0 ? lines + 16 : lines;
+    };
+    const std::int64_t rows = length * batch, handed_on = 2 * (length + 1) * batch;
+    return pages(rows * row(4 * hidden)) + pages(rows * row(hidden)) +
+           3 * pages(handed_on * row(std::max(inputs, hidden))) + 2 * pages(handed_on * hidden);
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor> layer(const Tensor& input, const Tensor&, const Tensor&,
+                                                 const Tensor&, const Tensor&, const Tensor& state,
+                                                 const Tensor& cell, bool, IntArrayRef, std::int64_t,
+                                                 std::int64_t hidden, std::int64_t, bool, bool, bool,
+                                                 bool train) {
+    const std::int64_t bytes =
+        train ? workspace_bytes(input.size(0), input.size(1), input.size(2), hidden) : 0;
+    return {at::empty({input.size(0), input.size(1), hidden}, input.options()),
+            at::empty(state.sizes(), state.options()), at::empty(cell.sizes(), cell.options()),
+            at::empty({bytes}, input.options().dtype(c10::ScalarType::Byte))};
+}
+
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor> layer_backward(
+    const Tensor& input, const Tensor& weight1, const Tensor& weight2, const Tensor& weight3,
+    const Tensor& weight4, const Tensor& state, const Tensor& cell, const Tensor&, const Tensor&,
+    const Tensor&, const OptionalTensor&, const OptionalTensor&, const OptionalTensor&, bool, std::int64_t,
+    std::int64_t, std::int64_t, bool, bool, bool, IntArrayRef, bool, const Tensor&) {
+    const auto fresh = [](const Tensor& tensor) { return at::empty(tensor.sizes(), tensor.options()); };
+    return {fresh(input),   fresh(weight1), fresh(weight2), fresh(weight3),
+            fresh(weight4), fresh(state),   fresh(cell)};
+}
+
+std::tuple<Tensor, Tensor, Tensor> lstm_cell(const Tensor& gates, const Tensor&, const Tensor& cell,
+                                             const OptionalTensor&, const OptionalTensor&) {
+    return {contiguous_like(cell), contiguous_like(cell), contiguous_like(gates)};
+}
+std::tuple<Tensor, Tensor, Tensor> lstm_cell_backward(const OptionalTensor&, const OptionalTensor&,
+                                                      const Tensor& cell, const Tensor&,
+                                                      const Tensor& workspace, bool has_bias) {
+    return {contiguous_like(workspace), contiguous_like(cell),
+            has_bias ? at::empty({workspace.size(1)}, workspace.options()) : Tensor()};
+}
+std::tuple<Tensor, Tensor> gru_cell(const Tensor&, const Tensor&, const Tensor& state, const OptionalTensor&,
+                                    const OptionalTensor&) {
+    return {contiguous_like(state), at::empty({state.size(0), 5 * state.size(1)}, state.options())};
+}
+
+}  // namespace
+
+void add_recurrent(torch::Library& library) {
+    add(library, "mkldnn_rnn_layer", &layer);
+    add(library, "mkldnn_rnn_layer_backward", &layer_backward);
+    add(library, "_thnn_fused_lstm_cell", &lstm_cell);
+    add(library, "_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
+    add(library, "_thnn_fused_gru_cell", &gru_cell);
+}
+
+}  // namespace rematlas::meta

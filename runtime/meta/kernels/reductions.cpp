@@ -1,0 +1,100 @@
+#include <ATen/WrapDimUtils.h>
+#include <ATen/ops/empty.h>
+
+#include "runtime/meta/kernels/kernels.h"
+
+namespace rematlas::meta {
+namespace {
+
+Sizes reduced(const Tensor& self, at::OptionalIntArrayRef axes, bool keep) {
+    std::vector<bool> gone(static_cast<std::size_t>(self.dim()), !axes || axes->empty());
+    if (axes)
+        for (std::int64_t axis : *axes)
+            if (self.dim() > 0) gone[static_cast<std::size_t>(at::maybe_wrap_dim(axis, self.dim()))] = true;
+    Sizes sizes;
+    for (std::size_t i = 0; i < gone.size(); ++i) {
+        if (!gone[i]) sizes.push_back(self.size(static_cast<std::int64_t>(i)));
+        if (gone[i] && keep) sizes.push_back(1);
+    }
+    return sizes;
+}
+
+Tensor moment(const Tensor& self, at::OptionalIntArrayRef axes, const std::optional<at::Scalar>&, bool keep) {
+    return at::empty(reduced(self, axes, keep),
+                     self.options().dtype(c10::toRealValueType(self.scalar_type())));
+}
+std::tuple<Tensor, Tensor> two_moments(const Tensor& self, at::OptionalIntArrayRef axes,
+                                       const std::optional<at::Scalar>& correction, bool keep) {
+    return {moment(self, axes, correction, keep), at::empty(reduced(self, axes, keep), self.options())};
+}
+
+std::tuple<Tensor, Tensor> selected(const Tensor& self, std::int64_t axis, bool keep) {
+    const Sizes sizes = reduced(self, IntArrayRef(axis), keep);
+    return {at::empty(sizes, self.options()), at::empty(sizes, self.options().dtype(c10::ScalarType::Long))};
+}
+std::tuple<Tensor, Tensor> kth(const Tensor& self, std::int64_t, std::int64_t axis, bool keep) {
+    return selected(self, axis, keep);
+}
+
+Tensor scalar(const Tensor& self) {
+    return at::empty({}, self.options());
+}
+Tensor scalar_of_two(const Tensor& self, const Tensor&) {
+    return scalar(self);
+}
+Tensor product(const Tensor& self, std::optional<c10::ScalarType> dtype) {
+    const c10::ScalarType own =
+        c10::isIntegralType(self.scalar_type(), true) ? c10::ScalarType::Long : self.scalar_type();
+    return at::empty({}, self.options().dtype(dtype.value_or(own)));
+}
+
+std::tuple<Tensor, Tensor> running_extreme(const Tensor& self, std::int64_t) {
+    return {at::empty(self.sizes(), self.options()),
+            at::empty(self.sizes(), self.options().dtype(c10::ScalarType::Long))};
+}
+Tensor running(const Tensor& self, std::int64_t) {
+    return contiguous_like(self);
+}
+
+Tensor distances(const Tensor& left, const Tensor& right, double, std::optional<std::int64_t>) {
+    Sizes sizes = left.sizes().vec();
+    for (std::int64_t axis = 0; axis + 2 < right.dim() && axis + 2 < left.dim(); ++axis)
+        sizes[static_cast<std::size_t>(left.dim() - 3 - axis)] =
+            std::max(left.size(-3 - axis), right.size(-3 - axis));
+    sizes.back() = right.size(-2);
+    return at::empty(sizes, left.options());
+}
+Tensor distances_backward(const Tensor&, const Tensor& left, const Tensor&, double, const Tensor&) {
+    return contiguous_like(left);
+}
+
+Tensor multinomial(const Tensor& self, std::int64_t count, bool, std::optional<at::Generator>) {
+    Sizes sizes = self.sizes().vec();
+    sizes.back() = count;
+    return at::empty(sizes, self.options().dtype(c10::ScalarType::Long));
+}
+
+}  // namespace
+
+void add_reductions(torch::Library& library) {
+    add(library, "var.correction", &moment);
+    add(library, "std.correction", &moment);
+    add(library, "var_mean.correction", &two_moments);
+    add(library, "std_mean.correction", &two_moments);
+    add(library, "median.dim", &selected);
+    add(library, "nanmedian.dim", &selected);
+    add(library, "mode", &selected);
+    add(library, "kthvalue", &kth);
+    for (const char* name : {"max", "min", "median", "nanmedian", "trace"}) add(library, name, &scalar);
+    add(library, "dot", &scalar_of_two);
+    add(library, "vdot", &scalar_of_two);
+    add(library, "prod", &product);
+    add(library, "cummax", &running_extreme);
+    add(library, "cummin", &running_extreme);
+    add(library, "logcumsumexp", &running);
+    add(library, "_cdist_forward", &distances);
+    add(library, "_cdist_backward", &distances_backward);
+    add(library, "multinomial", &multinomial);
+}
+
+}  // namespace rematlas::meta

@@ -1,0 +1,60 @@
+#include "runtime/meta/op_costs.h"
+
+#include <algorithm>
+
+#include "core/costs/roofline.h"
+#include "runtime/model/input_spec.h"
+
+namespace rematlas {
+namespace {
+
+/// Bytes that a kernel moves for an operand: elements of expanded axes are read once.
+double bytes_of(const Operand& operand, const Graph& graph) {
+    double bytes = static_cast<double>(c10::elementSize(operand.dtype));
+    for (std::size_t i = 0; i < operand.sizes.size(); ++i)
+        if (operand.strides[i] != 0) bytes *= static_cast<double>(operand.sizes[i]);
+    return operand.tensor.valid()
+               ? std::min(bytes, static_cast<double>(graph.tensors[operand.tensor].bytes.value))
+               : 0.0;
+}
+
+OpCall call_of(const TapeOp& op, const Graph& graph, const Tape& tape) {
+    OpCall call{.name = op.name, .gradients = 0};
+    double item = 4;
+    for (const Argument& argument : op.arguments) {
+        if (argument.value.isBoolList()) {  // output_mask
+            const auto mask = argument.value.toBoolList();
+            for (std::size_t i = 0; i < std::min<std::size_t>(2, mask.size()); ++i) call.gradients += mask[i];
+        }
+        for (int index : argument.operands) {
+            if (index == no_operand) {
+                call.arguments.emplace_back();
+                continue;
+            }
+            const Operand& operand = tape.operands[index];
+            if (call.arguments.empty()) item = static_cast<double>(c10::elementSize(operand.dtype));
+            call.arguments.push_back({operand.sizes, std::string(dtype_name(operand.dtype))});
+            const double bytes = bytes_of(operand, graph);
+            call.bytes_read += bytes;
+            for (const Overwrite& overwrite : op.overwrites)
+                if (overwrite.before == operand.tensor) call.bytes_written += bytes;
+        }
+    }
+    for (TensorId made : op.returns)
+        if (made.valid()) call.bytes_written += static_cast<double>(graph.tensors[made].bytes.value);
+    call.elements_written = call.bytes_written / item;
+    return call;
+}
+
+}  // namespace
+
+void predict_costs(CapturedStep& step, const DeviceProfile& profile) {
+    for (OpId id : step.graph.ops.ids()) {
+        const TapeOp& op = step.tape.ops[id];
+        // The caller's loss is not ours to predict.
+        const OpCall call = op.name == output_gradients_op ? OpCall{} : call_of(op, step.graph, step.tape);
+        step.graph.ops[id].time = roofline(profile, call);
+    }
+}
+
+}  // namespace rematlas

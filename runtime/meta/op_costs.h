@@ -1,0 +1,12 @@
+// Times of a captured step from a device profile.
+#pragma once
+
+#include "core/costs/device_profile.h"
+#include "runtime/capture/build_graph.h"
+
+namespace rematlas {
+
+/// Fills `time` of each op by the roofline model. Workspaces of kernels are not known and stay zero.
+void predict_costs(CapturedStep& step, const DeviceProfile& profile);
+
+}  // namespace rematlas

@@ -1,0 +1,46 @@
+#include "runtime/meta/shape_device.h"
+
+namespace rematlas {
+namespace {
+
+class ShapeDevice final : public DeviceRuntime {
+  public:
+    explicit ShapeDevice(const DeviceProfile& profile)
+        : name_("meta:" + profile.id), cuda_(profile.kind == "cuda"), workspace_(profile.matmul_workspace) {}
+    c10::Device device() const override {
+        return cuda_ ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU);
+    }
+    std::string name() const override { return name_; }
+    std::int64_t footprint(std::int64_t bytes) const override {
+        return cuda_ ? (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity : bytes;
+    }
+    std::int64_t library_workspace() const override { return workspace_.value; }
+    std::optional<CachingAllocatorOptions> caching_allocator() const override {
+        return cuda_ ? std::optional(CachingAllocatorOptions{}) : std::nullopt;
+    }
+
+    // Nothing runs on it.
+    std::int64_t alive_bytes() const override { return 0; }
+    std::int64_t peak_bytes() const override { return 0; }
+    void reset_peak() override {}
+    void synchronize() override {}
+    std::int64_t now() override { return 0; }
+    std::unique_ptr<Marks> marks(std::size_t) override { return nullptr; }
+    std::unique_ptr<GeneratorState> generator_state() const override { return nullptr; }
+    void set_generator_state(const GeneratorState&) override {}
+    void seed_generator(std::uint64_t) override {}
+    void copy(c10::Storage&, const c10::Storage&) override {}
+
+  private:
+    std::string name_;
+    bool cuda_;
+    Bytes workspace_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceRuntime> shape_device(const DeviceProfile& profile) {
+    return std::make_unique<ShapeDevice>(profile);
+}
+
+}  // namespace rematlas

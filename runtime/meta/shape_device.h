@@ -1,0 +1,11 @@
+// The device of a profile: it has a name, a type and an allocator's habits, no memory and no clock.
+#pragma once
+
+#include "core/costs/device_profile.h"
+#include "runtime/device/device.h"
+
+namespace rematlas {
+
+std::unique_ptr<DeviceRuntime> shape_device(const DeviceProfile& profile);
+
+}  // namespace rematlas

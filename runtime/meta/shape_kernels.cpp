@@ -1,0 +1,226 @@
+#include "runtime/meta/shape_kernels.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+
+#include <algorithm>
+
+#include "runtime/meta/meta_kernels.h"
+#include "runtime/meta/shape_tensor.h"
+
+namespace rematlas {
+namespace {
+
+/// Host tensors of up to so many bytes keep their data.
+constexpr std::size_t largest_known = std::size_t{1} << 20;
+
+template <class Visit>
+void for_each_tensor(const c10::IValue& value, Visit&& visit) {
+    if (value.isTensor()) {
+        if (value.toTensor().defined()) visit(value.toTensor());
+    } else if (value.isList()) {
+        for (const c10::IValue& element : value.toListRef())
+            if (element.isTensor() && element.toTensor().defined()) visit(element.toTensor());
+    }
+}
+
+/// The value with every tensor in it replaced.
+template <class Replace>
+c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
+    const auto replaced = [&](const at::Tensor& tensor) {
+        return tensor.defined() ? replace(tensor) : tensor;
+    };
+    if (value.isTensor()) return replaced(value.toTensor());
+    if (value.isTensorList()) {
+        c10::List<at::Tensor> list;
+        for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(replaced(tensor));
+        return list;
+    }
+    if (value.isOptionalTensorList()) {
+        c10::List<std::optional<at::Tensor>> list;
+        for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
+            list.push_back(tensor ? std::optional(replaced(*tensor)) : std::nullopt);
+        return list;
+    }
+    return value;
+}
+
+/// The device that an op names, or that its tensors are on: the host's give way to those of another device.
+c10::Device device_of_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
+                              std::size_t base) {
+    c10::Device device = c10::DeviceType::CPU;
+    for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+        if (schema.arguments()[i].name() == "device" && stack[base + i].isDevice())
+            return stack[base + i].toDevice();
+        for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
+            if (!tensor.device().is_cpu()) device = tensor.device();
+        });
+    }
+    return device;
+}
+
+bool writes(const c10::Argument& argument) {
+    return argument.alias_info() && argument.alias_info()->isWrite();
+}
+
+struct UnknownShape {
+    std::string why;
+};
+
+/// The arguments of one call and their twins on the Meta device, which share storages as the arguments do.
+class Twins {
+  public:
+    at::Tensor of(const at::Tensor& tensor) {
+        if (tensor.device().is_meta()) return tensor;
+        if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
+        for (const auto& [original, twin] : tensors_)
+            if (original.is_same(tensor)) return twin;
+        return tensors_.emplace_back(tensor, meta_twin(tensor, storage_of(tensor.storage()))).second;
+    }
+
+    /// A returned tensor as the caller knows it: an argument, a view of one, or a new tensor of the device.
+    at::Tensor original(const at::Tensor& result, c10::Device device) const {
+        if (!result.device().is_meta()) return result;
+        for (const auto& [original, twin] : tensors_)
+            if (twin.is_same(result)) return original;
+        for (const auto& [original, twin] : storages_)
+            if (is_same(twin, result.storage())) return shape_on(original, result);
+        return shape_from_meta(result, device);
+    }
+
+    /// Ops that resize what they write to did so to the twins.
+    void take_sizes() const {
+        for (const auto& [original, twin] : storages_)
+            if (original.nbytes() != twin.nbytes())
+                original.unsafeGetStorageImpl()->set_nbytes(twin.nbytes());
+    }
+
+  private:
+    static bool is_same(const c10::Storage& a, const c10::Storage& b) {
+        return a.unsafeGetStorageImpl() == b.unsafeGetStorageImpl();
+    }
+    const c10::Storage& storage_of(const c10::Storage& storage) {
+        for (const auto& [original, twin] : storages_)
+            if (is_same(original, storage)) return twin;
+        return storages_.emplace_back(storage, meta_storage(storage.nbytes())).second;
+    }
+
+    std::vector<std::pair<at::Tensor, at::Tensor>> tensors_;
+    std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
+};
+
+void take_geometry(const at::Tensor& original, const at::Tensor& twin) {
+    if (original.sizes() == twin.sizes() && original.strides() == twin.strides()) return;
+    original.unsafeGetTensorImpl()->set_sizes_and_strides(twin.sizes(), twin.strides(),
+                                                          twin.storage_offset());
+}
+
+/// "Could not run 'aten::x' ..." and "aten::x: attempted to run this operator with Meta tensors ...".
+std::string missing_op(const std::string& message) {
+    for (const char* phrase :
+         {"attempted to run this operator with Meta tensors", "from the 'Meta' backend"}) {
+        if (message.find(phrase) == message.npos) continue;
+        const std::size_t begin = message.find("aten::");
+        if (begin == message.npos) return "an op";
+        return message.substr(begin, message.find_first_of("' :", begin + 6) - begin);
+    }
+    return {};
+}
+
+}  // namespace
+
+ShapeKernels::ShapeKernels(c10::Device device) : device_(device) {
+    register_meta_kernels();
+    set_meta_target(device.type());
+}
+
+void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+    const auto& schema = op.schema();
+    const std::size_t count = schema.arguments().size(), base = stack->size() - count;
+    const c10::Device device = device_of_results(schema, *stack, base);
+    Twins twins;
+    std::vector<std::pair<at::Tensor, at::Tensor>> written;
+    torch::jit::Stack inner;
+    for (std::size_t i = 0; i < count; ++i) {
+        const c10::IValue& value = (*stack)[base + i];
+        if (schema.arguments()[i].name() == "device") {
+            inner.emplace_back(c10::Device(c10::DeviceType::Meta));
+        } else if (schema.arguments()[i].name() == "pin_memory") {
+            inner.emplace_back();
+        } else {
+            inner.push_back(with_tensors(value, [&](const at::Tensor& tensor) { return twins.of(tensor); }));
+        }
+        if (!writes(schema.arguments()[i])) continue;
+        for_each_tensor(value,
+                        [&](const at::Tensor& tensor) { written.emplace_back(tensor, twins.of(tensor)); });
+    }
+    try {
+        at::AutoDispatchBelowADInplaceOrView below_autograd;
+        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
+    } catch (const c10::Error& error) {
+        const std::string missing = missing_op(error.what_without_backtrace());
+        if (!missing.empty()) throw UnknownShape{"no shape function for " + missing};
+        throw;
+    }
+    for (const auto& [original, twin] : written) {
+        if (has_data(original) && original.nbytes() > 0) drop_data(original.storage());
+        take_geometry(original, twin);
+    }
+    if (!written.empty()) twins.take_sizes();
+    torch::jit::drop(*stack, count);
+    for (const c10::IValue& value : inner)
+        stack->push_back(
+            with_tensors(value, [&](const at::Tensor& tensor) { return twins.original(tensor, device); }));
+}
+
+/// Ops on host tensors that have data, when what they make is small.
+bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                                torch::jit::Stack* stack) {
+    if (op.hasTag(at::Tag::nondeterministic_seeded)) return false;
+    const auto& schema = op.schema();
+    const std::size_t base = stack->size() - schema.arguments().size();
+    if (!device_of_results(schema, *stack, base).is_cpu()) return false;
+    bool known = true, reads = false;
+    for (std::size_t i = base; i < stack->size(); ++i) {
+        for_each_tensor((*stack)[i], [&](const at::Tensor& tensor) {
+            known = known && tensor.device().is_cpu() && tensor.has_storage() && has_data(tensor);
+            reads = true;
+        });
+    }
+    if (!known) return false;
+    std::size_t bytes = 0;
+    // Views take no memory, writes none of their own.
+    const bool takes_memory = std::all_of(schema.returns().begin(), schema.returns().end(),
+                                          [](const c10::Argument& result) { return !result.alias_info(); });
+    if (takes_memory && !op.hasTag(at::Tag::data_dependent_output) &&
+        !op.hasTag(at::Tag::dynamic_output_shape)) {
+        torch::jit::Stack trial(stack->begin() + static_cast<std::ptrdiff_t>(base), stack->end());
+        try {
+            run_on_twins(op, &trial);
+        } catch (const UnknownShape&) {
+            if (!reads) throw;
+            trial.clear();  // nothing knows its shapes, the kernel does
+        }
+        for (const c10::IValue& value : trial)
+            for_each_tensor(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });
+    }
+    if (bytes > largest_known) return false;
+    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),
+                       stack);
+    return true;
+}
+
+std::optional<std::string> ShapeKernels::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                                             torch::jit::Stack* stack) {
+    if (run_for_real(op, keys, stack)) return {};
+    try {
+        run_on_twins(op, stack);
+        return {};
+    } catch (const UnknownShape& unknown) {
+        const bool needs_values =
+            op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape);
+        return needs_values ? "the value of a tensor is needed, and a capture from shapes has none"
+                            : unknown.why;
+    }
+}
+
+}  // namespace rematlas

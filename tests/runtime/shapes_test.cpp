@@ -1,0 +1,135 @@
+// Captures from shapes alone against captures on the device: the same ops on the same tensors.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/graph/graph_file.h"
+#include "runtime/meta/capture_shapes.h"
+#include "runtime/meta/shape_tensor.h"
+#include "tests/runtime/captured_model.h"
+
+namespace rematlas {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::vector<std::string> names_of(const std::string& group) {
+    if (group == "models") {
+        std::vector<std::string> names;
+        for (const char* model : {"mlp", "resnet", "gpt", "unet", "translator", "lstm", "inplace"})
+            for (const char* form : {"_scripted", "_traced"}) names.push_back(std::string(model) + form);
+        return names;
+    }
+    const auto path = test::model_path("modules/modules").replace_extension(".json");
+    std::vector<std::string> names;
+    for (const auto& name : nlohmann::json::parse(read_file(path).take()).at(group))
+        names.push_back("modules/" + name.get<std::string>());
+    return names;
+}
+
+/// What both captures must agree on, a line for each tensor and each op.
+std::vector<std::string> lines_of(const Graph& graph, nlohmann::json tape) {
+    std::vector<std::string> lines;
+    for (const Tensor& tensor : graph.tensors)
+        lines.push_back(tensor.name + " " + std::to_string(tensor.bytes.value) + " " +
+                        std::string(to_string(tensor.kind)));
+    Graph plain{.name = "graph", .tensors = graph.tensors, .ops = graph.ops, .results = graph.results};
+    for (Op& op : plain.ops) op.time = Nanoseconds(0), op.workspace = Bytes(0);
+    lines.push_back(graph_text(plain));
+    for (nlohmann::json& op : tape.at("ops")) op.erase("draws");
+    for (const auto& [key, value] : tape.items())
+        for (const auto& item : value.is_array() ? value : nlohmann::json::array({value}))
+            lines.push_back(key + " " + item.dump());
+    return lines;
+}
+
+class Shapes : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Shapes, GiveTheOpsAndTensorsOfACaptureOnTheHost) {
+    for (const std::string& name : names_of(GetParam())) {
+        SCOPED_TRACE(name);
+        Result<CapturedStep> step =
+            record_shapes(test::model_path(name), test::quick(name), test::cpu());
+        ASSERT_TRUE(step) << step.error().message;
+        const Graph& measured = test::captured(name);
+        const auto from_shapes = lines_of(step->graph, to_json(step->tape));
+        const auto on_host = lines_of(measured, *measured.replay);
+        ASSERT_EQ(from_shapes.size(), on_host.size());
+        for (std::size_t i = 0; i < on_host.size(); ++i) ASSERT_EQ(from_shapes[i], on_host[i]);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Shapes,
+                         ::testing::Values("models", "convolution", "linear", "normalization", "dropout",
+                                           "attention", "recurrent", "loss", "arithmetic", "complex", "image",
+                                           "structure"),
+                         [](const auto& info) { return info.param; });
+
+std::string refusal_of(const std::string& name) {
+    const Result<CapturedStep> step =
+        record_shapes(test::model_path(name), test::quick(name), test::cpu());
+    EXPECT_FALSE(step) << name;
+    return step ? std::string() : step.error().message;
+}
+
+TEST(ShapesRefused, WhatACaptureOnTheHostRefusesInTheSameWords) {
+    for (const std::string& name : names_of("refused")) {
+        const Result<Graph> graph = capture(test::model_path(name), test::quick(name), test::cpu());
+        ASSERT_FALSE(graph) << name;
+        EXPECT_EQ(refusal_of(name), graph.error().message);
+    }
+}
+
+TEST(ShapesRefused, ShapesThatDoNotFitNameTheOp) {
+    CaptureOptions options = test::quick("modules/linear");
+    options.inputs = {parse_input_spec("f32[4,9]").take()};
+    const Result<CapturedStep> step =
+        record_shapes(test::model_path("modules/linear"), options, test::cpu());
+    ASSERT_FALSE(step);
+    EXPECT_THAT(step.error().message,
+                AllOf(HasSubstr("linear.pt"), HasSubstr("shapes cannot be multiplied")));
+    EXPECT_EQ(step.error().message.find('\n'), std::string::npos);
+}
+
+TEST(ShapesPlanned, TakeTheirCostsFromTheProfileAndCannotBeRun) {
+    const DeviceProfile profile = device_profile("cpu").take();
+    const Result<Graph> graph =
+        capture_for(test::model_path("mlp_traced"), test::quick("mlp_traced"), profile);
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_EQ((*graph->provenance)["device"], "meta:cpu");
+    ASSERT_TRUE(graph->device);
+    EXPECT_EQ(graph->device->name, profile.name);
+    for (const Op& op : graph->ops) EXPECT_GE(op.time, profile.launch) << op.name;
+    EXPECT_EQ(graph->replay, nullptr);
+
+    const Model model = load_model(test::model_path("mlp_traced")).take();
+    const Result<Executor> executor = Executor::create(*graph, model, test::cpu());
+    ASSERT_FALSE(executor);
+    EXPECT_THAT(executor.error().message, AllOf(HasSubstr("captured from shapes"), HasSubstr("meta:cpu")));
+}
+
+TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
+    for (const Loss loss : {Loss::sum, Loss::mean, Loss::cross_entropy}) {
+        CaptureOptions options = test::quick("gpt_scripted");
+        options.loss = loss;
+        const Result<Graph> measured = capture(test::model_path("gpt_scripted"), options, test::cpu());
+        ASSERT_TRUE(measured) << measured.error().message;
+        const Result<CapturedStep> step =
+            record_shapes(test::model_path("gpt_scripted"), options, test::cpu());
+        ASSERT_TRUE(step) << step.error().message;
+        EXPECT_EQ(lines_of(step->graph, to_json(step->tape)), lines_of(*measured, *measured->replay));
+    }
+}
+
+TEST(ShapeTensor, KnowsItsBytesAndHoldsNone) {
+    const at::Tensor tensor = shape_tensor({1 << 20, 1 << 20}, c10::ScalarType::Float, c10::DeviceType::CPU);
+    EXPECT_EQ(tensor.storage().nbytes(), std::size_t{4} << 40);
+    EXPECT_FALSE(has_data(tensor));
+    EXPECT_THROW(tensor.const_data_ptr(), c10::Error);
+}
+
+}  // namespace
+}  // namespace rematlas
