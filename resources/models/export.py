@@ -4,6 +4,7 @@
     export.py OUTDIR                 resnet50.pt (traced) and gpt12.pt (scripted)
     export.py OUTDIR --small         the small models that the tests capture and replay
     export.py OUTDIR --only gpt12    one of them
+    export.py OUTDIR --only gpt2_xl  a model without weights, to plan for: 48 layers, 1.6 billion parameters
 
 All models are defined here, their weights are drawn from a fixed seed, nothing is downloaded. Beside each
 NAME.pt lies NAME.json with the input specifications that `rematlas capture --input` takes, in order.
@@ -135,11 +136,28 @@ class SelfAttention(nn.Module):
         return self.dropout(self.proj(y.transpose(1, 2).reshape(batch, length, width)))
 
 
-class GptBlock(nn.Module):
+class FusedAttention(nn.Module):
+    """The same by the kernel that the device offers; the mask is causal."""
+
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout.p, is_causal=True)
+        return self.dropout(self.proj(y.transpose(1, 2).reshape(batch, length, width)))
+
+
+class GptBlock(nn.Module):
+    def __init__(self, width: int, heads: int, dropout: float, attention: type = SelfAttention):
+        super().__init__()
         self.ln1 = nn.LayerNorm(width)
-        self.attn = SelfAttention(width, heads, dropout)
+        self.attn = attention(width, heads, dropout)
         self.ln2 = nn.LayerNorm(width)
         self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout))
 
@@ -151,12 +169,14 @@ class GptBlock(nn.Module):
 class Gpt(nn.Module):
     """A decoder-only Transformer with pre-normalization and untied embeddings; returns logits."""
 
-    def __init__(self, layers: int, width: int, heads: int, length: int, vocabulary: int, dropout: float):
+    def __init__(
+        self, layers: int, width: int, heads: int, length: int, vocabulary: int, dropout: float, attention: type = SelfAttention
+    ):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Parameter(0.02 * torch.randn(length, width))
         self.dropout = nn.Dropout(dropout)
-        self.blocks = nn.ModuleList(GptBlock(width, heads, dropout) for _ in range(layers))
+        self.blocks = nn.ModuleList(GptBlock(width, heads, dropout, attention) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, vocabulary, bias=False)
         self.register_buffer("mask", torch.ones(length, length, dtype=torch.bool).triu(1))
@@ -278,6 +298,10 @@ LARGE = {
     "resnet50": (ResNet50, lambda: [image(8, 3, 112, 112)], True),
     "gpt12": (lambda: Gpt(12, 384, 6, 256, 4096, 0.1), lambda: [tokens(4, 256, 4096)], False),
 }
+# Without weights: for `rematlas capture --device meta`. A few kilobytes each.
+PLANNED = {
+    "gpt2_xl": (lambda: Gpt(48, 1600, 25, 1024, 50257, 0.1, FusedAttention), lambda: [tokens(8, 1024, 50257)], False),
+}
 SMALL = {
     "mlp_scripted": (Mlp, lambda: [image(32, 64)], False),
     "mlp_traced": (Mlp, lambda: [image(32, 64)], True),
@@ -298,9 +322,10 @@ SMALL = {
 
 
 def export(name: str, folder: pathlib.Path) -> None:
-    build, make_inputs, traced = (LARGE | SMALL)[name]
+    build, make_inputs, traced = (LARGE | SMALL | PLANNED)[name]
     torch.manual_seed(0)
-    model = build().train()
+    with torch.device("meta" if name in PLANNED else "cpu"):
+        model = build().train()
     values, specs = zip(*make_inputs())
     if traced:
         kept = {key: value.clone() for key, value in model.state_dict().items()}
@@ -318,7 +343,7 @@ def export(name: str, folder: pathlib.Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outdir", type=pathlib.Path, help="folder to write to; made when it is not there")
-    parser.add_argument("--only", metavar="NAME", choices=[*LARGE, *SMALL], help="write one model")
+    parser.add_argument("--only", metavar="NAME", choices=[*LARGE, *SMALL, *PLANNED], help="write one model")
     parser.add_argument("--small", action="store_true", help="write the small models of the tests")
     arguments = parser.parse_args()
     arguments.outdir.mkdir(parents=True, exist_ok=True)

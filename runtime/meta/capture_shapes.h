@@ -14,8 +14,8 @@
 namespace rematlas {
 
 /// `device` says where the model would run and what its allocator makes of requests. Errors: those of
-/// `capture`, and "no shape function for ..." with the op, the module path and the source line. Of the options
-/// those of the profile do not matter.
+/// `capture`, and "no shape function for ..." with the op, the module path and the source line. Of the
+/// options those of the profile do not matter.
 Result<CapturedStep> record_shapes(const std::filesystem::path& model, const CaptureOptions& options,
                                    DeviceRuntime& device);
 
@@ -24,8 +24,9 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& model, const Cap
 Result<Graph> capture_for(const std::filesystem::path& model, const CaptureOptions& options,
                           const DeviceProfile& profile);
 
-/// A graph to train with, of a step that may not fit the device unscheduled: recorded from shapes, then profiled
-/// op after op on the device. Nothing has run as a whole, so that `run --verify` is the first to compare.
+/// A graph to train with, of a step that may not fit the device unscheduled: recorded from shapes, then
+/// profiled op after op on the device. Nothing has run as a whole, so that `run --verify` is the first to
+/// compare.
 Result<Graph> capture_op_by_op(const std::filesystem::path& model, const CaptureOptions& options,
                                DeviceRuntime& device);
 

@@ -29,7 +29,7 @@ struct Guard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     void block(void*, const c10::Stream&) const override {}
     bool queryEvent(void*) const override { return true; }
 
-    static c10::Stream stream() { return {c10::Stream::DEFAULT, c10::Device(cuda, 0)}; }
+    static c10::Stream stream() { return c10::Stream(c10::Stream::DEFAULT, c10::Device(cuda, 0)); }
 };
 
 struct Hooks final : at::CUDAHooksInterface {
@@ -49,7 +49,6 @@ struct Hooks final : at::CUDAHooksInterface {
     long versionRuntimeCuDNN() const override { return 91000; }
     double batchnormMinEpsilonCuDNN() const override { return 1e-5; }
     int getNumGPUs() const override { return 1; }
-    bool isGPUArch(const std::vector<std::string>&, c10::DeviceIndex) const override { return false; }
     void deviceSynchronize(c10::DeviceIndex) const override {}
 };
 

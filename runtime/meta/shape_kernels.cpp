@@ -108,6 +108,20 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
+/// Kernels of a device take numbers, indices and copies from the host, and nothing else.
+void refuse_mixed_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
+                          c10::Device device) {
+    const std::string& name = schema.name();
+    if (device.is_cpu() || name.find("index") != name.npos || name.find("copy") != name.npos) return;
+    for (std::size_t i = base; i < stack.size(); ++i) {
+        for_each_tensor(stack[i], [](const at::Tensor& tensor) {
+            if (tensor.device().is_cpu() && tensor.dim() > 0)
+                throw UnknownShape{
+                    "a tensor in host memory among those of the device; the program names the cpu"};
+        });
+    }
+}
+
 void take_geometry(const at::Tensor& original, const at::Tensor& twin) {
     if (original.sizes() == twin.sizes() && original.strides() == twin.strides()) return;
     original.unsafeGetTensorImpl()->set_sizes_and_strides(twin.sizes(), twin.strides(),
@@ -137,6 +151,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
     const auto& schema = op.schema();
     const std::size_t count = schema.arguments().size(), base = stack->size() - count;
     const c10::Device device = device_of_results(schema, *stack, base);
+    refuse_mixed_devices(schema, *stack, base, device);
     Twins twins;
     std::vector<std::pair<at::Tensor, at::Tensor>> written;
     torch::jit::Stack inner;

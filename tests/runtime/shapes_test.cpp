@@ -7,7 +7,9 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "runtime/meta/capture_shapes.h"
+#include "runtime/meta/cuda_stand_in.h"
 #include "runtime/meta/shape_tensor.h"
+#include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {
@@ -51,8 +53,7 @@ class Shapes : public ::testing::TestWithParam<std::string> {};
 TEST_P(Shapes, GiveTheOpsAndTensorsOfACaptureOnTheHost) {
     for (const std::string& name : names_of(GetParam())) {
         SCOPED_TRACE(name);
-        Result<CapturedStep> step =
-            record_shapes(test::model_path(name), test::quick(name), test::cpu());
+        Result<CapturedStep> step = record_shapes(test::model_path(name), test::quick(name), test::cpu());
         ASSERT_TRUE(step) << step.error().message;
         const Graph& measured = test::captured(name);
         const auto from_shapes = lines_of(step->graph, to_json(step->tape));
@@ -64,13 +65,12 @@ TEST_P(Shapes, GiveTheOpsAndTensorsOfACaptureOnTheHost) {
 
 INSTANTIATE_TEST_SUITE_P(Table, Shapes,
                          ::testing::Values("models", "convolution", "linear", "normalization", "dropout",
-                                           "attention", "recurrent", "loss", "arithmetic", "complex", "image",
-                                           "structure"),
+                                           "attention", "recurrent", "loss", "arithmetic", "precision",
+                                           "complex", "image", "structure"),
                          [](const auto& info) { return info.param; });
 
 std::string refusal_of(const std::string& name) {
-    const Result<CapturedStep> step =
-        record_shapes(test::model_path(name), test::quick(name), test::cpu());
+    const Result<CapturedStep> step = record_shapes(test::model_path(name), test::quick(name), test::cpu());
     EXPECT_FALSE(step) << name;
     return step ? std::string() : step.error().message;
 }
@@ -86,8 +86,7 @@ TEST(ShapesRefused, WhatACaptureOnTheHostRefusesInTheSameWords) {
 TEST(ShapesRefused, ShapesThatDoNotFitNameTheOp) {
     CaptureOptions options = test::quick("modules/linear");
     options.inputs = {parse_input_spec("f32[4,9]").take()};
-    const Result<CapturedStep> step =
-        record_shapes(test::model_path("modules/linear"), options, test::cpu());
+    const Result<CapturedStep> step = record_shapes(test::model_path("modules/linear"), options, test::cpu());
     ASSERT_FALSE(step);
     EXPECT_THAT(step.error().message,
                 AllOf(HasSubstr("linear.pt"), HasSubstr("shapes cannot be multiplied")));
@@ -122,6 +121,85 @@ TEST(ShapesPlanned, LossesOfTheProgramAreCaptured) {
         ASSERT_TRUE(step) << step.error().message;
         EXPECT_EQ(lines_of(step->graph, to_json(step->tape)), lines_of(*measured, *measured->replay));
     }
+}
+
+/// Never run as a whole before: the plan is the first to.
+TEST(ShapesProfiled, OpByOpGiveAPlanThatTrainsAsTheOriginal) {
+    for (const char* name :
+         {"gpt_scripted", "resnet_traced", "lstm_traced", "inplace_scripted", "unet_scripted"}) {
+        SCOPED_TRACE(name);
+        const Result<Graph> graph = capture_op_by_op(test::model_path(name), test::quick(name), test::cpu());
+        ASSERT_TRUE(graph) << graph.error().message;
+        EXPECT_EQ(*graph->replay, *test::captured(name).replay) << "how far random ops draw is measured";
+        const Plan plan = test::plan_of(*graph, test::shuffled_with_reruns(flatten(*graph), 0.4, true, 3));
+        const Result<RunReport> report =
+            run_plan(plan, test::model_path(name), {.steps = 2, .verify = true}, test::cpu());
+        ASSERT_TRUE(report) << report.error().message;
+        EXPECT_TRUE(report->verified) << report->mismatch;
+        EXPECT_LE(report->measured_peak, report->predicted_peak);
+    }
+}
+
+TEST(ShapesProfiled, OpByOpFindTheWorkspacesOfTheStep) {
+    const Graph& measured = test::captured("resnet_scripted");
+    const Result<Graph> graph =
+        capture_op_by_op(test::model_path("resnet_scripted"), test::quick("resnet_scripted"), test::cpu());
+    ASSERT_TRUE(graph) << graph.error().message;
+    for (OpId id : measured.ops.ids())
+        EXPECT_EQ(graph->ops[id].workspace, measured.ops[id].workspace) << measured.ops[id].name;
+}
+
+TEST(StandIn, AttentionKernelsFollowTheDevice) {
+    const AttentionCall half{.dtype = "bf16", .width = 64, .value_width = 64, .gradient = true};
+    AttentionCall masked = half, single = half, odd = half, grouped = single;
+    masked.masked = true;
+    single.dtype = "f32";
+    odd.width = odd.value_width = 20;
+    grouped.dtype = "f32", grouped.grouped = true;
+    EXPECT_EQ(attention_kernel(7.0, half), AttentionKernel::math) << "no bfloat16 there";
+    EXPECT_EQ(attention_kernel(8.0, half), AttentionKernel::flash);
+    EXPECT_EQ(attention_kernel(8.9, half), AttentionKernel::flash);
+    EXPECT_EQ(attention_kernel(9.0, half), AttentionKernel::cudnn);
+    EXPECT_EQ(attention_kernel(8.0, masked), AttentionKernel::efficient);
+    EXPECT_EQ(attention_kernel(9.0, single), AttentionKernel::efficient);
+    EXPECT_EQ(attention_kernel(8.0, odd), AttentionKernel::flash) << "padded to a multiple of eight";
+    EXPECT_EQ(attention_kernel(8.0, grouped), AttentionKernel::math);
+}
+
+std::vector<std::string> ops_on(const char* device, const std::string& name) {
+    const Result<Graph> graph =
+        capture_for(test::model_path(name), test::quick(name), device_profile(device).take());
+    if (!graph) ADD_FAILURE() << graph.error().message;
+    std::vector<std::string> ops;
+    if (graph)
+        for (const Op& op : graph->ops) ops.push_back(op.name);
+    return ops;
+}
+
+TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
+    using ::testing::Contains;
+    EXPECT_THAT(ops_on("h200", "modules/attention_causal"),
+                Contains("aten::_scaled_dot_product_efficient_attention_backward"));
+    EXPECT_THAT(ops_on("a100", "modules/attention_dropout"),
+                Contains("aten::_scaled_dot_product_efficient_attention"));
+    EXPECT_THAT(ops_on("h200", "modules/dropout"), Contains("aten::native_dropout"));
+    EXPECT_THAT(ops_on("h200", "modules/batch_norm2d"), Contains("aten::cudnn_batch_norm_backward"));
+    EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
+}
+
+TEST(StandIn, TensorsTakeWhatTheAllocatorOfTheDeviceGives) {
+    const DeviceProfile h200 = device_profile("h200").take();
+    const Result<Graph> graph =
+        capture_for(test::model_path("mlp_scripted"), test::quick("mlp_scripted"), h200);
+    ASSERT_TRUE(graph) << graph.error().message;
+    bool workspace = false;
+    for (const Tensor& tensor : graph->tensors) {
+        EXPECT_EQ(tensor.bytes.value % 512, 0) << tensor.name;
+        workspace =
+            workspace || (tensor.name == "library workspace" && tensor.bytes == h200.matmul_workspace);
+    }
+    EXPECT_TRUE(workspace);
+    EXPECT_EQ((*graph->provenance)["device_type"], "cuda");
 }
 
 TEST(ShapeTensor, KnowsItsBytesAndHoldsNone) {

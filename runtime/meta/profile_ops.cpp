@@ -1,0 +1,197 @@
+#include "runtime/meta/profile_ops.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/schedule/run_sequence.h"
+#include "runtime/replay/op_signature.h"
+
+namespace rematlas {
+namespace {
+
+/// One op with the tensors that it looks at, as a step of its own. Its inputs are resident.
+struct Alone {
+    Graph graph;
+    Tape tape;
+    Model operands{.file_name = "random operands"};
+};
+
+bool is(const TapeOp& op, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), std::string_view(op.name).substr(6)) != names.end();
+}
+
+/// What integers in an argument must be below: sizes of what they index. 1 where that is not known, for zero
+/// is always in range.
+std::int64_t bound_of(const Tape& tape, const TapeOp& op, std::size_t argument, std::size_t position) {
+    const auto sizes = [&](std::size_t i) { return tape.operands[op.arguments[i].operands.front()].sizes; };
+    const auto along = [&](std::size_t axis_argument) -> std::int64_t {
+        const auto self = sizes(0);
+        if (self.empty()) return 1;
+        const std::int64_t axis = op.arguments[axis_argument].value.toInt();
+        return self[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(self.size())
+                                                      : axis)];
+    };
+    if (is(op, {"embedding", "embedding_renorm_", "_embedding_bag"}) && argument == 1) return sizes(0)[0];
+    if (is(op, {"embedding_dense_backward"}) && argument == 1) return op.arguments[2].value.toInt();
+    if (is(op,
+           {"index_select", "gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce",
+            "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_"}) &&
+        argument == 2)
+        return along(1);
+    if (is(op, {"index", "index_put", "index_put_", "_index_put_impl_"}) && argument == 1 &&
+        position < sizes(0).size())
+        return sizes(0)[position];
+    if (is(op, {"nll_loss_forward", "nll_loss2d_forward", "multi_margin_loss"}) && argument == 1)
+        return sizes(0).size() > 1 ? sizes(0)[1] : sizes(0)[0];
+    if (is(op, {"nll_loss_backward", "nll_loss2d_backward", "multi_margin_loss_backward"}) && argument == 2)
+        return sizes(1).size() > 1 ? sizes(1)[1] : sizes(1)[0];
+    return 1;
+}
+
+void fill(at::Tensor tensor, std::int64_t bound) {
+    if (tensor.numel() == 0) return;
+    if (tensor.is_complex()) tensor = at::view_as_real(tensor);
+    if (tensor.is_floating_point()) {
+        tensor.uniform_(0.0, 1.0);
+    } else {
+        tensor.random_(0, tensor.scalar_type() == c10::ScalarType::Bool ? 2 : bound);
+    }
+}
+
+class Isolation {
+  public:
+    Isolation(const CapturedStep& step, DeviceRuntime& device) : step_(step), device_(device) {}
+
+    Alone isolate(OpId id) {
+        alone_ = {};
+        local_.clear();
+        TapeOp op = step_.tape.ops[id];
+        for (std::size_t i = 0; i < op.arguments.size(); ++i)
+            for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
+                bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
+        Op plain{.name = step_.graph.ops[id].name, .random = step_.graph.ops[id].random};
+        for (const Tensor& tensor : alone_.graph.tensors)
+            plain.inputs.push_back(TensorId(&tensor - &*alone_.graph.tensors.begin()));
+        // What it writes over stays where it is, as in a step without recomputation.
+        for (Overwrite& overwrite : op.overwrites) {
+            overwrite = {local_.at(overwrite.before), TensorId()};
+            plain.mutates.push_back(overwrite.before);
+        }
+        for (TensorId& made : op.returns) {
+            if (!made.valid()) continue;
+            alone_.graph.tensors.push_back(step_.graph.tensors[made]);
+            made = TensorId(alone_.graph.tensors.size() - 1);
+            plain.outputs.push_back(made);
+            alone_.graph.results.push_back(made);
+        }
+        alone_.graph.name = plain.name;
+        alone_.graph.ops.push_back(std::move(plain));
+        alone_.tape.ops.push_back(std::move(op));
+        return std::move(alone_);
+    }
+
+  private:
+    /// Gives an operand a place in the small tape, and its tensor contents.
+    void bring(int& index, std::int64_t bound) {
+        if (index == no_operand) return;
+        Operand operand = step_.tape.operands[index];
+        if (operand.tensor.valid()) operand.tensor = tensor(operand, bound);
+        index = static_cast<int>(alone_.tape.operands.size());
+        alone_.tape.operands.push_back(std::move(operand));
+    }
+
+    TensorId tensor(const Operand& operand, std::int64_t bound) {
+        const auto [entry, fresh] = local_.try_emplace(operand.tensor, TensorId(alone_.graph.tensors.size()));
+        if (!fresh) return entry->second;
+        Tensor copy = step_.graph.tensors[operand.tensor];
+        copy.kind = TensorKind::buffer;
+        copy.name = "operand" + std::to_string(entry->second.value);
+        const c10::Device device = operand.on_host ? c10::Device(c10::DeviceType::CPU) : device_.device();
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device);
+        const at::Tensor bytes = at::empty({copy.bytes.value}, options);
+        const auto whole = copy.bytes.value / static_cast<std::int64_t>(c10::elementSize(operand.dtype)) *
+                           static_cast<std::int64_t>(c10::elementSize(operand.dtype));
+        fill(bytes.narrow(0, 0, whole).view(operand.dtype), bound);
+        alone_.tape.bindings.push_back({copy.name,
+                                        false,
+                                        {.tensor = entry->second,
+                                         .dtype = c10::ScalarType::Byte,
+                                         .sizes = {copy.bytes.value},
+                                         .strides = {1},
+                                         .on_host = operand.on_host}});
+        alone_.operands.tensors.push_back({copy.name, bytes, false});
+        alone_.graph.tensors.push_back(std::move(copy));
+        return entry->second;
+    }
+
+    const CapturedStep& step_;
+    DeviceRuntime& device_;
+    Alone alone_;
+    std::map<TensorId, TensorId> local_;
+};
+
+struct Measured {
+    Nanoseconds time{1};
+    Bytes workspace;
+    std::optional<std::int64_t> draws;
+};
+
+Result<Measured> measure(Alone alone, DeviceRuntime& device, const ProfileOptions& options) {
+    Result<Executor> executor = Executor::create(alone.graph, std::move(alone.tape), alone.operands, device);
+    if (!executor) return executor.error();
+    alone.operands.tensors.clear();
+    const FlatGraph flat = flatten(alone.graph);
+    const auto before = device.generator_state();
+    const Result<Replayed> first = executor->run(lower(flat, keep_all_sequence(flat)), {});
+    if (!first) return first.error();
+    Measured measured;
+    if (alone.graph.ops[OpId(0)].random) measured.draws = before->distance_to(*device.generator_state());
+    if (Result<void> profiled = profile(alone.graph, *executor, {}, options); !profiled)
+        return profiled.error();
+    measured.time = alone.graph.ops[OpId(0)].time;
+    measured.workspace = alone.graph.ops[OpId(0)].workspace;
+    return measured;
+}
+
+}  // namespace
+
+Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const ProfileOptions& options) {
+    std::map<std::string, std::vector<OpId>> alike;
+    for (OpId id : step.graph.ops.ids()) alike[signature_of(step.tape, id)].push_back(id);
+    ProfileOptions each = options;
+    each.progress = {};
+    each.time = options.time / static_cast<double>(alike.size());
+    Isolation isolation(step, device);
+    std::size_t done = 0;
+    for (const auto& [signature, ids] : alike) {
+        const OpId id = ids.front();
+        Measured measured;  // the caller's loss takes no time of ours
+        if (step.tape.ops[id].name != output_gradients_op) {
+            Result<Measured> result = Error{};
+            try {
+                result = measure(isolation.isolate(id), device, each);
+            } catch (const std::exception& error) {
+                result = Error{one_line(error)};
+            }
+            if (!result) {
+                const Op& op = step.graph.ops[id];
+                return Error{step.graph.name + ": " + op.name +
+                             (op.module.empty() ? "" : " in " + op.module) +
+                             " fails on random operands: " + result.error().message};
+            }
+            measured = *result;
+        }
+        for (OpId same : ids) {
+            step.graph.ops[same].time = measured.time;
+            step.graph.ops[same].workspace = measured.workspace;
+            step.tape.ops[same].draws = measured.draws;
+        }
+        if (options.progress) options.progress(double(++done) / static_cast<double>(alike.size()));
+    }
+    return {};
+}
+
+}  // namespace rematlas
