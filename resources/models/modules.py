@@ -14,7 +14,7 @@ import json
 import pathlib
 import sys
 import warnings
-from typing import Callable
+from typing import Callable, Optional
 
 import torch
 import torch.nn.functional as F
@@ -261,6 +261,49 @@ class Repeated(nn.Module):
         return x
 
 
+class Checked(nn.Module):
+    """A check of the data that holds in every sensible step."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if bool(torch.isnan(x).any()):
+            raise ValueError("not a number")
+        return x * x
+
+
+class LossRead(nn.Module):
+    """Cannot be captured: a number that changes with the data is read."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * float(x.sum())
+
+
+class WeightRead(nn.Module):
+    """Cannot be captured: a number that changes with the weights is read."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(6))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.weight / float(self.weight.norm())
+
+
+class Settings(Outputs):
+    """Arguments that are no tensors."""
+
+    def forward(
+        self, x: Tensor, scale: float = 2.0, times: int = 2, flipped: bool = False, mode: str = "sum", mask: Optional[Tensor] = None
+    ) -> Tensor:
+        y = self.linear(x) * scale
+        for _ in range(times):
+            y = y + torch.tanh(y)
+        if flipped:
+            y = y.flip(0)
+        if mask is not None:
+            y = y * mask.sum(1, keepdim=True)
+        return y.sum() if mode == "sum" else y.mean()
+
+
 class Lengths(nn.Module):
     """Cannot be captured: the lengths in a batch settle what is run."""
 
@@ -470,6 +513,11 @@ def image(*shape: int, dtype: str = "f32"):
     return torch.randn(*shape, dtype=DTYPES[dtype]), f"{dtype}[{','.join(map(str, shape))}]"
 
 
+def given(value: str):
+    """An argument that is no tensor."""
+    return None, value
+
+
 def whole(bound: int, *shape: int):
     return torch.randint(bound, shape), f"i64[{','.join(map(str, shape))}]<{bound}"
 
@@ -575,6 +623,13 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "index_put": (lambda: Apply(index_put, 8), [ROWS, whole(4, 6)]),
         "masks": (lambda: Apply(masks, 8), [ROWS]),
     },
+    "guarded": {
+        "product": (lambda: Apply(lambda x, w: (x * w).prod(1), 8), [ROWS]),
+        "products": (lambda: Apply(lambda x, w: (x * w).prod() + (x + w).cumprod(1).sum(), 8), [ROWS]),
+        "minimum": (lambda: Apply(lambda x, w: (x * w).min(), 8), [ROWS]),
+        "maximum": (lambda: Apply(lambda x, w: (x * w).max() * w, 8), [ROWS]),
+        "checked": (lambda: inside(Checked()), [image(4, 6)]),
+    },
     "precision": {
         **{f"layers_{name}": (lambda name=name: layers(DTYPES[name]), [image(4, 8, dtype=name)]) for name in ("f16", "bf16", "f64")},
         **{f"image_net_{name}": (lambda name=name: ImageNet().to(DTYPES[name]), [image(2, 4, 8, 8, dtype=name)]) for name in ("f16", "bf16", "f64")},
@@ -610,6 +665,9 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "moving_average": (MovingAverage, [image(4, 6)]),
         "branches": (Branches, [image(4, 6)]),
         "several_inputs": (lambda: Apply(lambda x, y, i, w: (x * w + y.mean(1, keepdim=True))[i], 8), [ROWS, image(4, 3), whole(4, 5)]),
+        "defaults": (Settings, [image(4, 6)]),
+        "settings": (Settings, [image(4, 6), given("float:0.5"), given("int:3"), given("bool:true"), given("str:mean"), image(4, 6)]),
+        "settings_none": (Settings, [image(4, 6), given("float:-1.5"), given("int:1"), given("bool:false"), given("str:sum"), given("none")]),
         "tuple_out": (TupleOut, [image(4, 6)]),
         "list_out": (ListOut, [image(4, 6)]),
         "dict_out": (DictOut, [image(4, 6)]),
@@ -627,8 +685,8 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "shares_memory": (lambda: inside(SharesMemory()), [image(4, 6)]),
         "bare_lstm": (lambda: nn.LSTM(6, 8), [image(5, 3, 6)]),
         "list_in": (ListIn, [image(4, 6)]),
-        "product": (lambda: Apply(lambda x, w: (x * w).prod(1), 8), [ROWS]),
-        "minimum": (lambda: Apply(lambda x, w: (x * w).min(), 8), [ROWS]),
+        "loss_read": (lambda: inside(LossRead()), [image(4, 6)]),
+        "norm_of_weights": (lambda: inside(WeightRead()), [image(4, 6)]),
     },
 }  # fmt: skip
 

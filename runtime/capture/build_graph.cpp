@@ -124,7 +124,8 @@ class Builder {
                     return mutates(overwrite) &&
                            is_persistent(recording_.values[overwrite.before.value].kind);
                 });
-            needed_[i] = read_[i] || op.random || persists || op.tape.name == output_gradients_op;
+            needed_[i] =
+                read_[i] || op.random || op.tape.guard || persists || op.tape.name == output_gradients_op;
             if (needed_[i]) for_each_value(op.tape, [&](int value) { live[value] = true; });
         }
         live_ = std::move(live);
@@ -197,7 +198,8 @@ class Builder {
         TapeOp tape = recorded.tape;
         op.random = recorded.random;
         const bool nobody_reads = !read_[&recorded - recording_.ops.data()];
-        op.recomputable = !(recorded.tape.name == output_gradients_op || (recorded.random && nobody_reads));
+        op.recomputable = !(recorded.tape.name == output_gradients_op || recorded.tape.guard ||
+                            (recorded.random && nobody_reads));
         if (recorded.of >= 0 && op_of_[recorded.of].valid()) op.of = op_of_[recorded.of];
 
         for (TensorId& value : tape.returns) {

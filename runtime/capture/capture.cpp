@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/schedule/run_sequence.h"
@@ -29,21 +30,21 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
-/// The inputs as specified, and the target that --loss cross_entropy needs, whose shape is that of the output
-/// without its classes.
+/// The tensors among the inputs, and the target that --loss cross_entropy needs, whose shape is that of the
+/// output without its classes.
 Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
                                                const CaptureOptions& options, DeviceRuntime& device) {
     std::vector<InputSpec> specs = options.inputs;
+    const std::vector<FixedInput> fixed = take_fixed(specs);
     if (options.loss != Loss::cross_entropy) return specs;
     Result<Model> model = load_model(path, device.device());
     if (!model) return model.error();
     try {
         at::NoGradGuard no_grad;
-        std::vector<c10::IValue> inputs;
-        for (const at::Tensor& input : draw_inputs(specs, options.seed))
-            inputs.emplace_back(input.to(device.device()));
-        const std::vector<at::Tensor> outputs = flatten_tensors(model->module.forward(std::move(inputs)));
-        Result<InputSpec> target = cross_entropy_target(outputs);
+        model->fixed = fixed;
+        std::vector<at::Tensor> inputs = draw_inputs(specs, options.seed);
+        for (at::Tensor& input : inputs) input = input.to(device.device());
+        Result<InputSpec> target = cross_entropy_target(flatten_tensors(model->forward(inputs)));
         if (!target) return target.error();
         specs.push_back(target.take());
     } catch (const std::exception& error) {
@@ -93,19 +94,20 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                  "; a kernel is not deterministic"};
 }
 
-/// A second step with other inputs and weights: what was read from values without a dispatched op, and has
-/// become part of the recording, shows here.
-Result<void> check_second_step(std::span<const Step> steps, Executor& executor,
-                               const std::vector<at::Tensor>& inputs, Model& model, Model& fresh,
-                               const StepResult& first, Loss loss, DeviceRuntime& device) {
-    descend(model, first.gradients);
-    descend(fresh, first.gradients);
+/// A further step of both with other inputs and weights: what was read from values without a dispatched op,
+/// and has become part of the recording, shows here; so do guarded values that change. `gradients` are those
+/// of the step before, and then of this one.
+Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
+                                const std::vector<at::Tensor>& inputs, Model& model, Model& fresh,
+                                std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {
+    descend(model, gradients);
+    descend(fresh, gradients);
     const auto before = device.generator_state();
     Reference reference;
     try {
         reference.step = training_step(model, inputs, loss, gradient_seed);
     } catch (const std::exception& error) {
-        return Error{model.file_name + ": the model fails in its second step: " + one_line(error)};
+        return Error{model.file_name + ": the model fails in a further step: " + one_line(error)};
     }
     reference.generator = device.generator_state();
     reference.tensors = tensors_of(model);
@@ -113,6 +115,7 @@ Result<void> check_second_step(std::span<const Step> steps, Executor& executor,
     Result<Replayed> replayed = executor.run(steps, inputs, {.gradient_seed = gradient_seed});
     const std::string refused = model.file_name + ": cannot be captured: with other data ";
     if (!replayed) return Error{refused + replayed.error().message};
+    gradients = reference.step.gradients;
     const char* different = difference(*replayed, fresh, reference, device);
     if (!different) return {};
     return Error{refused + "its replay gives other " + different +
@@ -138,6 +141,10 @@ nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& s
         provenance["allocator"] = {{"expandable_segments", allocator->expandable_segments},
                                    {"large_segment_bytes", allocator->large_segment}};
     for (const InputSpec& spec : specs) provenance["inputs"].push_back(to_string(spec));
+    for (const FixedInput& input : model.fixed) {
+        nlohmann::json& inputs = provenance["inputs"];
+        inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(input.position), to_string(input.spec));
+    }
     return provenance;
 }
 
@@ -153,6 +160,8 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     Result<Model> model = load_model(path, device.device()), fresh = load_model(path, device.device());
     if (!model) return model.error();
     if (!fresh) return fresh.error();
+    std::vector<InputSpec> given = options.inputs;
+    model->fixed = take_fixed(given);
     const auto draw = [&](std::uint64_t seed) {
         std::vector<at::Tensor> inputs = draw_inputs(*specs, seed);
         for (at::Tensor& input : inputs) input = input.to(device.device());
@@ -173,6 +182,7 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
             {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
     step.graph.name = path.stem().string();
     step.tape.loss = options.loss;
+    step.tape.fixed = model->fixed;
     step.tape.threads = options.threads;
     step.graph.provenance =
         std::make_shared<const nlohmann::json>(provenance_of(*model, *specs, options, device));
@@ -184,6 +194,8 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
 
     report("check", 0.0);
+    const bool guarded = std::any_of(step.tape.ops.begin(), step.tape.ops.end(),
+                                     [](const TapeOp& op) { return op.guard.has_value(); });
     Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), *fresh, device);
     if (!executor) return executor.error();
     device.seed_generator(options.seed);
@@ -191,10 +203,10 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     const std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
     if (Result<void> same = check_replay(steps, *executor, inputs, *fresh, reference, device); !same)
         return same.error();
-    if (Result<void> same = check_second_step(steps, *executor, draw(options.seed + 1), *model, *fresh,
-                                              reference.step, options.loss, device);
-        !same) {
-        return same.error();
+    for (int further = 1; further <= (guarded ? 3 : 1); ++further) {
+        Result<void> same = check_further_step(steps, *executor, draw(options.seed + further), *model, *fresh,
+                                               reference.step.gradients, options.loss, device);
+        if (!same) return same.error();
     }
     reference = {};
 

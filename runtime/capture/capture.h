@@ -6,7 +6,7 @@
 //
 // The stages are load, record, check, profile. `check` replays the step on a fresh copy of the model and
 // compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit; then
-// both take a second step, with other inputs and other weights.
+// both take a second step, with other inputs and other weights, and two more where the program reads values.
 #pragma once
 
 #include <filesystem>

@@ -44,6 +44,14 @@ bool makes_views(const c10::FunctionSchema& schema) {
     });
 }
 
+/// The program reads the result on the host, and may decide by it.
+bool gives_a_number(const c10::FunctionSchema& schema) {
+    if (schema.returns().size() != 1) return false;
+    const c10::TypeKind kind = schema.returns()[0].type()->kind();
+    return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::BoolType ||
+           kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
+}
+
 }  // namespace
 
 Recorder::Recorder(const Model& model, const std::vector<at::Tensor>& inputs,
@@ -191,16 +199,16 @@ void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<
     }
 }
 
+bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
+}
+
 void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
                                    const std::vector<Use>& uses) {
-    const bool data = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-        return recording_.values[use.value].depends_on_data;
-    });
-    if (!data) return;
-    if (op.hasTag(at::Tag::data_dependent_output)) {
-        refuse(record.tape.name,
-               "the program reads the value of a tensor, so its course may depend on the data");
-    }
+    if (!depends_on_data(uses)) return;
+    if (op.hasTag(at::Tag::data_dependent_output) && !gives_a_number(op.schema()))
+        refuse(record.tape.name, "its result depends on the data in a way that replay cannot follow");
     const bool mask = std::any_of(uses.begin(), uses.end(), [](const Use& use) {
         return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool ||
                                     use.tensor.scalar_type() == c10::ScalarType::Byte);
@@ -339,10 +347,13 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     }
     if (generator) record.tape.draws = generator->distance_to(*device_.generator_state());
 
+    if (op.hasTag(at::Tag::data_dependent_output) && gives_a_number(schema) && depends_on_data(uses))
+        record.tape.guard = Guard{stack->back(), origin().line};
     audit(record, uses);
     const bool made = note_results(*stack, schema.returns().size(), uses, record);
-    attribute(record, !made);
-    if (!made) return;
+    const bool kept = made || record.tape.guard;
+    attribute(record, !kept);
+    if (!kept) return;
     recording_.ops.push_back(std::move(record));
     if (options_.on_op) options_.on_op(static_cast<int>(recording_.ops.size()));
 }

@@ -43,7 +43,7 @@ Result<std::vector<at::Tensor>> outputs_of(Model model, const std::vector<at::Te
         ShapeMode mode(kernels);
         DispatchModeGuard guard(mode);
         at::NoGradGuard no_grad;
-        return flatten_tensors(model.module.forward({inputs.begin(), inputs.end()}));
+        return flatten_tensors(model.forward(inputs));
     } catch (const std::exception& error) {
         return Error{model.file_name + ": " + one_line(error)};
     }
@@ -86,6 +86,7 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& path, const Capt
     if (!model) return model.error();
     ShapeKernels kernels(device.device());
     std::vector<InputSpec> specs = options.inputs;
+    model->fixed = take_fixed(specs);
     if (options.loss == Loss::cross_entropy) {
         const auto outputs = outputs_of(*model, shapes_of(specs, device.device()), kernels);
         if (!outputs) return outputs.error();
@@ -103,6 +104,7 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& path, const Capt
             {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
     step.graph.name = path.stem().string();
     step.tape.loss = options.loss;
+    step.tape.fixed = model->fixed;
     step.tape.threads = options.threads;
     nlohmann::json provenance = provenance_of(*model, specs, options, device);
     provenance["captured"] = "from shapes";

@@ -28,14 +28,51 @@ constexpr std::array<std::pair<std::string_view, c10::ScalarType>, 12> dtypes{{
 
 Error wrong(std::string_view text, std::string_view why) {
     return {"--input '" + std::string(text) + "': " + std::string(why) +
-            "; expected e.g. 'f32[8,3,224,224]' or 'i64[8,256]<4096'"};
+            "; expected e.g. 'f32[8,3,224,224]', 'i64[8,256]<4096', 'int:3', 'float:0.5', 'bool:true', "
+            "'str:mean' or 'none'"};
 }
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
-    std::int64_t value = 0;
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+    Number value{};
     const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return value;
+}
+
+/// `int:3` and its kin; empty when the text is of another form.
+std::optional<Result<InputSpec>> parse_fixed(std::string_view text) {
+    const auto fixed = [](c10::IValue value) {
+        return Result<InputSpec>(InputSpec{.fixed = std::move(value)});
+    };
+    if (text == "none") return fixed({});
+    const std::size_t colon = text.find(':');
+    if (colon == text.npos) return std::nullopt;
+    const std::string_view type = text.substr(0, colon), value = text.substr(colon + 1);
+    if (type == "str") return fixed(std::string(value));
+    if (type == "int") {
+        const auto number = parse_number<std::int64_t>(value);
+        return number ? fixed(*number) : wrong(text, "not an integer");
+    }
+    if (type == "float") {
+        const auto number = parse_number<double>(value);
+        return number ? fixed(*number) : wrong(text, "not a number");
+    }
+    if (type == "bool") {
+        if (value == "true" || value == "false") return fixed(value == "true");
+        return wrong(text, "neither true nor false");
+    }
+    return wrong(text, "unknown type '" + std::string(type) + "'");
+}
+
+std::string text_of(const c10::IValue& fixed) {
+    if (fixed.isNone()) return "none";
+    if (fixed.isInt()) return "int:" + std::to_string(fixed.toInt());
+    if (fixed.isBool()) return fixed.toBool() ? "bool:true" : "bool:false";
+    if (fixed.isString()) return "str:" + fixed.toStringRef();
+    std::array<char, 32> digits;
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), fixed.toDouble()).ptr;
+    return "float:" + std::string(digits.data(), end);
 }
 
 /// The largest bound that every value below it fits in.
@@ -71,6 +108,7 @@ std::optional<c10::ScalarType> dtype_from(std::string_view name) {
 }
 
 Result<InputSpec> parse_input_spec(std::string_view text) {
+    if (auto fixed = parse_fixed(text)) return std::move(*fixed);
     const std::size_t open = text.find('['), close = text.find(']');
     if (open == text.npos || close == text.npos || close < open) return wrong(text, "no [shape]");
     const auto dtype = dtype_from(text.substr(0, open));
@@ -81,7 +119,7 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
     std::string_view shape = text.substr(open + 1, close - open - 1);
     while (!shape.empty()) {
         const std::size_t comma = shape.find(',');
-        const auto size = parse_integer(shape.substr(0, comma));
+        const auto size = parse_number<std::int64_t>(shape.substr(0, comma));
         if (!size || *size < 1) return wrong(text, "sizes are integers of at least 1");
         if (*size > (std::int64_t{1} << 40) / elements) return wrong(text, "more than 2^40 elements");
         elements *= *size;
@@ -95,7 +133,7 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
     if (rest.empty()) return spec;
     if (rest.front() != '<') return wrong(text, "unexpected '" + std::string(rest) + "' after the shape");
     if (!c10::isIntegralType(*dtype, /*includeBool=*/false)) return wrong(text, "only integers take a bound");
-    spec.bound = parse_integer(rest.substr(1));
+    spec.bound = parse_number<std::int64_t>(rest.substr(1));
     if (!spec.bound || *spec.bound < 1 || *spec.bound > range_of(*dtype)) {
         return wrong(text, "the bound is an integer of at least 1 that the type can hold");
     }
@@ -103,6 +141,7 @@ Result<InputSpec> parse_input_spec(std::string_view text) {
 }
 
 std::string to_string(const InputSpec& spec) {
+    if (spec.fixed) return text_of(*spec.fixed);
     std::string text(dtype_name(spec.dtype));
     text += '[';
     for (std::size_t i = 0; i < spec.sizes.size(); ++i) {
@@ -112,6 +151,14 @@ std::string to_string(const InputSpec& spec) {
     text += ']';
     if (spec.bound) text += '<' + std::to_string(*spec.bound);
     return text;
+}
+
+std::vector<FixedInput> take_fixed(std::vector<InputSpec>& specs) {
+    std::vector<FixedInput> fixed;
+    for (std::size_t i = 0; i < specs.size(); ++i)
+        if (specs[i].fixed) fixed.push_back({i, specs[i]});
+    std::erase_if(specs, [](const InputSpec& spec) { return spec.fixed.has_value(); });
+    return fixed;
 }
 
 at::Tensor draw(const InputSpec& spec, at::Generator generator) {

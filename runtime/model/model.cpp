@@ -9,6 +9,7 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/csrc/jit/serialization/import.h>
 
+#include <algorithm>
 #include <sstream>
 #include <unordered_set>
 
@@ -70,6 +71,16 @@ Result<void> check_forward(const torch::jit::Module& module) {
 }
 
 }  // namespace
+
+c10::IValue Model::forward(const std::vector<at::Tensor>& inputs) {
+    std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
+    for (const FixedInput& input : fixed) {
+        arguments.insert(
+            arguments.begin() + static_cast<std::ptrdiff_t>(std::min(input.position, arguments.size())),
+            *input.spec.fixed);
+    }
+    return module.forward(std::move(arguments));
+}
 
 std::vector<NamedTensor> Model::trained() const {
     std::vector<NamedTensor> result;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "runtime/model/input_spec.h"
 
 namespace rematlas {
 
@@ -23,6 +24,10 @@ struct Model {
     std::vector<NamedTensor> tensors;  ///< parameters, then buffers; a tensor that has two names occurs twice
     std::string file_name;             ///< without its folder
     std::string sha256;                ///< of the file
+    std::vector<FixedInput> fixed = {};  ///< arguments that are no tensors
+
+    /// Of the tensors, in order, with the fixed arguments between them.
+    c10::IValue forward(const std::vector<at::Tensor>& inputs);
 
     /// The parameters that require gradients, each once.
     std::vector<NamedTensor> trained() const;

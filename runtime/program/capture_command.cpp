@@ -111,8 +111,11 @@ void add_capture_command(CLI::App& app, Body& body) {
                      "TorchScript file, traced or scripted; it is captured in train mode")
         ->required();
     command
-        ->add_option("--input", flags->inputs,
-                     "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers")
+        ->add_option(
+            "--input", flags->inputs,
+            "dtype[shape], one for each input in order; 'i64[8,256]<4096' bounds integers. int:3, float:0.5, "
+            "bool:true, "
+            "str:mean and none are given as they are in every step; trailing defaults may be left out")
         ->allow_extra_args(false)
         ->required();
     command->add_option("-o,--output", flags->output, "graph file to write")->required();

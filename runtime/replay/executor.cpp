@@ -6,6 +6,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -33,6 +34,18 @@ struct PreparedOp {
     std::vector<std::size_t> statistics;  ///< positions that only the first run is given
     int turn = -1;  ///< of a random op: its place among all of them, in the captured order
 };
+
+bool same_number(const c10::IValue& a, const c10::IValue& b) {
+    if (a.isDouble() && b.isDouble())  // NaN is itself
+        return std::bit_cast<std::uint64_t>(a.toDouble()) == std::bit_cast<std::uint64_t>(b.toDouble());
+    return a == b;
+}
+
+void expect_unchanged(const Guard& guard, const c10::IValue& read) {
+    TORCH_CHECK(same_number(guard.value, read), "the program reads ", read,
+                guard.line.empty() ? "" : " at " + guard.line, ", and ", guard.value,
+                " when it was captured: its course depends on the data");
+}
 
 /// A list of its own; the tensors in it are shared.
 c10::IValue copy_of_list(const c10::IValue& list) {
@@ -630,6 +643,7 @@ void Executor::State::run_op(OpId id, bool in_place) {
     op.handle->callBoxed(stack);
     at::GradMode::set_enabled(false);
     if (now) device.set_generator_state(*now);
+    if (tape.ops[id].guard) expect_unchanged(*tape.ops[id].guard, stack.front());
     take_returns(id);
 
     end_overwrites(id, in_place);

@@ -141,6 +141,7 @@ json op_to_json(const TapeOp& op) {
     for (TensorId tensor : op.returns) returns.push_back(tensor.value);
     if (op.grad_mode) item["grad_mode"] = true;
     if (op.draws) item["draws"] = *op.draws;
+    if (op.guard) item["guard"] = {{"value", value_to_json(op.guard->value)}, {"line", op.guard->line}};
     if (!op.overwrites.empty()) {
         json& overwrites = item["overwrites"] = json::array();
         for (const Overwrite& overwrite : op.overwrites)
@@ -156,6 +157,9 @@ TapeOp op_from_json(const json& item) {
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
     if (item.contains("draws")) op.draws = item["draws"].get<std::int64_t>();
+    if (item.contains("guard"))
+        op.guard =
+            Guard{value_from_json(item["guard"].at("value")), item["guard"].at("line").get<std::string>()};
     if (op.draws && *op.draws < 0) throw std::invalid_argument("a negative number of draws");
     if (item.contains("overwrites")) {
         for (const json& pair : item["overwrites"]) {
@@ -177,6 +181,8 @@ json head_to_json(const Tape& tape) {
     }
     for (const auto& [spec, operand] : tape.inputs)
         item["inputs"].push_back({{"spec", to_string(spec)}, {"operand", operand}});
+    for (const FixedInput& input : tape.fixed)
+        item["fixed"].push_back({{"position", input.position}, {"spec", to_string(input.spec)}});
     for (const auto& [tensor, bytes] : tape.constants)
         item["constants"].push_back({{"tensor", tensor.value}, {"base64", base64_encode(bytes)}});
     item["outputs"] = tape.outputs;
@@ -203,6 +209,11 @@ void head_from_json(const json& item, Tape& tape) {
         auto spec = parse_input_spec(input.at("spec").get<std::string>());
         if (!spec) throw std::invalid_argument(spec.error().message);
         tape.inputs.emplace_back(spec.take(), input.at("operand").get<int>());
+    }
+    for (const json& input : item.value("fixed", json::array())) {
+        auto spec = parse_input_spec(input.at("spec").get<std::string>());
+        if (!spec || !spec->fixed) throw std::invalid_argument("fixed input " + input["spec"].dump());
+        tape.fixed.push_back({input.at("position").get<std::size_t>(), spec.take()});
     }
     for (const json& constant : item.at("constants")) {
         auto bytes = base64_decode(constant.at("base64").get_ref<const std::string&>());

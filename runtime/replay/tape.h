@@ -48,6 +48,12 @@ struct Overwrite {
     TensorId after;
 };
 
+/// On an op whose result the program reads as a number, and may decide by: it must be what it was.
+struct Guard {
+    c10::IValue value;
+    std::string line;  ///< of the model's source; may be empty
+};
+
 struct TapeOp {
     std::string name;      ///< aten::add
     std::string overload;  ///< Tensor, out, ...; may be empty
@@ -56,7 +62,8 @@ struct TapeOp {
         returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
     std::vector<Overwrite> overwrites;
     std::optional<std::int64_t>
-        draws;               ///< of a random op: how far it moves the generator, where that is a plain count
+        draws;  ///< of a random op: how far it moves the generator, where that is a plain count
+    std::optional<Guard> guard = {};
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
 };
 
@@ -85,6 +92,7 @@ struct Tape {
     IdVector<OpId, TapeOp> ops;
     std::vector<Binding> bindings;
     std::vector<std::pair<InputSpec, int>> inputs;  ///< in the order they are fed, each with its operand
+    std::vector<FixedInput> fixed;  ///< arguments of the model that are no tensors, by position
     std::vector<std::pair<TensorId, std::string>> constants;  ///< bytes of the storage
     std::vector<int> outputs;                                 ///< operands
     std::vector<GradientOf> gradients;

@@ -230,10 +230,12 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
         if (!made_by[tensor].valid() && kind != TensorKind::constant)
             resident_bytes += plan.graph.tensors[tensor].bytes.value;
     }
+    const std::vector<FixedInput> fixed = executor->tape().fixed;
     Session session(plan, options, device, *model, executor.take());
     if (!options.verify) return session.run(nullptr);
     Result<Model> second = load_model(path, device.device());
     if (!second) return second.error();
+    second->fixed = fixed;
     Original original{.model = second.take(), .generator = nullptr, .resident_bytes = resident_bytes};
     return session.run(&original);
 }

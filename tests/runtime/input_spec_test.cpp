@@ -25,7 +25,9 @@ TEST(InputSpec, ReadsTypeShapeAndBound) {
 }
 
 TEST(InputSpec, WritesWhatItReads) {
-    for (const char* text : {"f32[8,3,224,224]", "i64[8,256]<4096", "bf16[1]", "bool[2,2]", "u8[3]<256"}) {
+    for (const char* text :
+         {"f32[8,3,224,224]", "i64[8,256]<4096", "bf16[1]", "bool[2,2]", "u8[3]<256", "int:3", "int:-7",
+          "float:0.5", "float:1e+20", "bool:true", "bool:false", "str:mean", "str:", "none"}) {
         const Result<InputSpec> spec = parse_input_spec(text);
         ASSERT_TRUE(spec) << spec.error().message;
         EXPECT_EQ(to_string(*spec), text);
@@ -33,9 +35,27 @@ TEST(InputSpec, WritesWhatItReads) {
 }
 
 TEST(InputSpec, SaysWhatIsWrongInOneLine) {
-    for (const char* text :
-         {"", "f32", "f33[2]", "f32[", "f32]2[", "f32[2,]", "f32[-1]", "f32[0]", "f32[2]x", "f32[2]<5",
-          "i64[2]<0", "i8[2]<300", "i64[2]<", "f32[9999999999999999999]", "f32[1048576,1048576,1048576]"}) {
+    for (const char* text : {"",
+                             "f32",
+                             "f33[2]",
+                             "f32[",
+                             "f32]2[",
+                             "f32[2,]",
+                             "f32[-1]",
+                             "f32[0]",
+                             "f32[2]x",
+                             "f32[2]<5",
+                             "int:",
+                             "int:2.5",
+                             "float:x",
+                             "bool:1",
+                             "complex:1",
+                             "int:3 ",
+                             "i64[2]<0",
+                             "i8[2]<300",
+                             "i64[2]<",
+                             "f32[9999999999999999999]",
+                             "f32[1048576,1048576,1048576]"}) {
         const Result<InputSpec> spec = parse_input_spec(text);
         ASSERT_FALSE(spec) << text;
         EXPECT_THAT(spec.error().message, HasSubstr("--input '" + std::string(text) + "'"));

@@ -6,6 +6,7 @@
 #include <torch/library.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
@@ -80,8 +81,8 @@ TEST_P(Modules, WithRerunsInAnotherOrderAreIdentical) {
 
 INSTANTIATE_TEST_SUITE_P(Table, Modules,
                          ::testing::Values("convolution", "linear", "normalization", "dropout", "attention",
-                                           "recurrent", "loss", "arithmetic", "precision", "complex", "image",
-                                           "structure"),
+                                           "recurrent", "loss", "arithmetic", "guarded", "precision",
+                                           "complex", "image", "structure"),
                          [](const auto& info) { return info.param; });
 
 TEST(ComplexModules, ReadLazyConjugatesAndNegativesWithoutCopies) {
@@ -153,8 +154,9 @@ TEST(RefusedModules, ShapesThatDependOnTheDataNameTheModuleAndTheLine) {
 
 TEST(RefusedModules, LoopsThatDependOnTheDataNameTheModuleAndTheLine) {
     EXPECT_THAT(refusal_of("modules/repeated"),
-                AllOf(HasSubstr("cannot be captured: aten::_local_scalar_dense in 1.0 at modules.py:"),
-                      HasSubstr("may depend on the data")));
+                AllOf(HasSubstr("repeated.pt: cannot be captured: with other data"),
+                      HasSubstr("aten::_local_scalar_dense in 1.0: the program reads "),
+                      HasSubstr(" at modules.py:"), HasSubstr("depends on the data")));
 }
 
 TEST(RefusedModules, LengthsOfSequencesNameTheModuleAndTheLine) {
@@ -190,16 +192,61 @@ TEST(RefusedModules, OverloadedForwardAndListsOfInputsSayWhatToDo) {
 
 TEST(RefusedModules, StatisticsThatReadACounterNameTheModuleAndTheLine) {
     EXPECT_THAT(refusal_of("modules/cumulative_average"),
-                AllOf(HasSubstr("aten::_local_scalar_dense in 1 at batchnorm.py:"),
-                      HasSubstr("may depend on the data")));
+                AllOf(HasSubstr("cannot be captured: with other data"),
+                      HasSubstr("aten::_local_scalar_dense in 1: the program reads 2"),
+                      HasSubstr(" at batchnorm.py:"), HasSubstr("and 1 when it was captured")));
 }
 
-TEST(RefusedModules, GradientsThatReadAValueNameTheLineOfTheForwardOp) {
-    for (const char* name : {"modules/product", "modules/minimum"}) {
-        EXPECT_THAT(refusal_of(name),
-                    AllOf(HasSubstr("aten::_local_scalar_dense in the backward pass at modules.py:"),
-                          HasSubstr("may depend on the data")));
+TEST(RefusedModules, NumbersThatChangeWithDataOrWeightsNameTheModuleAndTheLine) {
+    for (const char* name : {"modules/loss_read", "modules/norm_of_weights"}) {
+        const std::string message = refusal_of(name);
+        EXPECT_THAT(message, AllOf(HasSubstr("cannot be captured: with other data"),
+                                   HasSubstr("aten::_local_scalar_dense in 1.0: the program reads "),
+                                   HasSubstr(" at modules.py:"), HasSubstr("depends on the data")));
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     }
+}
+
+TEST(GuardedModules, StopAtAValueThatChangesTheCourse) {
+    const std::string name = "modules/checked";
+    const Graph& graph = test::captured(name);
+    const Model model = load_model(test::model_path(name), test::cpu().device()).take();
+    Executor executor = Executor::create(graph, model, test::cpu()).take();
+    const std::vector<Step> steps = lower(flatten(graph), keep_all_sequence(flatten(graph)));
+    std::vector<at::Tensor> inputs = draw_inputs(test::model_inputs(name), 1);
+    EXPECT_TRUE(executor.run(steps, inputs));
+    inputs[0].mutable_data_ptr<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+    const Result<Replayed> stopped = executor.run(steps, inputs);
+    ASSERT_FALSE(stopped);
+    EXPECT_THAT(stopped.error().message,
+                AllOf(HasSubstr("in 1.0: the program reads true at modules.py:"),
+                      HasSubstr("and false when it was captured: its course depends on the data")));
+}
+
+TEST(GuardedModules, KeepTheirGuardsInTheFile) {
+    const Graph& graph = test::captured("modules/checked");
+    const Tape tape =
+        tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size()).take();
+    int guards = 0;
+    for (OpId op : graph.ops.ids()) {
+        if (!tape.ops[op].guard) continue;
+        ++guards;
+        EXPECT_FALSE(graph.ops[op].recomputable);
+        EXPECT_THAT(tape.ops[op].guard->line, HasSubstr("modules.py:"));
+    }
+    EXPECT_EQ(guards, 1);
+}
+
+TEST(FixedInputs, StandBetweenTheTensors) {
+    const Graph& graph = test::captured("modules/settings");
+    EXPECT_EQ((*graph.provenance)["inputs"],
+              nlohmann::json({"f32[4,6]", "float:0.5", "int:3", "bool:true", "str:mean", "f32[4,6]"}));
+    const auto tanhs = [](const Graph& in) {
+        return std::count_if(in.ops.begin(), in.ops.end(),
+                             [](const Op& op) { return op.name == "aten::tanh"; });
+    };
+    EXPECT_EQ(tanhs(graph), 3);
+    EXPECT_EQ(tanhs(test::captured("modules/defaults")), 2);
 }
 
 }  // namespace
