@@ -148,7 +148,7 @@ Error not_for_training(const std::string& name) {
 /// A plan is one line of JSON with the two lengths, then the graph file's bytes, then the schedule file's.
 Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     const std::size_t line = bytes.find('\n');
-    if (line == std::string_view::npos || line > 4096) return Error{name + ": not a plan file"};
+    if (line == std::string_view::npos || line > 65536) return Error{name + ": not a plan file"};
     Result<json> head = parse_json(bytes.substr(0, line), name);
     if (!head) return head.error();
     std::size_t graph_bytes = 0, schedule_bytes = 0;

@@ -17,8 +17,19 @@ std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::int64_t> from_system{0};
 
-/// Each allocation starts with its size, in as many bytes as keep the data aligned for vector instructions.
+/// Each allocation starts with a header of as many bytes as keep the data aligned for vector instructions.
 constexpr std::size_t header = 64;
+struct Header {
+    std::int64_t bytes;
+    std::uint64_t seal;
+};
+
+/// Tells a block of ours from one that libtorch's own allocator handed out before ours was installed, and
+/// that oneDNN gives back through the raw interface. Reading in front of such a block is safe: it is aligned
+/// to 64 bytes too, and the bookkeeping of malloc lies there.
+std::uint64_t seal_of(const void* block) {
+    return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
+}
 
 void count(std::int64_t bytes) {
     const std::int64_t now = bytes_alive.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -33,8 +44,10 @@ void release(void* data) {
         bytes_alive.fetch_sub(*bytes, std::memory_order_relaxed);
         return;
     }
-    char* block = static_cast<char*>(data) - header;
-    bytes_alive.fetch_sub(*reinterpret_cast<std::int64_t*>(block), std::memory_order_relaxed);
+    auto* block = reinterpret_cast<Header*>(static_cast<char*>(data) - header);
+    if (block->seal != seal_of(block)) return std::free(data);
+    block->seal = 0;
+    bytes_alive.fetch_sub(block->bytes, std::memory_order_relaxed);
     std::free(block);
 }
 
@@ -54,7 +67,7 @@ class Allocator final : public c10::Allocator {
         if (bytes > SIZE_MAX / 2 || posix_memalign(&block, header, bytes + header) != 0) {
             TORCH_CHECK(false, "out of host memory: ", bytes, " bytes more are needed");
         }
-        *static_cast<std::int64_t*>(block) = static_cast<std::int64_t>(bytes);
+        *static_cast<Header*>(block) = {static_cast<std::int64_t>(bytes), seal_of(block)};
         count(static_cast<std::int64_t>(bytes));
         from_system.fetch_add(1, std::memory_order_relaxed);
         char* data = static_cast<char*>(block) + header;
@@ -69,15 +82,16 @@ class Allocator final : public c10::Allocator {
 
 }  // namespace
 
-void CountingAllocator::install() {
+void CountingAllocator::install(Heap heap) {
     static std::once_flag once;
-    std::call_once(once, [] {
+    std::call_once(once, [heap] {
+        static Allocator allocator;
+        c10::SetCPUAllocator(&allocator, /*priority=*/100);
+        if (heap == Heap::callers) return;
         // Memory once touched stays with the process: returning it after every large tensor makes each step
         // fault it in again, which costs more than many of the operations and makes their times vary.
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, -1);
-        static Allocator allocator;
-        c10::SetCPUAllocator(&allocator, /*priority=*/100);
     });
 }
 

@@ -1,6 +1,6 @@
 // An allocator of host memory that knows exactly how many bytes are alive.
 //
-//     CountingAllocator::install();                 // once, before the first tensor is made
+//     CountingAllocator::install();                 // once; tensors made before are not counted
 //     CountingAllocator::reset_peak();
 //     ... run something ...
 //     CountingAllocator::peak();                    // the most bytes alive since reset_peak()
@@ -15,8 +15,10 @@ namespace rematlas {
 
 class CountingAllocator {
   public:
+    /// Whether malloc keeps what it was once given, or stays as the process has set it.
+    enum class Heap { kept, callers };
     /// Makes it libtorch's allocator of host memory for the rest of the process. Later calls do nothing.
-    static void install();
+    static void install(Heap heap = Heap::kept);
 
     static std::int64_t alive();  ///< bytes
     static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()

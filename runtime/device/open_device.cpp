@@ -14,10 +14,18 @@ Error no_cuda(std::string why) {
     return {"--device cuda: " + why};
 }
 
-Result<std::unique_ptr<DeviceRuntime>> open_cuda(const DeviceOptions& options) {
+/// Of the program, or of the library that a program of somebody else's has loaded.
+std::filesystem::path own_folder() {
     std::error_code failure;
-    const auto library =
-        std::filesystem::read_symlink("/proc/self/exe", failure).parent_path() / cuda_library_name;
+    Dl_info here{};
+    if (dladdr(reinterpret_cast<void*>(&own_folder), &here) && here.dli_fname &&
+        std::filesystem::path(here.dli_fname).extension() == ".so")
+        return std::filesystem::absolute(here.dli_fname, failure).parent_path();
+    return std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
+}
+
+Result<std::unique_ptr<DeviceRuntime>> open_cuda(const DeviceOptions& options) {
+    const auto library = own_folder() / cuda_library_name;
     if (!std::filesystem::exists(library))
         return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
     // Read when the context is made; without it cuBLAS may sum in any order.

@@ -174,6 +174,7 @@ struct Executor::State {
     Result<void> begin(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
     Result<void> plan();
+    void move_counters_first();
     Result<void> plan_halves();
     bool reads_later(TensorId tensor) const;
     void watch(const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs);
@@ -419,6 +420,18 @@ Result<void> Executor::State::plan() {
     return {};
 }
 
+/// Counters and the like hang on nothing, so a schedule may put them anywhere; the original moves them in its
+/// forward. They go first, where the least memory is taken.
+void Executor::State::move_counters_first() {
+    const auto counts = [&](const Step& step) {
+        if (!step.runs()) return false;
+        const Op& op = graph.ops[step.op()];
+        return op.phase == Phase::forward && !op.random && !op.mutates.empty() && op.outputs.empty() &&
+               std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return resident[in]; });
+    };
+    std::stable_partition(steps.begin(), steps.end(), counts);
+}
+
 /// Where the forward ends, and whether it can end there: with all outputs made, and with the generator where
 /// the original's forward leaves it.
 Result<void> Executor::State::plan_halves() {
@@ -426,6 +439,7 @@ Result<void> Executor::State::plan_halves() {
         return Error{graph.name +
                      ": the graph has a loss of its own, so its step has no halves; capture it "
                      "with the caller's loss (--loss output)"};
+    move_counters_first();
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
     IdVector<TensorId, std::uint8_t> there = resident;
     for (loss_step = 0; loss_step < steps.size(); ++loss_step) {

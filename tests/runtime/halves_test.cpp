@@ -226,6 +226,7 @@ TEST(HalvesOfLateOps, TurnsOfTheGeneratorArePassedAtTheEndOfForward) {
         Result<Forwarded> forward = executor.forward(plan.schedule.steps, inputs);
         ASSERT_TRUE(forward) << forward.error().message;
         EXPECT_TRUE(cpu().generator_state()->equals(*original.after_forward));
+        EXPECT_TRUE(identical(tensors_of(model), original.buffers_after_forward));
         Result<Replayed> backward = executor.backward(forward->number, loss_gradients(forward->outputs));
         ASSERT_TRUE(backward) << backward.error().message;
         EXPECT_TRUE(identical(backward->gradients, original.gradients));

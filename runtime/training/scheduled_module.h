@@ -1,0 +1,69 @@
+// A module that trains by a plan: the caller's parameters and buffers, autograd, losses and optimizers; only
+// forward and backward are the plan's.
+//
+//     torch::jit::Module model = torch::jit::load("gpt.pt");
+//     model.train();
+//     Result<ScheduledModule> scheduled = ScheduledModule::load("gpt.plan", named_tensors(model), "gpt.pt");
+//     for (auto [ids, targets] : batches) {
+//         at::Tensor logits = scheduled->forward({ids}).take().front();
+//         at::Tensor loss = at::cross_entropy_loss(logits.flatten(0, 1), targets.flatten());
+//         loss.backward();                            // gradients are in .grad() of the model's parameters
+//         optimizer.step(), optimizer.zero_grad();
+//     }
+//
+// Outputs, gradients, buffers and the generator move as in the original, bit by bit, where the gradients that
+// the loss gives are contiguous. One forward is open at a time: a second one makes the backward of the first
+// an error. Evaluation is the original's business. Threads: forward and backward of one module follow one
+// another; autograd may run the backward on a thread of its own.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/result.h"
+#include "runtime/model/model.h"
+
+namespace rematlas {
+
+/// Parameters and buffers with all their names.
+std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
+
+class ScheduledModule {
+  public:
+    /// `tensors` are the caller's own; errors begin with `owner`. `device`: cpu or cuda, where they are.
+    /// Memory is measured from here on: host tensors made before the first call in a process are not counted.
+    /// Errors: no plan; a schedule that is not valid or belongs to another graph; names, shapes, types,
+    /// places in memory that differ from the captured model's.
+    static Result<ScheduledModule> load(const std::filesystem::path& plan,
+                                        const std::vector<NamedTensor>& tensors, const std::string& owner,
+                                        const std::string& device = "cpu");
+
+    /// Outputs in the order in which the captured model returned them, tuples, lists and dictionaries
+    /// flattened. Errors: inputs of another number, shape, type, device or order in memory than the plan's;
+    /// inputs that require a gradient, or parameters that the plan makes none for; gradients switched off.
+    /// Backward throws c10::Error: see Executor::backward.
+    Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs);
+
+    Bytes predicted_peak() const;
+    Bytes budget() const;
+    double predicted_overhead() const;
+    int threads() const;  ///< that the plan was made for
+    /// Of the last step, residents included, what the caller held beside it not; so far, before its backward.
+    Bytes last_peak() const;
+
+    /// The names that a caller must bring, as in the captured model.
+    static Result<std::vector<std::string>> tensor_names(const std::filesystem::path& plan);
+
+  private:
+    struct State;
+    explicit ScheduledModule(std::shared_ptr<State> state);
+    std::shared_ptr<State> state_;  ///< shared with the graph of autograd
+    friend class StepBackward;
+};
+
+}  // namespace rematlas

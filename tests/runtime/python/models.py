@@ -1,0 +1,92 @@
+"""The example models at the sizes of these tests, and plans for them."""
+
+import importlib.util
+import pathlib
+
+import torch
+from torch import nn
+
+import rematlas
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+_spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
+export = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(export)
+
+torch.set_num_threads(1)
+
+
+class ResNet20(nn.Module):
+    """He et al., 2016, section 4.2."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+        widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
+        blocks = zip(widths, widths[1:])
+        self.blocks = nn.Sequential(*(export.BasicBlock(a, b, 1 if a == b else 2) for a, b in blocks))
+        self.fc = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.fc(self.blocks(self.stem(x)).mean((2, 3)))
+
+
+def resnet() -> nn.Module:
+    torch.manual_seed(0)
+    return ResNet20()
+
+
+def gpt() -> nn.Module:
+    torch.manual_seed(0)
+    return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1)
+
+
+def images(step: int):
+    generator = torch.Generator().manual_seed(step)
+    return torch.randn(8, 3, 32, 32, generator=generator), torch.randint(10, (8,), generator=generator)
+
+
+def texts(step: int):
+    generator = torch.Generator().manual_seed(step)
+    ids = torch.randint(64, (8, 33), generator=generator)
+    return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+
+def image_loss(output, target):
+    return nn.functional.cross_entropy(output, target)
+
+
+def text_loss(output, target):
+    return nn.functional.cross_entropy(output.flatten(0, 1), target.flatten())
+
+
+def half_of_activations(model, sample) -> int:
+    """A budget in bytes."""
+    whole = rematlas.plan(model, sample, "100%", solver="keep-all", repeats=1).summary["peak_bytes"]
+    resident = sum(t.untyped_storage().nbytes() for t in [*model.parameters(), *model.buffers(), sample])
+    return resident + (whole - resident) // 2
+
+
+def plan_at_half(model, sample) -> rematlas.Plan:
+    return rematlas.plan(model, sample, half_of_activations(model, sample), time_limit=2, repeats=2)
+
+
+def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1) -> list[float]:
+    losses = []
+    for step in range(steps):
+        for part in range(accumulate):
+            x, target = batches(step * accumulate + part)
+            loss = loss_of(module(x), target) / accumulate
+            loss.backward()
+            losses.append(loss.item())
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=step % 2 == 0)
+    return losses
+
+
+def sgd(module):
+    return torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
+
+
+def adamw(module):
+    return torch.optim.AdamW(module.parameters(), lr=1e-3)

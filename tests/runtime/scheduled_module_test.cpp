@@ -1,0 +1,112 @@
+// The module of runtime/training from C++: an ordinary loop with autograd and an optimizer's step.
+#include "runtime/training/scheduled_module.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/mean.h>
+#include <ATen/ops/square.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/graph/graph_file.h"
+#include "core/schedule/schedule_file.h"
+#include "runtime/replay/compare.h"
+#include "tests/runtime/captured_model.h"
+
+namespace rematlas {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ScheduledModules : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() / ("rematlas_scheduled_" + std::to_string(getpid()));
+        std::filesystem::create_directories(folder_);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    std::filesystem::path plan_of(const std::string& name) {
+        const Graph& graph = test::captured(name);
+        const Plan plan = test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.3, false, 1));
+        EXPECT_TRUE(write_plan(graph_text(graph), plan.schedule, folder_ / (name + ".plan")));
+        return folder_ / (name + ".plan");
+    }
+
+    std::filesystem::path folder_;
+};
+
+/// Losses of some steps of plain gradient descent.
+template <class Forward>
+std::vector<at::Tensor> train(const Model& model, const std::vector<InputSpec>& specs, Forward&& forward) {
+    test::cpu().seed_generator(4);
+    std::vector<at::Tensor> losses;
+    for (int step = 0; step < 4; ++step) {
+        const at::Tensor loss = at::mean(at::square(forward(draw_inputs(specs, step))));
+        loss.backward();
+        losses.push_back(loss.detach());
+        at::NoGradGuard no_grad;
+        for (const NamedTensor& named : model.trained()) {
+            at::Tensor parameter = named.tensor;
+            parameter.sub_(parameter.grad(), 0.01);
+            parameter.mutable_grad() = at::Tensor();
+        }
+    }
+    return losses;
+}
+
+TEST_F(ScheduledModules, TrainAsTheOriginal) {
+    for (const char* name : {"gpt_scripted", "resnet_traced"}) {
+        SCOPED_TRACE(name);
+        const std::vector<InputSpec> specs = test::model_inputs(name);
+        Model plain = load_model(test::model_path(name)).take(),
+              model = load_model(test::model_path(name)).take();
+        Result<ScheduledModule> scheduled =
+            ScheduledModule::load(plan_of(name), named_tensors(model.module), "the model");
+        ASSERT_TRUE(scheduled) << scheduled.error().message;
+        const auto expected = train(plain, specs, [&](const std::vector<at::Tensor>& inputs) {
+            return plain.module.forward({inputs.begin(), inputs.end()}).toTensor();
+        });
+        const auto found = train(model, specs, [&](const std::vector<at::Tensor>& inputs) {
+            return scheduled->forward(inputs).take().front();
+        });
+        EXPECT_TRUE(identical(found, expected));
+        for (std::size_t i = 0; i < model.tensors.size(); ++i)
+            EXPECT_TRUE(identical(model.tensors[i].tensor, plain.tensors[i].tensor)) << model.tensors[i].name;
+        EXPECT_EQ(scheduled->last_peak(), scheduled->predicted_peak());
+    }
+}
+
+TEST_F(ScheduledModules, OutlivedByTheirGraph) {
+    Model model = load_model(test::model_path("mlp_scripted")).take();
+    at::Tensor output;
+    {
+        Result<ScheduledModule> scheduled =
+            ScheduledModule::load(plan_of("mlp_scripted"), named_tensors(model.module), "the model");
+        ASSERT_TRUE(scheduled) << scheduled.error().message;
+        output = scheduled->forward(draw_inputs(test::model_inputs("mlp_scripted"), 1)).take().front();
+    }
+    at::mean(output).backward();
+    EXPECT_TRUE(model.trained().front().tensor.grad().defined());
+}
+
+TEST_F(ScheduledModules, RefuseAnotherModel) {
+    const Model other = load_model(test::model_path("unet_scripted")).take();
+    const Result<ScheduledModule> scheduled =
+        ScheduledModule::load(plan_of("mlp_scripted"), other.tensors, "unet_scripted.pt");
+    ASSERT_FALSE(scheduled);
+    EXPECT_THAT(scheduled.error().message, HasSubstr("unet_scripted.pt: the model has no parameter"));
+}
+
+TEST_F(ScheduledModules, RefuseToRunWithoutGradients) {
+    const Model model = load_model(test::model_path("mlp_scripted")).take();
+    Result<ScheduledModule> scheduled =
+        ScheduledModule::load(plan_of("mlp_scripted"), model.tensors, "the model");
+    ASSERT_TRUE(scheduled) << scheduled.error().message;
+    at::NoGradGuard no_grad;
+    const auto outputs = scheduled->forward(draw_inputs(test::model_inputs("mlp_scripted"), 1));
+    ASSERT_FALSE(outputs);
+    EXPECT_THAT(outputs.error().message, HasSubstr("run the model itself"));
+}
+
+}  // namespace
+}  // namespace rematlas
