@@ -4,7 +4,7 @@
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: help setup build run test bench asan tsan headless clean
+.PHONY: help setup build run test bench bench-cuda asan tsan headless clean
 
 help:
 	@sed -n '1,3s/^# //p' Makefile
@@ -26,6 +26,9 @@ test: build
 
 bench: build
 	@bench/run.sh $(BUILD)/bin
+
+bench-cuda:
+	@bench/cuda.sh
 
 asan tsan headless:
 	@$(MAKE) --no-print-directory test PRESET=$@

@@ -17,10 +17,11 @@ struct RunFlags {
     std::string model, plan, device = "cpu", trace;
     int steps = 5;
     std::uint64_t seed = 1;
-    bool verify = false, json = false, quiet = false, progress_json = false;
+    bool verify = false, cuda_graphs = false, json = false, quiet = false, progress_json = false;
 };
 
-nlohmann::json to_json(const RunReport& report, bool verify) {
+nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
+    const bool verify = flags.verify;
     nlohmann::json object = {{"steps", report.steps},
                              {"step_seconds", report.step_seconds},
                              {"predicted_peak_bytes", report.predicted_peak.value},
@@ -31,6 +32,8 @@ nlohmann::json to_json(const RunReport& report, bool verify) {
                              {"overhead_predicted", report.overhead_predicted},
                              {"overhead_measured", report.overhead_measured},
                              {"verified", verify ? nlohmann::json(report.verified) : nlohmann::json()}};
+    if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
+    if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
     if (!verify) return object;
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;
@@ -55,6 +58,9 @@ void print(const RunReport& report, bool verify) {
             static_cast<long long>(report.memory.system_allocations));
     std::printf("\noverhead    x%.3f predicted, x%.3f measured\n", report.overhead_predicted,
                 report.overhead_measured);
+    if (report.recorded) std::printf("graphs      each step was submitted as recorded CUDA graphs\n");
+    if (!report.why_not_recorded.empty())
+        std::printf("graphs      none, plain replay: %s\n", report.why_not_recorded.c_str());
     if (!verify) return;
     std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n",
                 format_bytes(report.original_peak).c_str(), report.time_ratio_to_eager, report.steps);
@@ -64,6 +70,7 @@ void print(const RunReport& report, bool verify) {
 }
 
 Result<Exit> run_run(const RunFlags& flags) {
+    if (flags.cuda_graphs && flags.device != "cuda") return Error{"run: --cuda-graphs: needs --device cuda"};
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
@@ -71,6 +78,7 @@ Result<Exit> run_run(const RunFlags& flags) {
     Progress progress(progress_form(flags.quiet, flags.progress_json));
     RunOptions options{
         .steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};
+    options.cuda_graphs = flags.cuda_graphs;
     options.progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
     Result<RunReport> report = run_plan(*plan, flags.model, options, **device);
     progress.clear();
@@ -80,7 +88,7 @@ Result<Exit> run_run(const RunFlags& flags) {
         if (Result<void> written = write_file(flags.trace, text); !written) return written.error();
     }
     if (flags.json) {
-        std::printf("%s\n", to_json(*report, flags.verify).dump().c_str());
+        std::printf("%s\n", to_json(*report, flags).dump().c_str());
     } else {
         print(*report, flags.verify);
     }
@@ -107,6 +115,8 @@ void add_run_command(CLI::App& app, Body& body) {
         ->capture_default_str();
     command->add_flag("--verify", flags->verify,
                       "run the original too (it must fit into memory) and compare bit by bit");
+    command->add_flag("--cuda-graphs", flags->cuda_graphs,
+                      "record the step once and submit it as CUDA graphs, where its ops allow it");
     command->add_option("--trace", flags->trace, "Chrome trace of one step to write");
     command->add_flag("--json", flags->json, "print one object");
     command->add_flag("--quiet", flags->quiet, "no progress");

@@ -9,9 +9,12 @@
 #include <bit>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
+#include "runtime/replay/compare.h"
 #include "runtime/replay/operand_table.h"
+#include "runtime/replay/recordable.h"
 
 namespace rematlas {
 namespace {
@@ -101,6 +104,16 @@ c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t bytes) {
                         nullptr, false);
 }
 
+/// Steps that the device holds as recorded work, and where each submission finds and leaves its tensors.
+struct RecordedSteps {
+    std::unique_ptr<RecordedWork> work;
+    std::vector<at::Tensor> inputs, output_gradients;
+    std::vector<at::Tensor> outputs, gradients;
+    std::vector<const void*> bound;  ///< addresses of parameters and buffers
+    std::int64_t draws = 0;          ///< how far a step moves the generator
+    Bytes peak;
+};
+
 using Clock = std::chrono::steady_clock;
 
 }  // namespace
@@ -132,6 +145,10 @@ struct Executor::State {
     std::vector<c10::Storage> copies;  ///< that the kernel of the op writes to
     torch::jit::Stack stack;
 
+    std::unique_ptr<Marks> marks;  ///< before each step, when ops are timed
+    std::unique_ptr<RecordedSteps> recorded;
+    bool recording = false;
+
     // Between the halves of a step.
     std::uint64_t number = 0;  ///< of the last forward
     bool waiting = false;      ///< for its backward
@@ -162,6 +179,7 @@ struct Executor::State {
             if (tape.ops[op].name == output_gradients_op) loss = op;
     }
 
+    Result<void> check_device() const;
     Result<void> check_geometry() const;
     Result<void> check_bound(const BoundTensor& bound) const;
     Result<void> bind(const std::vector<NamedTensor>& tensors);
@@ -192,6 +210,10 @@ struct Executor::State {
     void begin_memory();
     void end_memory();
     void run_timed(const Step& step);
+    void read_marks();
+    std::int64_t draws_before(int turn) const;
+    Result<void> record();
+    Result<void> check_recorded(const std::vector<at::Tensor>& inputs);
     void update_buffers();
     std::vector<at::Tensor> outputs() const;
     std::vector<at::Tensor> gradients() const;
@@ -200,6 +222,15 @@ struct Executor::State {
     Replayed end(Clock::duration time);
     void drop_all();
 };
+
+/// The ops are those of one kind of device, and so are the bytes of the tensors.
+Result<void> Executor::State::check_device() const {
+    if (!graph.provenance || !graph.provenance->is_object()) return {};
+    const auto type = graph.provenance->find("device_type");
+    const std::string mine = c10::DeviceTypeName(device.device().type(), /*lower_case=*/true);
+    if (type == graph.provenance->end() || *type == mine) return {};
+    return Error{graph.name + ": the graph was captured on " + type->dump() + " and cannot run on " + mine};
+}
 
 /// A damaged file must not make kernels read beyond a storage.
 Result<void> Executor::State::check_geometry() const {
@@ -237,7 +268,8 @@ Result<void> Executor::State::check_bound(const BoundTensor& bound) const {
     if (tensor.device() != device.device())
         return fail(" is on " + tensor.device().str() + ", the step runs on " + device.device().str());
     if (!lies_as(tensor, expected) || tensor.storage_offset() != expected.offset ||
-        static_cast<std::int64_t>(tensor.storage().nbytes()) != graph.tensors[expected.tensor].bytes.value) {
+        device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes())) !=
+            graph.tensors[expected.tensor].bytes.value) {
         return fail(" lies differently in memory than when the graph was captured");
     }
     return {};
@@ -275,20 +307,27 @@ Result<void> Executor::State::bind_again() {
 }
 
 Result<void> Executor::State::place_constants() {
-    IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0);
-    for (const Operand& operand : tape.operands)
-        if (operand.on_host && operand.tensor.valid()) on_host[operand.tensor] = true;
+    IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0), looked_at = on_host;
+    for (const Operand& operand : tape.operands) {
+        if (!operand.tensor.valid()) continue;
+        on_host[operand.tensor] |= operand.on_host;
+        looked_at[operand.tensor] = true;
+    }
+    for (const BufferUpdate& update : tape.updates) looked_at[update.buffer] = true;
+    for (const TapeOp& op : tape.ops)
+        for (const Overwrite& overwrite : op.overwrites) looked_at[overwrite.before] = true;
     for (auto& [tensor, bytes] : tape.constants) {
-        if (static_cast<std::int64_t>(bytes.size()) != graph.tensors[tensor].bytes.value)
+        const std::int64_t room = graph.tensors[tensor].bytes.value;
+        if (device.footprint(static_cast<std::int64_t>(bytes.size())) != room)
             return Error{graph.name + ": replay: a constant of the wrong size"};
-        const at::Tensor host = at::empty({static_cast<std::int64_t>(bytes.size())},
-                                          c10::TensorOptions().dtype(c10::ScalarType::Byte));
+        const at::Tensor host = at::empty({room}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
         if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
         operands.place(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
         std::string().swap(bytes);
     }
     for (TensorId tensor : graph.tensors.ids()) {
-        if (resident[tensor] && graph.tensors[tensor].kind != TensorKind::input && !operands.holds(tensor)) {
+        if (resident[tensor] && looked_at[tensor] && graph.tensors[tensor].kind != TensorKind::input &&
+            !operands.holds(tensor)) {
             return Error{graph.name + ": replay: nothing says what is in " + graph.tensors[tensor].name};
         }
     }
@@ -385,9 +424,10 @@ Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
                          c10::str(input.strides()) + ", the graph takes " +
                          c10::str(c10::IntArrayRef(expected.strides))};
         }
-        const std::int64_t bytes = graph.tensors[expected.tensor].bytes.value;
-        const bool whole =
-            input.storage_offset() == 0 && static_cast<std::int64_t>(input.storage().nbytes()) == bytes;
+        const auto skipped = input.storage_offset() * static_cast<std::int64_t>(input.element_size());
+        const std::int64_t bytes = std::min(graph.tensors[expected.tensor].bytes.value,
+                                            static_cast<std::int64_t>(input.storage().nbytes()) - skipped);
+        const bool whole = skipped == 0 && static_cast<std::int64_t>(input.storage().nbytes()) == bytes;
         operands.place(expected.tensor, whole ? input.storage() : part_of_storage(input, bytes));
     }
     return {};
@@ -480,7 +520,10 @@ Result<void> Executor::State::begin(std::span<const Step> schedule, const std::v
     result = {};
     highest = 0;
     buffers_updated = false;
-    if (options.time_ops) result.steps.reserve(steps.size());
+    if (options.time_ops) {
+        result.steps.reserve(steps.size());
+        marks = device.marks(steps.size() + 1);
+    }
     device.synchronize();
     device.reset_peak();
     outside = device.alive_bytes() - resident_bytes;
@@ -535,7 +578,7 @@ std::int64_t Executor::State::take_given(std::vector<at::Tensor> gradients) {
                            given[i].storage_offset() == 0 && given[i].scalar_type() == operand.dtype &&
                            given[i].sizes() == c10::IntArrayRef(operand.sizes) &&
                            lies_as(given[i], operand) &&
-                           static_cast<std::int64_t>(given[i].storage().nbytes()) ==
+                           device.footprint(static_cast<std::int64_t>(given[i].storage().nbytes())) ==
                                graph.tensors[operand.tensor].bytes.value;
         if (!alone) continue;
         taken += graph.tensors[operand.tensor].bytes.value;
@@ -569,7 +612,7 @@ void Executor::State::take_returns(OpId id) {
         ++next;
         if (!made.valid()) return;
         TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);
-        const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+        const std::int64_t bytes = device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes()));
         TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ",
                     graph.tensors[made].bytes.value, " when it was captured");
         operands.place(made, tensor.storage());
@@ -597,6 +640,10 @@ void Executor::State::skip_turn() {
 /// op, or null when it is the op's turn and the generator moves on with it.
 std::unique_ptr<GeneratorState> Executor::State::turn_generator(OpId id) {
     const int turn = ops[id].turn;
+    if (recording) {
+        device.place_generator(draws_before(turn));
+        return nullptr;
+    }
     while (next_turn < turn) skip_turn();
     if (next_turn == turn) {
         ++next_turn;
@@ -694,15 +741,89 @@ void Executor::State::run_timed(const Step& step) {
     StepMeasure measure;
     const std::int64_t alive = device.alive_bytes();
     if (options.measure_ops) device.reset_peak();
-    measure.start = device.now();
+    marks->place();
     run_step(step);
-    measure.end = device.now();
     measure.alive = device.alive_bytes() - outside;
     if (options.measure_ops) {
         highest = std::max(highest, device.peak_bytes() - outside);
         measure.workspace = device.peak_bytes() - alive;
     }
     result.steps.push_back(measure);
+}
+
+/// Each step took from its mark to the next one.
+void Executor::State::read_marks() {
+    marks->place();
+    const std::vector<std::int64_t> times = marks->read();
+    for (std::size_t i = 0; i < result.steps.size(); ++i)
+        result.steps[i].start = times[i], result.steps[i].end = times[i + 1];
+    marks = nullptr;
+}
+
+/// How far the random ops before this turn move the generator together.
+std::int64_t Executor::State::draws_before(int turn) const {
+    return std::accumulate(random_ops.begin(), random_ops.begin() + turn, std::int64_t{0},
+                           [&](std::int64_t sum, OpId op) { return sum + tape.ops[op].draws.value(); });
+}
+
+/// Two parts with the caller's loss between them, or one. The device runs none of it yet.
+Result<void> Executor::State::record() {
+    const std::size_t asks = static_cast<std::size_t>(
+        std::find_if(steps.begin(), steps.end(),
+                     [&](const Step& step) { return step.runs() && step.op() == loss; }) -
+        steps.begin());
+    const auto play_to = [&](std::size_t end) {
+        for (; at < end; ++at) run_step(steps[at]);
+    };
+    std::vector<std::function<void()>> parts;
+    if (asks < steps.size()) {
+        for (int index : tape.ops[loss].arguments[1].operands) {
+            const Operand& operand = tape.operands[index];
+            recorded->output_gradients.push_back(
+                at::empty(operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(device.device())));
+        }
+        parts.push_back([&] { play_to(asks); });
+    }
+    parts.push_back([&] {
+        for (std::size_t i = 0; i < recorded->output_gradients.size(); ++i)
+            operands.place(tape.ops[loss].returns[i], recorded->output_gradients[i].storage());
+        if (asks < steps.size()) ++at;
+        play_to(steps.size());
+        recorded->outputs = outputs();
+        recorded->gradients = gradients();
+        update_buffers();
+    });
+    BelowAutograd below;
+    recording = true;
+    std::string failure;
+    try {
+        recorded->work = device.record(parts);
+    } catch (const std::exception& error) {
+        failure = (at < steps.size() && steps[at].runs() ? label(graph, steps[at].op()) + ": " : "") +
+                  one_line(error);
+    }
+    recording = false;
+    recorded->peak = Bytes(device.peak_bytes() - outside);
+    recorded->draws = draws_before(static_cast<int>(random_ops.size()));
+    for (const BoundTensor& one : bound) recorded->bound.push_back(one.tensor.const_data_ptr());
+    drop_all();
+    if (failure.empty()) return {};
+    recorded = nullptr;
+    return Error{failure, ErrorKind::negative};
+}
+
+/// The inputs are the graph's, and parameters and buffers are where they were when the steps were recorded.
+Result<void> Executor::State::check_recorded(const std::vector<at::Tensor>& inputs) {
+    if (!recorded) return Error{"no step was recorded"};
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+        if (bound[i].tensor.const_data_ptr() != recorded->bound[i])
+            return Error{owner + ": " + tape.bindings[bound[i].binding].name +
+                         " was given other memory since the step was recorded"};
+    }
+    waiting = false;
+    Result<void> fed = feed(inputs);
+    drop_all();
+    return fed;
 }
 
 /// The buffers get their new contents. Where steps to come read the old ones, the two change places.
@@ -794,6 +915,7 @@ Result<Executor> Executor::create(const Graph& graph, Tape tape, const std::vect
                                   const std::string& owner, DeviceRuntime& device) {
     auto state = std::make_unique<State>(graph, std::move(tape), device);
     state->owner = owner;
+    if (Result<void> same = state->check_device(); !same) return same.error();
     if (Result<void> inside = state->check_geometry(); !inside) return inside.error();
     if (Result<void> bound = state->bind(tensors); !bound) return bound.error();
     if (Result<void> placed = state->place_constants(); !placed) return placed.error();
@@ -826,9 +948,9 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
                                const ReplayOptions& options) {
     State& state = *state_;
     if (Result<void> begun = state.begin(steps, inputs, options); !begun) return begun.error();
-    const std::int64_t origin = state.device.now();
     const auto began = Clock::now();
     Result<void> played = state.play(state.steps.size(), [&] {
+        if (options.time_ops) state.read_marks();
         while (state.next_turn < static_cast<int>(state.random_ops.size())) state.skip_turn();
         state.result.outputs = state.outputs();
         state.result.gradients = state.gradients();
@@ -836,8 +958,53 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
         state.device.synchronize();
     });
     if (!played) return played.error();
-    for (StepMeasure& measure : state.result.steps) measure.start -= origin, measure.end -= origin;
     return state.end(Clock::now() - began);
+}
+
+Result<void> Executor::record(std::span<const Step> steps, const std::vector<at::Tensor>& inputs) {
+    State& state = *state_;
+    state.recorded = nullptr;
+    if (!state.device.can_record())
+        return Error{"work on " + state.device.name() + " cannot be recorded", ErrorKind::negative};
+    if (const auto obstacle = recording_obstacle(state.graph, state.tape, steps))
+        return Error{*obstacle, ErrorKind::negative};
+    for (OpId op : state.random_ops)
+        if (!state.tape.ops[op].draws)
+            return Error{
+                label(state.graph, op) + ": how far it moves the random number generator is not known",
+                ErrorKind::negative};
+    auto recorded = std::make_unique<RecordedSteps>();
+    recorded->inputs = copies_of(inputs);
+    if (Result<void> begun = state.begin(steps, recorded->inputs, {}); !begun) return begun.error();
+    state.recorded = std::move(recorded);
+    return state.record();
+}
+
+Result<Replayed> Executor::run_recorded(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+    State& state = *state_;
+    if (Result<void> fits = state.check_recorded(inputs); !fits) return fits.error();
+    RecordedSteps& recorded = *state.recorded;
+    const auto began = Clock::now();
+    try {
+        at::NoGradGuard no_grad;
+        for (std::size_t i = 0; i < inputs.size(); ++i) recorded.inputs[i].copy_(inputs[i]);
+        recorded.work->submit(0);
+        if (!recorded.output_gradients.empty()) {
+            draw_output_gradients(recorded.output_gradients, gradient_seed);
+            recorded.work->submit(1);
+        }
+        const std::unique_ptr<GeneratorState> generator = state.device.generator_state();
+        generator->advance(recorded.draws);
+        state.device.set_generator_state(*generator);
+        state.device.synchronize();
+    } catch (const std::exception& error) {
+        return Error{"the recorded step: " + one_line(error)};
+    }
+    return Replayed{.outputs = recorded.outputs,
+                    .gradients = recorded.gradients,
+                    .peak = recorded.peak,
+                    .time = Nanoseconds(
+                        std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began).count())};
 }
 
 Result<Forwarded> Executor::forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,

@@ -85,6 +85,15 @@ class Executor {
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {});
 
+    /// Records the steps as work that the device repeats as a whole (CUDA graphs), without running them. The
+    /// memory that they take stays with the recording, of which there is one. Errors: as `run`; a device that
+    /// does not record; the op that prevents it. The halves below run plainly.
+    Result<void> record(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
+    /// Submits what was recorded, as `run` would have run it. Outputs and gradients lie where every
+    /// submission leaves them: they hold until the next one. Replayed::peak is that of the recording. Errors:
+    /// nothing was recorded; wrong inputs; parameters or buffers that were given other memory since.
+    Result<Replayed> run_recorded(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
+
     /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
     /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into
     /// the second half moves there). A forward before it whose backward has not run is forgotten.

@@ -92,13 +92,14 @@ class Session {
         if (original) original->generator = device_.generator_state();
         report_.outputs_identical = report_.gradients_identical = report_.buffers_identical =
             report_.random_state_identical = original != nullptr;
-        const int warm_up = original ? 1 : 0;
+        const int warm_up = original || options_.cuda_graphs ? 1 : 0;
         const int extra = options_.trace || !original ? 0 : 1;
         const int total = warm_up + options_.steps;
         for (int i = 0; i < total; ++i) {
             if (options_.progress)
                 options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
             if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
+            if (i == 0 && options_.cuda_graphs) record(inputs_of(i));
         }
         if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
         report_.time_ratio_to_eager = median(ratios_);
@@ -118,8 +119,10 @@ class Session {
     Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
-        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs,
-                                              {.gradient_seed = gradient_seed, .arena = options_.arena});
+        Result<Replayed> step =
+            report_.recorded ? executor_.run_recorded(inputs, gradient_seed)
+                             : executor_.run(plan_.schedule.steps, inputs,
+                                             {.gradient_seed = gradient_seed, .arena = options_.arena});
         if (!step) return step.error();
         report_.memory = step->memory;
         Outcome outcome{.outputs = std::move(step->outputs),
@@ -129,6 +132,13 @@ class Session {
         outcome.seconds = double(device_.now() - began) * 1e-9;
         generator_ = device_.generator_state();
         return outcome;
+    }
+
+    /// Once libraries have chosen their kernels. Without a recording, plain replay goes on.
+    void record(const std::vector<at::Tensor>& inputs) {
+        const Result<void> recorded = executor_.record(plan_.schedule.steps, inputs);
+        report_.recorded = static_cast<bool>(recorded);
+        if (!recorded) report_.why_not_recorded = recorded.error().message;
     }
 
     Result<void> step(int index, bool timed, Original* original) {
@@ -223,7 +233,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     if (!executor) return executor.error();
     at::set_num_threads(executor->tape().threads);
 
-    std::int64_t resident_bytes = 0;
+    std::int64_t resident_bytes = device.library_workspace();
     const auto made_by = producers(plan.graph);
     for (TensorId tensor : plan.graph.tensors.ids()) {
         const TensorKind kind = plan.graph.tensors[tensor].kind;

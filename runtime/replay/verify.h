@@ -21,6 +21,7 @@ struct RunOptions {
                           ///< and is compared too
     bool trace = false;   ///< keep the times of each op of the last step
     bool arena = true;    ///< from the second step on nothing is allocated from the system
+    bool cuda_graphs = false;  ///< after one plain step, which is not reported, submit each as recorded work
     std::uint64_t seed = 1;
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
@@ -33,6 +34,9 @@ struct RunReport {
     double overhead_measured = 1;    ///< time of all runs over the time of the first runs
     std::vector<StepMeasure> trace;  ///< one per step of the schedule
     StepMemoryReport memory;         ///< after the last step
+
+    bool recorded = false;         ///< the steps were submitted as recorded work
+    std::string why_not_recorded;  ///< where it was asked for and could not be: the op that prevents it
 
     // With `verify`.
     bool verified = false;  ///< a budget that bounds planned addresses bounds the arena and the residents

@@ -127,6 +127,23 @@ TEST_F(CommandLine, inspect_tells_the_parts_of_the_peak) {
     EXPECT_TRUE(object["peak_parts"].contains("workspace"));
 }
 
+TEST_F(CommandLine, of_a_graph_captured_on_cuda_inspect_and_check_tell_what_the_allocator_takes) {
+    graph_.provenance = std::make_shared<const json>(json{{"allocator", {{"expandable_segments", true}}}});
+    ASSERT_TRUE(write_graph(graph_, file("cuda.graph.json")));
+    ASSERT_EQ(
+        run("solve " + file("cuda.graph.json") + " --budget 100% --quiet -o " + file("s.schedule.json")).exit,
+        0);
+    const Ran checked = run("check " + file("cuda.graph.json") + " " + file("s.schedule.json") + " --json");
+    const Ran inspected = run("inspect " + file("cuda.graph.json") + " --json");
+    for (const json& told : {json::parse(checked.out), json::parse(inspected.out)}) {
+        EXPECT_GT(told["allocated_peak_bytes"],
+                  told.value("keep_all_peak_bytes", told.value("peak_bytes", 0)));
+        EXPECT_GE(told["reserved_peak_bytes"], told["allocated_peak_bytes"]);
+    }
+    EXPECT_FALSE(
+        json::parse(run("inspect " + file("g.graph.json") + " --json").out).contains("allocated_peak_bytes"));
+}
+
 TEST_F(CommandLine, an_impossible_budget_says_what_is_needed_and_where) {
     const Ran ran = run("solve " + file("g.graph.json") + " --budget 1 --json");
     EXPECT_EQ(ran.exit, 1);

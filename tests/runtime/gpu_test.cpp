@@ -1,0 +1,143 @@
+// Capture and replay on a CUDA device. Skipped where there is none.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/addresses/caching_allocator.h"
+#include "runtime/replay/compare.h"
+#include "runtime/replay/verify.h"
+#include "tests/runtime/captured_model.h"
+
+namespace rematlas {
+namespace {
+
+using test::model_path;
+using test::plan_of;
+using test::shuffled_with_reruns;
+
+/// Opened once a process; an error where there is no device.
+const Result<std::unique_ptr<DeviceRuntime>>& opened() {
+    static const Result<std::unique_ptr<DeviceRuntime>> device = open_device("cuda");
+    return device;
+}
+
+class Gpu : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!opened()) GTEST_SKIP() << opened().error().message;
+    }
+    DeviceRuntime& device() const { return **opened(); }
+    c10::TensorOptions floats() const {
+        return c10::TensorOptions().dtype(c10::ScalarType::Float).device(device().device());
+    }
+};
+
+class GpuReplay : public Gpu, public ::testing::WithParamInterface<const char*> {
+  protected:
+    const Graph& captured() const {
+        static std::map<std::string, Graph> graphs;
+        const std::string name = GetParam();
+        const auto found = graphs.find(name);
+        if (found != graphs.end()) return found->second;
+        Result<Graph> graph = capture(model_path(name), test::quick(name), device());
+        if (!graph) ADD_FAILURE() << graph.error().message;
+        return graphs.emplace(name, graph ? graph.take() : Graph()).first->second;
+    }
+
+    RunReport run(const Plan& plan, bool cuda_graphs = false) const {
+        const Result<RunReport> report = run_plan(
+            plan, model_path(GetParam()), {.steps = 3, .verify = true, .cuda_graphs = cuda_graphs}, device());
+        if (!report) ADD_FAILURE() << report.error().message;
+        return report ? *report : RunReport();
+    }
+    void expect_identical(const RunSequence& runs) const {
+        ASSERT_FALSE(captured().ops.empty());
+        const RunReport report = run(plan_of(captured(), runs));
+        EXPECT_TRUE(report.verified) << report.mismatch;
+        EXPECT_NEAR(double(report.measured_peak.value), double(report.predicted_peak.value),
+                    0.002 * double(report.predicted_peak.value));
+    }
+};
+
+TEST_P(GpuReplay, WithoutRecomputationIsIdenticalAndTakesThePredictedBytes) {
+    expect_identical(keep_all_sequence(flatten(captured())));
+}
+
+/// Dropout draws its numbers again from Philox offsets.
+TEST_P(GpuReplay, WithRerunsIsIdenticalAndTakesThePredictedBytes) {
+    for (std::uint64_t seed : {1, 2})
+        expect_identical(shuffled_with_reruns(flatten(captured()), 0.4, /*shuffle=*/false, seed));
+}
+
+TEST_P(GpuReplay, InAnotherOrderIsIdenticalAndTakesThePredictedBytes) {
+    expect_identical(shuffled_with_reruns(flatten(captured()), 0.3, /*shuffle=*/true, 4));
+}
+
+TEST_P(GpuReplay, AllocatesWhatTheModelOfTheAllocatorForetells) {
+    const Graph& graph = captured();
+    const auto allocator = caching_allocator_of(graph);
+    ASSERT_TRUE(allocator);
+    const Plan plan = plan_of(graph, shuffled_with_reruns(flatten(graph), 0.4, /*shuffle=*/false, 3));
+    const auto peaks = caching_allocator_peaks(graph, plan.schedule.steps, *allocator);
+    ASSERT_TRUE(peaks) << peaks.error().message;
+    EXPECT_NEAR(double(run(plan).measured_peak.value), double(peaks->allocated.value),
+                0.002 * double(peaks->allocated.value));
+}
+
+TEST_P(GpuReplay, RecordedAsCudaGraphsIsIdenticalOrSaysWhichOpPreventsIt) {
+    const Plan plan =
+        plan_of(captured(), shuffled_with_reruns(flatten(captured()), 0.4, /*shuffle=*/true, 5));
+    const RunReport report = run(plan, /*cuda_graphs=*/true);
+    EXPECT_TRUE(report.outputs_identical && report.gradients_identical && report.buffers_identical &&
+                report.random_state_identical)
+        << report.mismatch;
+    if (!report.recorded) {
+        EXPECT_NE(report.why_not_recorded.find("op "), std::string::npos) << report.why_not_recorded;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(SmallModels, GpuReplay,
+                         ::testing::Values("mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted",
+                                           "translator_scripted", "inplace_scripted"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_F(Gpu, ARequestTakesItsFootprint) {
+    for (const std::int64_t bytes : {1, 511, 512, 513, 100'000, 3'000'000, 30'000'001}) {
+        const std::int64_t before = device().alive_bytes();
+        const at::Tensor tensor = at::empty({bytes}, floats().dtype(c10::ScalarType::Byte));
+        EXPECT_EQ(device().alive_bytes() - before, device().footprint(bytes)) << bytes;
+    }
+}
+
+TEST_F(Gpu, LibrariesHoldTheirWorkspaceFromTheBeginning) {
+    const std::int64_t before = device().alive_bytes();
+    for (const std::int64_t size : {8, 256, 2048}) {
+        const at::Tensor matrix = at::ones({size, size}, floats());
+        at::mm(matrix, matrix);
+    }
+    device().synchronize();
+    EXPECT_EQ(device().alive_bytes(), before);
+    EXPECT_GT(device().library_workspace(), 0);
+}
+
+TEST_F(Gpu, MarksDoNotDescendAndStartAtZero) {
+    const at::Tensor matrix = at::ones({512, 512}, floats());
+    const std::unique_ptr<Marks> marks = device().marks(9);
+    for (int i = 0; i < 9; ++i) {
+        marks->place();
+        at::mm(matrix, matrix);
+    }
+    const std::vector<std::int64_t> times = marks->read();
+    ASSERT_EQ(times.size(), 9u);
+    EXPECT_EQ(times.front(), 0);
+    EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+    EXPECT_GT(times.back(), 0);
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,47 @@
+// The CPU as a device that records work: what CUDA graphs do, with kernels as entries of a list.
+#pragma once
+
+#include "runtime/device/device.h"
+#include "runtime/dispatch/mode.h"
+
+namespace rematlas::test {
+
+/// Recorded kernels run again on the addresses they were recorded with, and nothing of the host's runs again.
+/// Unlike CUDA, recording runs the kernels once: `untouched` are given back what they held before.
+class RecordingDevice final : public DeviceRuntime {
+  public:
+    explicit RecordingDevice(DeviceRuntime& cpu, std::vector<at::Tensor> untouched = {})
+        : cpu_(cpu), untouched_(std::move(untouched)) {}
+
+    std::int64_t granularity = 1;  ///< of requests, bytes; only said, the CPU's allocator does not round
+    std::int64_t workspace = 0;    ///< of libraries, bytes; only said
+
+    c10::Device device() const override { return cpu_.device(); }
+    std::string name() const override { return cpu_.name(); }
+    std::int64_t alive_bytes() const override { return cpu_.alive_bytes(); }
+    std::int64_t peak_bytes() const override { return cpu_.peak_bytes(); }
+    void reset_peak() override { cpu_.reset_peak(); }
+    std::int64_t footprint(std::int64_t bytes) const override {
+        return (bytes + granularity - 1) / granularity * granularity;
+    }
+    std::int64_t library_workspace() const override { return workspace; }
+    void synchronize() override {}
+    std::int64_t now() override { return cpu_.now(); }
+    std::unique_ptr<Marks> marks(std::size_t most) override { return cpu_.marks(most); }
+    std::unique_ptr<GeneratorState> generator_state() const override { return cpu_.generator_state(); }
+    void set_generator_state(const GeneratorState& state) override { cpu_.set_generator_state(state); }
+    void seed_generator(std::uint64_t seed) override { cpu_.seed_generator(seed); }
+    void copy(c10::Storage& to, const c10::Storage& from) override;
+
+    bool can_record() const override { return true; }
+    std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>> parts) override;
+    void place_generator(std::int64_t draws) override;
+
+  private:
+    class Work;
+    DeviceRuntime& cpu_;
+    std::vector<at::Tensor> untouched_;
+    Work* recording_ = nullptr;
+};
+
+}  // namespace rematlas::test
