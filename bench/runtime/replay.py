@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Capture, solve and replay of the example models, through the command line.
 
-    replay.py BIN [--models resnet50,gpt12] [--budgets 100%,60%] [--pairs 5]
+    replay.py BIN [--models resnet50,gpt12 | --whole] [--budgets 100%,60%] [--pairs 5]
 
 Prints CSV (name,run,value,unit): seconds to capture and to solve, the ratio of replay to eager (median of
-`pairs` pairs, taken alternately in one process), predicted and measured peak and overhead.
+`pairs` pairs, taken alternately in one process) and its median over the models, predicted and measured peak and
+overhead. `--whole`: the architectures of resources/models/whole_models.py.
 """
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -34,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bin", type=Path)
     parser.add_argument("--models", default="resnet50,gpt12")
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("--budgets", default="100%,60%")
     parser.add_argument("--pairs", type=int, default=5)
     options = parser.parse_args()
@@ -41,20 +44,27 @@ def main() -> None:
     print("name,run,value,unit")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for model in options.models.split(","):
-            call(sys.executable, ROOT / "resources/models/export.py", folder, "--only", model, cwd=folder)
-            specs = json.loads((folder / f"{model}.json").read_text())
-            inputs = [word for spec in (specs["inputs"] if isinstance(specs, dict) else specs) for word in ("--input", spec)]
+        models = ["*_scripted"] if options.whole else options.models.split(",")
+        script = ROOT / "resources/models" / ("whole_models.py" if options.whole else "export.py")
+        for model in models:
+            call(sys.executable, script, folder, *([] if options.whole else ["--only", model]), cwd=folder)
+        ratios = {budget: [] for budget in options.budgets.split(",")}
+        for described in sorted(path for model in models for path in folder.glob(f"{model}.json")):
+            model = described.stem
+            inputs = [word for spec in json.loads(described.read_text())["inputs"] for word in ("--input", spec)]
             print_row(model, "capture", call(rematlas, "capture", f"{model}.pt", *inputs, "-o", f"{model}.graph.json", cwd=folder)[1], "s")
-            for budget in options.budgets.split(","):
+            for budget in ratios:
                 solved = call(rematlas, "solve", f"{model}.graph.json", "--budget", budget, "--time-limit", "5s", "-o", "s.schedule.json", "--json", cwd=folder)[0]
                 print_row(model, f"solve {budget}", json.loads(solved)["solve_seconds"], "s")
                 ran = json.loads(call(rematlas, "run", f"{model}.pt", "s.schedule.json", "--steps", options.pairs, "--verify", "--json", cwd=folder)[0])
                 print_row(model, f"run {budget} verified", ran["verified"], "bool")
                 print_row(model, f"run {budget} time", ran["time_ratio_to_eager"], "of eager")
+                ratios[budget].append(ran["time_ratio_to_eager"])
                 print_row(model, f"run {budget} overhead predicted", ran["overhead_predicted"], "of keep-all")
                 print_row(model, f"run {budget} peak predicted", ran["predicted_peak_bytes"], "bytes")
                 print_row(model, f"run {budget} peak measured", ran["measured_peak_bytes"], "bytes")
+        for budget, measured in ratios.items():
+            print_row("all", f"run {budget} time, median", statistics.median(measured), "of eager")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ QStringList CaptureController::arguments(const CaptureRequest& request) {
     QStringList arguments{"capture", request.model};
     for (const QString& input : request.inputs) arguments << "--input" << input;
     if (request.device != "cpu") arguments << "--device" << request.device;
+    if (!request.device_profile.isEmpty()) arguments << "--device-profile" << request.device_profile;
     if (request.loss != "output") arguments << "--loss" << request.loss;
     return arguments << "-o" << request.output << "--progress-json";
 }

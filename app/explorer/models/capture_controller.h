@@ -14,6 +14,7 @@ struct CaptureRequest {
     QStringList inputs;
     QString output;  ///< NAME.graph.json
     QString device = "cpu";
+    QString device_profile;  ///< with the device "meta": what to plan for
     QString loss = "output";
 };
 

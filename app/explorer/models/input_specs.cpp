@@ -38,6 +38,8 @@ std::optional<QString> spec_from(const nlohmann::json& entry) {
 }  // namespace
 
 Result<QString> checked_input_spec(const QString& written) {
+    static const QRegularExpression fixed("^(int:-?[0-9]+|float:\\S+|bool:(true|false)|str:.*|none)$");
+    if (fixed.match(written.trimmed()).hasMatch()) return written.trimmed();
     QString spec = written;
     spec.remove(QRegularExpression("\\s"));
     static const QRegularExpression form("^([a-z0-9]+)\\[((?:[0-9]+(?:,[0-9]+)*)?)\\](?:<([0-9]+))?$");

@@ -1,4 +1,5 @@
-// The inputs of a model as the capture wants them: dtype[shape], with `<bound` for integers.
+// The inputs of a model as the capture wants them: dtype[shape], with `<bound` for integers, and arguments
+// that are no tensors.
 #pragma once
 
 #include <QString>
@@ -10,7 +11,8 @@
 
 namespace rematlas::explorer {
 
-/// "f32[8,3,224,224]", "i64[8,256]<4096"; spaces are taken out. Errors name what is wrong.
+/// "f32[8,3,224,224]", "i64[8,256]<4096"; spaces are taken out. "int:3", "float:0.5", "bool:true", "str:mean"
+/// and "none" stay as they are. Errors name what is wrong.
 Result<QString> checked_input_spec(const QString& text);
 
 /// One spec a line or separated by ';'. Errors: none given, or the first wrong one.

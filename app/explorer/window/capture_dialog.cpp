@@ -12,8 +12,14 @@
 #include "app/explorer/models/input_specs.h"
 #include "app/explorer/models/wording.h"
 #include "app/explorer/views/theme.h"
+#include "core/costs/device_profile.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr int kProfileRole = Qt::UserRole + 1;
+
+}  // namespace
 
 CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent)
     : QDialog(parent),
@@ -37,7 +43,13 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     loss_->addItem(tr("cross entropy"), "cross_entropy");
     device_->addItem(tr("CPU"), "cpu");
     device_->addItem(tr("CUDA"), "cuda");
-    device_->addItem(tr("none: shapes only, times estimated"), "meta");
+    device_->insertSeparator(device_->count());
+    for (const std::string& name : device_profile_names()) {
+        const Result<DeviceProfile> profile = device_profile(name);
+        if (!profile) continue;
+        device_->addItem(tr("from shapes alone, as on %1").arg(text(profile->name)), "meta");
+        device_->setItemData(device_->count() - 1, text(name), kProfileRole);
+    }
     output_->setText(file.absolutePath() + '/' + file.completeBaseName() + ".graph.json");
     auto* browse = new QToolButton;
     browse->setText(tr("Choose"));
@@ -55,7 +67,8 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     form->setVerticalSpacing(10);
     form->setHorizontalSpacing(14);
     form->addRow(tr("Inputs"), inputs_);
-    form->addRow({}, theme::quiet_label(tr("One a line: dtype[shape]; <4096 bounds integers")));
+    form->addRow({}, theme::quiet_label(tr("One a line: dtype[shape]; <4096 bounds integers; int:3, "
+                                           "bool:true or none for what is no tensor")));
     form->addRow(tr("Loss"), loss_);
     form->addRow(tr("Device"), device_);
     form->addRow(tr("Graph file"), output_row);
@@ -109,6 +122,7 @@ void CaptureDialog::accept() {
                             .inputs = *specs,
                             .output = output_->text().trimmed(),
                             .device = device_->currentData().toString(),
+                            .device_profile = device_->currentData(kProfileRole).toString(),
                             .loss = loss_->currentData().toString()});
     QDialog::accept();
 }

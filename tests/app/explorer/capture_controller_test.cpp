@@ -34,6 +34,12 @@ TEST(CaptureController, PassesInputsAndOptionsAsTheRuntimeWantsThem) {
     EXPECT_EQ(CaptureController::arguments(asked),
               (QStringList{"capture", "m.pt", "--input", "f32[2,3]", "--input", "i64[4]<10", "--loss", "mean",
                            "-o", "m.graph.json", "--progress-json"}));
+    asked = request();
+    asked.device = "meta";
+    asked.device_profile = "h200";
+    EXPECT_EQ(CaptureController::arguments(asked),
+              (QStringList{"capture", "m.pt", "--input", "f32[2,3]", "--device", "meta", "--device-profile",
+                           "h200", "-o", "m.graph.json", "--progress-json"}));
 }
 
 TEST(CaptureController, ReportsProgressAndTheGraphFile) {

@@ -18,13 +18,15 @@ TEST(InputSpecs, AcceptsTheFormsTheCaptureKnows) {
     EXPECT_EQ(*checked_input_spec(" f32[8, 3, 224, 224] "), "f32[8,3,224,224]");
     EXPECT_EQ(*checked_input_spec("i64[8,256]<4096"), "i64[8,256]<4096");
     EXPECT_EQ(*checked_input_spec("f32[]"), "f32[]");
+    for (const char* fixed : {"int:-3", "float:0.5", "bool:true", "str:mean of all", "none"})
+        EXPECT_EQ(*checked_input_spec(fixed), fixed);
     EXPECT_EQ(*checked_input_specs("f32[2]\n\ni64[3]<5; bool[1]"),
               (QStringList{"f32[2]", "i64[3]<5", "bool[1]"}));
 }
 
 TEST(InputSpecs, NamesWhatIsWrong) {
     for (const char* wrong : {"f32", "f32[2", "f32[-1]", "f32[0]", "f32[2,]", "f32[a]", "f32[99999999999]",
-                              "[2]", "i64[2]<", "x f32[2]"}) {
+                              "[2]", "i64[2]<", "x f32[2]", "int:", "int:2.5", "bool:1"}) {
         const Result<QString> spec = checked_input_spec(wrong);
         ASSERT_FALSE(spec) << wrong;
         EXPECT_FALSE(spec.error().message.empty());
