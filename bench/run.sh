@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the benches and writes their CSV files (name,run,value,unit) to bench/results/.
-#     bench/run.sh BIN [PROBLEMS]      PROBLEMS: a folder with NAME.graph.json and reference.json
+#     bench/run.sh BIN [PROBLEMS]      PROBLEMS, or $REMATLAS_PROBLEMS: a folder with NAME.graph.json and reference.json
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$1
-problems=${2:-${REMATLAS_PROBLEMS:-$here/../../shared/problems}}
+problems=${2:-${REMATLAS_PROBLEMS:-}}
 mkdir -p "$here/results"
 
 "$here/../.venv/bin/python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"

@@ -4,8 +4,8 @@
     replay.py BIN [--models resnet50,gpt12 | --whole] [--budgets 100%,60%] [--pairs 5]
 
 Prints CSV (name,run,value,unit): seconds to capture and to solve, the ratio of replay to eager (median of
-`pairs` pairs, taken alternately in one process) and its median over the models, predicted and measured peak and
-overhead. `--whole`: the architectures of resources/models/whole_models.py.
+`pairs` pairs, taken alternately in one process) and its median over the models, allocations from the system in a
+steady step, predicted and measured peak and overhead. `--whole`: the architectures of resources/models/whole_models.py.
 """
 
 import argparse
@@ -61,6 +61,7 @@ def main() -> None:
                 print_row(model, f"run {budget} time", ran["time_ratio_to_eager"], "of eager")
                 ratios[budget].append(ran["time_ratio_to_eager"])
                 print_row(model, f"run {budget} overhead predicted", ran["overhead_predicted"], "of keep-all")
+                print_row(model, f"run {budget} system allocations", ran["system_allocations_per_step"], "a step")
                 print_row(model, f"run {budget} peak predicted", ran["predicted_peak_bytes"], "bytes")
                 print_row(model, f"run {budget} peak measured", ran["measured_peak_bytes"], "bytes")
         for budget, measured in ratios.items():

@@ -31,7 +31,6 @@ SweepPoint point_from(Bytes budget, Outcome&& outcome) {
     SweepPoint point{.budget = budget,
                      .status = "infeasible",
                      .peak = {},
-                     .arena = {},
                      .overhead = 0,
                      .bound = {},
                      .steps = {}};

@@ -15,12 +15,12 @@ namespace rematlas {
 
 struct SweepPoint {
     Bytes budget;
-    std::string status;          ///< optimal, feasible or infeasible
-    Bytes peak;                  ///< 0 when infeasible
-    std::optional<Bytes> arena;  ///< of the planned addresses, when the budgets bound it
+    std::string status;  ///< optimal, feasible or infeasible
+    Bytes peak;          ///< 0 when infeasible
     double overhead = 0;
     std::optional<Bound> bound;
-    std::vector<Step> steps;  ///< of the schedule found; not written to the file
+    std::vector<Step> steps;          ///< of the schedule found; not written to the file
+    std::optional<Bytes> arena = {};  ///< of the planned addresses, when the budgets bound it
 };
 
 struct SweepCurve {

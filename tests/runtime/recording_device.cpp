@@ -1,5 +1,6 @@
 #include "tests/runtime/recording_device.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cstring>
