@@ -625,7 +625,7 @@ GROUPS: dict[str, dict[str, tuple]] = {
     },
     "guarded": {
         "product": (lambda: Apply(lambda x, w: (x * w).prod(1), 8), [ROWS]),
-        "products": (lambda: Apply(lambda x, w: (x * w).prod() + (x + w).cumprod(1).sum(), 8), [ROWS]),
+        "products": (lambda: Apply(lambda x, w: (x + w).cumprod(1).sum(), 8), [ROWS]),
         "minimum": (lambda: Apply(lambda x, w: (x * w).min(), 8), [ROWS]),
         "maximum": (lambda: Apply(lambda x, w: (x * w).max() * w, 8), [ROWS]),
         "checked": (lambda: inside(Checked()), [image(4, 6)]),

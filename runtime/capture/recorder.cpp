@@ -288,7 +288,7 @@ bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns,
             if (tensor.defined() && !tensor.has_storage())
                 refuse(record.tape.name, "makes a sparse or opaque tensor");
             const bool fresh = tensor.defined() && !is_known(tensor);
-            if (fresh) refuse_shared_memory(record, uses, tensor);
+            if (fresh && !options_.run_kernel) refuse_shared_memory(record, uses, tensor);
             record.tape.returns.emplace_back(
                 fresh
                     ? new_value(tensor, {.kind = kind, .producer = index, .depends_on_data = depends_on_data})

@@ -140,7 +140,7 @@ TEST(Addresses, what_is_wrong_with_a_plan_is_named) {
 }
 
 TEST(Addresses, a_plan_comes_back_from_its_offsets_and_damaged_ones_do_not) {
-    const Graph graph = random_training_graph(3, {.forward_ops = 20});
+    const Graph graph = random_training_graph(3, {.forward_ops = 20, .unit = 64});
     const std::vector<Step> steps = steps_with_reruns(graph, 3);
     const AddressPlan plan = *plan_addresses(graph, steps);
     const Addresses kept = addresses_from(plan, 64);
@@ -162,7 +162,7 @@ TEST(Addresses, a_plan_comes_back_from_its_offsets_and_damaged_ones_do_not) {
 TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_does_not) {
     int tight = 0;
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-        const Graph graph = random_training_graph(seed, {.forward_ops = 25});
+        const Graph graph = random_training_graph(seed, {.forward_ops = 25, .unit = 64});
         const FlatGraph flat = flatten(graph);
         const auto solver = make_solver("atlas").take();
         const Bytes budget(keep_all_peak(flat).value * 8 / 10);
@@ -187,7 +187,7 @@ TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_doe
 }
 
 TEST(Addresses, a_sweep_over_arenas_keeps_every_budget) {
-    const Graph graph = random_training_graph(5, {.forward_ops = 20});
+    const Graph graph = random_training_graph(5, {.forward_ops = 20, .unit = 64});
     const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas"},
                                                   .count = 4,
                                                   .arena = true,

@@ -135,6 +135,8 @@ class TrainingGraph {
 
 Graph random_training_graph(std::uint64_t seed, const RandomGraphOptions& options) {
     Graph graph = TrainingGraph(seed, options).build();
+    for (Tensor& tensor : graph.tensors) tensor.bytes.value *= options.unit;
+    for (Op& op : graph.ops) op.workspace.value *= options.unit;
     graph.name = "training" + std::to_string(seed);
     return graph;
 }

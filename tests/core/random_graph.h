@@ -21,6 +21,7 @@ struct RandomGraphOptions {
     bool inplace = true;
     bool run_once = true;  ///< forward ops that may not be recomputed
     bool free_ops = true;  ///< ops that take no time
+    int unit = 1;          ///< bytes that every size is a multiple of
 };
 
 /// A forward part, a loss, and a backward part that reads gradients and what the forward part saved. Passes

@@ -219,8 +219,8 @@ TEST(GuardedModules, StopAtAValueThatChangesTheCourse) {
     const Result<Replayed> stopped = executor.run(steps, inputs);
     ASSERT_FALSE(stopped);
     EXPECT_THAT(stopped.error().message,
-                AllOf(HasSubstr("in 1.0: the program reads true at modules.py:"),
-                      HasSubstr("and false when it was captured: its course depends on the data")));
+                AllOf(HasSubstr("in 1.0: the program reads True at modules.py:"),
+                      HasSubstr("and False when it was captured: its course depends on the data")));
 }
 
 TEST(GuardedModules, KeepTheirGuardsInTheFile) {

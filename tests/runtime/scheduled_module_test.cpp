@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/replay/compare.h"
@@ -27,8 +28,10 @@ class ScheduledModules : public ::testing::Test {
 
     std::filesystem::path plan_of(const std::string& name) {
         const Graph& graph = test::captured(name);
-        const Plan plan = test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.3, false, 1));
-        EXPECT_TRUE(write_plan(graph_text(graph), plan.schedule, folder_ / (name + ".plan")));
+        const std::string text = graph_text(graph);
+        Plan plan = test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.3, false, 1));
+        plan.schedule.graph_sha256 = sha256(text);
+        EXPECT_TRUE(write_plan(text, plan.schedule, folder_ / (name + ".plan")));
         return folder_ / (name + ".plan");
     }
 

@@ -103,6 +103,8 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
 }
 
 TEST_F(CommandLine, a_budget_of_the_arena_is_kept_by_the_planned_addresses) {
+    Graph even = random_training_graph(11, {.forward_ops = 30, .unit = 64});
+    ASSERT_TRUE(write_graph(even, file("g.graph.json")));
     const Ran solved = run("solve " + file("g.graph.json") +
                            " --budget 80% --arena --time-limit 400ms --json -o " + file("a.schedule.json"));
     ASSERT_EQ(solved.exit, 0) << solved.err;
