@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bounds/min_cut.h"
+#include "core/bounds/moment_chain.h"
 #include "core/bounds/subset_sum.h"
 
 namespace rematlas {
@@ -250,28 +251,6 @@ class MomentProgramme {
     double all_time_ = 1;  ///< of all that can run again
     double scale_ = 1;     ///< capacity of a nanosecond
 };
-
-/// Bytes held during each op when every required op runs once, in the graph's order.
-std::vector<std::int64_t> memory_without_reruns(const FlatGraph& flat) {
-    std::vector<int> last(flat.tensor_count, -1);
-    for (int op = 0; op < flat.op_count; ++op) {
-        if (!flat.required[op]) continue;
-        for (int t : flat.outputs[op]) last[t] = op;
-        for (int t : flat.inputs[op]) last[t] = op;
-    }
-    for (int t : flat.results) last[t] = flat.op_count;
-    std::vector<std::int64_t> during(flat.op_count, 0);
-    std::int64_t alive = flat.resident_bytes;
-    for (int op = 0; op < flat.op_count; ++op) {
-        if (!flat.required[op]) continue;
-        for (int t : flat.outputs[op]) alive += flat.bytes[t];
-        during[op] = alive + flat.workspace[op];
-        for (const auto list : {flat.inputs[op], flat.outputs[op]}) {
-            for (int t : list) alive -= last[t] == op ? flat.bytes[t] : 0;
-        }
-    }
-    return during;
-}
 
 /// Tries moments where the step without reruns is over the budget, the fullest first.
 class Moments {

@@ -41,6 +41,11 @@ struct OverheadBound {
 /// 10,000; all moments of 700 ops in 0.07 s.
 OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits = {});
 
+/// Whether a schedule of that time is optimal by the bound: to 1e-9, what libraries in doubles can tell.
+inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
+    return static_cast<double>(time) <= static_cast<double>(bound) * (1 + 1e-9);
+}
+
 /// What the bound is a bound over, for `Bound::over`.
 inline constexpr const char* kOverheadBoundClass = "any order, any reruns";
 

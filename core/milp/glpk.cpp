@@ -31,7 +31,7 @@ Problem make_problem(const MilpModel& model, bool relaxed) {
     Problem problem(glp_create_prob());
     glp_set_obj_dir(problem.get(), GLP_MIN);
     glp_set_obj_coef(problem.get(), 0, model.offset);
-    glp_add_cols(problem.get(), static_cast<int>(model.columns.size()));
+    if (!model.columns.empty()) glp_add_cols(problem.get(), static_cast<int>(model.columns.size()));
     for (std::size_t i = 0; i < model.columns.size(); ++i) {
         const MilpColumn& column = model.columns[i];
         const int at = static_cast<int>(i) + 1;
@@ -40,7 +40,7 @@ Problem make_problem(const MilpModel& model, bool relaxed) {
                          column.upper);
         glp_set_obj_coef(problem.get(), at, column.cost);
     }
-    glp_add_rows(problem.get(), static_cast<int>(model.rows()));
+    if (model.rows() > 0) glp_add_rows(problem.get(), static_cast<int>(model.rows()));
     std::vector<int> index;
     for (std::size_t row = 0; row < model.rows(); ++row) {
         const int at = static_cast<int>(row) + 1, begin = model.row_begin[row],

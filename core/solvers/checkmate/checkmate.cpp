@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "core/milp/milp_thread.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/checkmate/best_found.h"
 #include "core/solvers/checkmate/staged_model.h"
@@ -21,46 +19,6 @@ constexpr auto kLongestWarmUp = std::chrono::seconds(2);
 constexpr std::size_t kLarge = 120;  // ops
 constexpr auto kGlance = std::chrono::milliseconds(20);
 constexpr double kRounding = 1e-7;  ///< what a bound in doubles may be off
-
-/// The library works on a thread of its own, which outlives the call when it does not look at the stop token
-/// for long: its caller then has what was found so far at once.
-class MilpThread {
-  public:
-    struct Found {
-        std::mutex mutex;
-        std::condition_variable changed;
-        std::vector<std::vector<double>> incumbents;  ///< not yet taken
-        double bound = -kInfinite;
-        std::optional<Result<MilpAnswer>> answer;
-    };
-
-    MilpThread(MilpLibrary library, std::shared_ptr<const StagedModel> model, MilpLimits limits,
-               std::shared_ptr<const std::vector<double>> start)
-        : found_(std::make_shared<Found>()) {
-        limits.stop = stop_.get_token();
-        if (start) limits.start = *start;
-        limits.progress = [found = found_](std::span<const double> values, double bound) {
-            std::lock_guard lock(found->mutex);
-            if (!values.empty()) found->incumbents.emplace_back(values.begin(), values.end());
-            found->bound = std::max(found->bound, bound);
-            found->changed.notify_one();
-        };
-        std::thread([library, model, limits, start, found = found_] {
-            Result<MilpAnswer> answer = solve_milp(library, model->milp(), limits);
-            std::lock_guard lock(found->mutex);
-            found->answer = std::move(answer);
-            found->changed.notify_one();
-        }).detach();
-    }
-    ~MilpThread() { stop_.request_stop(); }
-
-    Found& found() { return *found_; }
-    void stop() { stop_.request_stop(); }
-
-  private:
-    std::stop_source stop_;
-    std::shared_ptr<Found> found_;
-};
 
 class Search {
   public:
@@ -131,29 +89,25 @@ class Search {
         StagedModelOptions interest;
         if (best_.any()) interest.below = best_.time();
         const auto model = std::make_shared<const StagedModel>(graph, budget_.value, interest);
-        std::shared_ptr<const std::vector<double>> start;
+        std::vector<double> start;
         if (best_.any())
-            if (auto point = model->encode(best_.runs()))
-                start = std::make_shared<const std::vector<double>>(*std::move(point));
+            if (auto point = model->encode(best_.runs())) start = *std::move(point);
         MilpLimits limits{.relative_gap = options_.gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = std::chrono::nanoseconds(
             static_cast<std::int64_t>((1 - deadline_.fraction()) * double(limits_.time.count())));
-        MilpThread thread(options_.library, model, limits, start);
+        // Shares the ownership of the whole model.
+        const std::shared_ptr<const MilpModel> milp(model, &model->milp());
+        MilpThread thread(options_.library, milp, limits, std::move(start));
         watch(thread, *model);
     }
 
     void watch(MilpThread& thread, const StagedModel& model) {
-        MilpThread::Found& found = thread.found();
         while (!deadline_.passed()) {
-            std::unique_lock lock(found.mutex);
-            found.changed.wait_for(lock, kGlance);
-            const auto incumbents = std::exchange(found.incumbents, {});
-            const double bound = found.bound;
-            const auto answer = found.answer;
-            lock.unlock();
-            bool news = raise_bound(model, bound);
-            for (const std::vector<double>& values : incumbents) news |= best_.offer(model.decode(values));
-            if (answer) return conclude(model, *answer);
+            const MilpThread::News now = thread.news(kGlance);
+            bool news = raise_bound(model, now.bound);
+            for (const std::vector<double>& values : now.incumbents)
+                news |= best_.offer(model.decode(values));
+            if (now.answer) return conclude(model, *now.answer);
             if (news) report();
         }
     }

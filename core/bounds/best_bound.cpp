@@ -1,0 +1,109 @@
+#include "core/bounds/best_bound.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/bounds/chain_moments.h"
+#include "core/bounds/first_order_lp.h"
+#include "core/bounds/whole_moments.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kExactDouble = std::int64_t{1} << 53;
+constexpr int kMostOpsWhole = 200, kMostOpsAllMoments = 400, kMostOpsSomeMoments = 4000;
+constexpr int kSomeMoments = 16, kJoin = 4;
+constexpr double kRelaxedShare = 0.4;  // of the time that is left, where a whole solution is sought as well
+
+class BestBound {
+  public:
+    BestBound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits)
+        : graph_(graph), budget_(budget), limits_(limits) {
+        for (int op = 0; op < graph.op_count; ++op) bound_.time += graph.required[op] ? graph.time[op] : 0;
+        required_ = bound_.time;
+    }
+
+    ProvenBound run() {
+        try_one_moment();
+        const bool small = graph_.op_count <= kMostOpsAllMoments;
+        if (!is_done() && graph_.op_count <= kMostOpsSomeMoments && fits_doubles())
+            try_chain(small ? 0 : kSomeMoments);
+        if (!is_done() && graph_.op_count <= kMostOpsWhole && limits_.whole) try_whole();
+        const double base = static_cast<double>(graph_.base_time);
+        bound_.overhead = bound_.time == kNone ? std::numeric_limits<double>::infinity()
+                          : base > 0           ? static_cast<double>(bound_.time) / base
+                                               : 1;
+        bound_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+        return std::move(bound_);
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+
+    std::chrono::nanoseconds left() const { return limits_.time - (Clock::now() - start_); }
+    bool is_done() const {
+        return proves_optimal(bound_.time, limits_.known) || limits_.stop.stop_requested() ||
+               left().count() <= 0;
+    }
+    bool fits_doubles() const {
+        std::int64_t bytes = 0;
+        for (std::int64_t b : graph_.bytes) bytes += b;
+        return graph_.base_time < kExactDouble && bytes < kExactDouble;
+    }
+
+    /// The value may be above the known schedule only by mistake; the caller looks out for that.
+    void raise(std::int64_t time, ProvenBound::By by) {
+        if (time <= bound_.time) return;
+        bound_.time = time;
+        bound_.by = by;
+    }
+
+    void try_one_moment() {
+        const OverheadBound one =
+            overhead_lower_bound(graph_, budget_, {.time = limits_.time / 4, .stop = limits_.stop});
+        if (std::isinf(one.overhead)) return raise(kNone, ProvenBound::By::one_moment);
+        // Back to nanoseconds, rounded against us, then up to what the times of the ops allow.
+        const double time = one.overhead * static_cast<double>(graph_.base_time) * (1 - 1e-15);
+        if (time > static_cast<double>(required_))
+            raise(next_possible_time(graph_, static_cast<std::int64_t>(std::ceil(time))),
+                  ProvenBound::By::one_moment);
+    }
+
+    void try_chain(int moments) {
+        const ChainMoments relaxation(graph_, budget_.value, {.moments = moments, .join = kJoin});
+        if (relaxation.impossible()) return raise(kNone, ProvenBound::By::chain_moments);
+        const auto end = Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(
+                                            kRelaxedShare * static_cast<double>(left().count())));
+        const auto stop = [&] { return limits_.stop.stop_requested() || Clock::now() >= end; };
+        relaxed_ = solve_relaxation(relaxation.programme(), {.stop = stop, .enough = limits_.known}).value;
+        raise(relaxed_.infeasible ? kNone : next_possible_time(graph_, relaxed_.bound),
+              ProvenBound::By::chain_moments);
+    }
+
+    void try_whole() {
+        if (milp_libraries().empty()) return;
+        Result<WholeMoments> whole =
+            solve_whole_moments(graph_, budget_, relaxed_, milp_libraries().front(),
+                                {.time = left(), .stop = limits_.stop, .known = limits_.known});
+        if (!whole) return;
+        bound_.runs = std::move(whole->runs);
+        raise(whole->bound, ProvenBound::By::whole_moments);
+    }
+
+    const FlatGraph& graph_;
+    const Bytes budget_;
+    const BestBoundLimits& limits_;
+    const Clock::time_point start_ = Clock::now();
+    std::int64_t required_ = 0;
+    DualValue relaxed_;  ///< of the last chain
+    ProvenBound bound_;
+};
+
+}  // namespace
+
+ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits) {
+    return BestBound(graph, budget, limits).run();
+}
+
+}  // namespace rematlas

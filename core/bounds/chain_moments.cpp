@@ -1,0 +1,259 @@
+#include "core/bounds/chain_moments.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/bounds/subset_sum.h"
+
+namespace rematlas {
+
+ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options)
+    : graph_(graph),
+      budget_(budget),
+      chain_(moment_chain(graph, budget, options.moments)),
+      windows_(moment_windows(graph, chain_)),
+      late_(graph.op_count, 0),
+      runs_(moments() + 1, Terms(graph.op_count, kNever)),
+      kept_(moments() + 1, Terms(graph.tensor_count, kNever)) {
+    for (int op = 0; op < graph.op_count && chain_.fullest >= 0; ++op)
+        late_[op] = op == chain_.ops[chain_.fullest] || windows_.first[op] > chain_.fullest;
+    find_needed();
+    add_columns();
+    add_rows();
+    if (options.join > 1) add_intervals(options);
+}
+
+// From the last window to the first: what the required runs read, what that is made or kept by, and so on.
+// Needed is marked as column 0, which is no more than a mark here.
+void ChainMoments::find_needed() {
+    for (int k = 1; k <= moments(); ++k) {
+        for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
+            for (int t : list) kept_[k][t] = kAlways;
+        }
+    }
+    for (int k = moments(); k >= 0; --k) {
+        for (int t = 0; t < graph_.tensor_count; ++t) {
+            const bool after = k == moments() ? graph_.is_result[t] : kept_[k + 1][t] == 0;
+            if (after) need(k, t);
+        }
+        for (int op = graph_.op_count; op-- > 0;) {
+            const bool first = graph_.required[op] && windows_.first[op] <= k && k <= windows_.last[op];
+            if (first) runs_[k][op] = windows_.first[op] == windows_.last[op] ? kAlways : 0;
+            if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
+            for (int t : graph_.inputs[op]) need(k, t);
+        }
+    }
+}
+
+/// Something in the window reads the tensor, or wants it after the window.
+void ChainMoments::need(int window, int tensor) {
+    if (kept_[window][tensor] == kAlways) return;
+    const int maker = graph_.producer[tensor];
+    if (windows_.first[maker] < window) kept_[window][tensor] = 0;
+    const bool may_run =
+        windows_.first[maker] <= window && (graph_.recomputable[maker] || window <= windows_.last[maker]);
+    if (may_run && runs_[window][maker] == kNever) runs_[window][maker] = 0;
+}
+
+void ChainMoments::add_columns() {
+    for (int k = 0; k <= moments(); ++k) {
+        for (int op = 0; op < graph_.op_count; ++op) {
+            if (runs_[k][op] == kAlways) programme_.offset += static_cast<double>(graph_.time[op]);
+            if (runs_[k][op] == 0) runs_[k][op] = add_column(graph_.time[op]);
+        }
+        for (Term& kept : kept_[k]) {
+            if (kept == 0) kept = add_column(0);
+        }
+    }
+}
+
+void ChainMoments::add_rows() {
+    for (int k = 0; k <= moments(); ++k) {
+        for (int op = 0; op < graph_.op_count; ++op) {
+            if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
+            for (int t : graph_.inputs[op])
+                add_implication(runs_[k][op], kept_[k][t], runs_[k][graph_.producer[t]]);
+        }
+        for (int t = 0; t < graph_.tensor_count; ++t) {
+            const Term after = k < moments() ? kept_[k + 1][t] : graph_.is_result[t] ? kAlways : kNever;
+            // What a moment's op reads and makes, the rows of its run see to.
+            if (after == kNever || (after == kAlways && k < moments())) continue;
+            add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
+        }
+        if (k > 0) add_memory_row(k);
+    }
+    for (int op = 0; op < graph_.op_count; ++op) {
+        if (graph_.required[op] && windows_.first[op] < windows_.last[op]) add_sum_row(op);
+    }
+}
+
+void ChainMoments::add_sum_row(int op) {
+    std::vector<Entry> entries;
+    for (int k = windows_.first[op]; k <= windows_.last[op]; ++k) entries.push_back({runs_[k][op], 1});
+    add_row(1, entries);
+}
+
+void ChainMoments::add_memory_row(int moment) {
+    const int op = op_of(moment);
+    std::int64_t room = budget_ - graph_.resident_bytes - graph_.workspace[op];
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) room += pair.saved;
+    std::vector<Entry> entries;
+    std::vector<std::int64_t> sizes;
+    for (int t = 0; t < graph_.tensor_count; ++t) {
+        if (kept_[moment][t] == kAlways) room -= graph_.bytes[t];
+        if (kept_[moment][t] < 0 || graph_.bytes[t] == 0) continue;
+        entries.push_back({kept_[moment][t], -graph_.bytes[t]});
+        sizes.push_back(graph_.bytes[t]);
+    }
+    impossible_ |= room < 0;
+    if (room >= 0) add_row(-largest_subset_sum(std::move(sizes), room), entries);
+}
+
+// Intervals of the windows after the first moment; before it there is nothing to choose between.
+void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
+    std::vector<Interval> level;
+    for (int k = 1; k <= moments(); ++k) level.push_back({k, k, runs_[k]});
+    if (options.suffixes && !level.empty()) {
+        Interval suffix = level.back();
+        for (std::size_t i = level.size() - 1; i-- > 0;) {
+            suffix = join({&level[i], 1}, suffix);
+            add_interval_rows(suffix);
+        }
+    }
+    while (level.size() > 1) {
+        std::vector<Interval> next;
+        for (std::size_t i = 0; i < level.size(); i += static_cast<std::size_t>(options.join)) {
+            const std::size_t count = std::min(static_cast<std::size_t>(options.join), level.size() - i);
+            if (count == 1) {
+                next.push_back(std::move(level[i]));
+                continue;
+            }
+            next.push_back(join({&level[i], count - 1}, level[i + count - 1]));
+            add_interval_rows(next.back());
+        }
+        level = std::move(next);
+    }
+}
+
+/// Neighbours, in order, `last` after `parts`.
+ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const Interval& last) {
+    Interval joined{parts.front().first, last.last, Terms(graph_.op_count, kNever)};
+    for (int op = 0; op < graph_.op_count; ++op) {
+        std::vector<Entry> some;
+        for (const Interval& part : parts) {
+            if (part.runs[op] != kNever) some.push_back({part.runs[op], 1});
+        }
+        if (last.runs[op] != kNever) some.push_back({last.runs[op], 1});
+        if (some.empty()) continue;
+        Term& run = joined.runs[op];
+        const bool always =
+            (graph_.required[op] && joined.first <= windows_.first[op] && windows_.last[op] <= joined.last) ||
+            std::any_of(some.begin(), some.end(), [](const Entry& e) { return e.first == kAlways; });
+        if (always) {
+            run = kAlways;
+        } else if (some.size() == 1) {
+            run = some.front().first;
+        } else {
+            run = add_column(0);
+            for (const Entry& part : some) add_row(0, std::array<Entry, 2>{{{run, 1}, {part.first, -1}}});
+            some.push_back({run, -1});
+            add_row(0, some);
+        }
+    }
+    return joined;
+}
+
+// A late op's reruns have no input rows in the windows, so its runs in the interval have them only where they
+// cannot be reruns, or where the first run is among them.
+void ChainMoments::add_interval_rows(const Interval& interval) {
+    for (int op = 0; op < graph_.op_count; ++op) {
+        const bool with_first =
+            graph_.required[op] && interval.first <= windows_.first[op] && windows_.last[op] <= interval.last;
+        if (interval.runs[op] == kNever || !(has_input_rows(op, interval.last) || with_first)) continue;
+        for (int t : graph_.inputs[op])
+            add_implication(interval.runs[op], kept_[interval.first][t], interval.runs[graph_.producer[t]]);
+    }
+    for (int t = 0; t < graph_.tensor_count; ++t) {
+        const Term after = interval.last < moments() ? kept_[interval.last + 1][t]
+                           : graph_.is_result[t]     ? kAlways
+                                                     : kNever;
+        if (after != kNever)
+            add_implication(after, kept_[interval.first][t], interval.runs[graph_.producer[t]]);
+    }
+}
+
+ChainMoments::Term ChainMoments::add_column(std::int64_t cost) {
+    return programme_.add_column(
+        {.lower = 0, .upper = 1, .cost = static_cast<double>(cost), .integer = true});
+}
+
+void ChainMoments::add_implication(Term demand, Term kept, Term run) {
+    add_row(0, std::array<Entry, 3>{{{demand, -1}, {kept, 1}, {run, 1}}});
+}
+
+/// Known terms go to the other side; rows that always hold are left out.
+void ChainMoments::add_row(std::int64_t least, std::span<const Entry> entries) {
+    std::int64_t smallest = 0, largest = 0;
+    std::vector<std::pair<int, double>> row;
+    for (const auto& [term, factor] : entries) {
+        if (term == kNever || factor == 0) continue;
+        if (term == kAlways) {
+            least -= factor;
+            continue;
+        }
+        (factor < 0 ? smallest : largest) += factor;
+        row.push_back({term, static_cast<double>(factor)});
+    }
+    if (smallest >= least) return;
+    impossible_ |= largest < least;
+    programme_.add_row(static_cast<double>(least), kInfinite, row);
+}
+
+RunSequence ChainMoments::decode(std::span<const double> values) const {
+    RunSequence eager = sequence(values, false), lazy = sequence(values, true);
+    if (!is_executable(graph_, eager)) return is_executable(graph_, lazy) ? lazy : RunSequence{};
+    if (!is_executable(graph_, lazy)) return eager;
+    return cost_of(graph_, eager).peak <= cost_of(graph_, lazy).peak ? eager : lazy;
+}
+
+/// The moment's op, which closes the window, last.
+std::vector<int> ChainMoments::runs_in(int window, std::span<const double> values) const {
+    const int closing = window < moments() ? op_of(window + 1) : -1;
+    std::vector<int> ops;
+    for (int op = 0; op < graph_.op_count; ++op) {
+        const Term run = runs_[window][op];
+        if (op != closing && (run == kAlways || (run >= 0 && values[run] > 0.5))) ops.push_back(op);
+    }
+    if (closing >= 0) ops.push_back(closing);
+    return ops;
+}
+
+/// `lazy`: reruns right before their first use in the window, not before all that is new in it.
+RunSequence ChainMoments::sequence(std::span<const double> values, bool lazy) const {
+    RunSequence runs;
+    std::vector<int> made_in(graph_.op_count, -1), planned_in(graph_.op_count, -1);
+    const auto run = [&](auto& self, int op, int window) -> void {
+        made_in[op] = window;
+        for (int t : graph_.inputs[op]) {
+            const int maker = graph_.producer[t];
+            const bool again = planned_in[maker] == window && made_in[maker] < window;
+            if (again || made_in[maker] < 0) self(self, maker, window);
+        }
+        runs.push_back(op);
+    };
+    for (int k = 0; k <= moments(); ++k) {
+        const std::vector<int> ops = runs_in(k, values);
+        for (int op : ops) planned_in[op] = k;
+        const auto run_those = [&](bool new_ones) {
+            for (int op : ops) {
+                if (made_in[op] < k && (!new_ones || made_in[op] < 0) && op != ops.back()) run(run, op, k);
+            }
+        };
+        if (lazy) run_those(true);
+        run_those(false);
+        if (!ops.empty() && made_in[ops.back()] < k) run(run, ops.back(), k);
+    }
+    return runs;
+}
+
+}  // namespace rematlas

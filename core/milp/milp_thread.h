@@ -1,0 +1,47 @@
+// A mixed-integer programme solved beside its caller, who looks in when it likes and may leave at any time.
+//
+//     MilpThread thread(MilpLibrary::highs, model, {.time = 10s});
+//     while (!thread.news(20ms).answer) ...
+//
+// The libraries look at their stop tokens now and then only, so the thread outlives this object where it has
+// to: what it needs is shared with it.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/milp/milp.h"
+
+namespace rematlas {
+
+class MilpThread {
+  public:
+    /// What came since the last look.
+    struct News {
+        std::vector<std::vector<double>> incumbents;
+        double bound = -kInfinite;                 ///< the best so far
+        std::optional<Result<MilpAnswer>> answer;  ///< once it has ended
+    };
+
+    /// `limits.stop`, `limits.progress` and `limits.start` are not used; `start` is a feasible point or
+    /// empty.
+    MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> model, MilpLimits limits,
+               std::vector<double> start = {});
+    ~MilpThread() { stop_.request_stop(); }
+
+    /// Waits until something is new, at most that long.
+    News news(std::chrono::nanoseconds at_most);
+
+  private:
+    struct Shared {
+        std::mutex mutex;
+        std::condition_variable changed;
+        News news;
+    };
+    std::stop_source stop_;
+    std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+};
+
+}  // namespace rematlas
