@@ -65,7 +65,7 @@ def main() -> None:
                 print_row(model, f"run {budget} peak predicted", ran["predicted_peak_bytes"], "bytes")
                 print_row(model, f"run {budget} peak measured", ran["measured_peak_bytes"], "bytes")
         for budget, measured in ratios.items():
-            print_row("all", f"run {budget} time, median", statistics.median(measured), "of eager")
+            print_row("all", f"run {budget} median time", statistics.median(measured), "of eager")
 
 
 if __name__ == "__main__":

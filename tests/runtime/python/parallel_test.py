@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 import models
 import rematlas
 
-STEPS = 8
+STEPS = 50
 
 
 def train_replica(rank: int, port: int, name: str, data: bytes, results) -> None:
