@@ -7,9 +7,14 @@ bin=$1
 problems=${2:-${REMATLAS_PROBLEMS:-}}
 mkdir -p "$here/results"
 
-"$here/../.venv/bin/python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"
+python=$here/../.venv/bin/python
+"$python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"
+"$python" "$here/runtime/replay.py" "$bin" --whole --budgets 100% --pairs 9 | tee "$here/results/replay_whole_cpu.csv"
+"$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
+    "$python" -c 'import matplotlib' 2>/dev/null &&
+        "$python" "$here/solvers/picture.py" "$here/results/solvers.csv" "$here/results/solvers.png"
     python3 "$here/solvers/dtr.py" "$bin" "$problems/dtr" | tee "$here/results/dtr.csv"
 else
     echo "no reference problems at $problems: solvers not benched (REMATLAS_PROBLEMS names the folder)"

@@ -3,8 +3,9 @@
 
     reference.py BIN PROBLEMS [--solvers a,b] [--seconds 5] [--only NAME]
 
-PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead and
-seconds of each answer, and the worst ratio of atlas to the best known overhead. Ends with status 1 when an
+PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead,
+peak and seconds of each answer, its bound and gap, what is known from the reference file, and the worst ratio of
+atlas to the best known overhead and to every other solver here. Ends with status 1 when an
 answer fails the independent checker.
 """
 
@@ -15,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-SOLVERS = "atlas,rotor,dtr,chen-greedy,chen-sqrt,keep-all"
+SOLVERS = "atlas,checkmate,checkmate-lp,rotor,revolve,dtr,chen-greedy,chen-sqrt,keep-all"
 
 
 def call(*command: object) -> subprocess.CompletedProcess:
@@ -36,7 +37,7 @@ def main() -> None:
     options = parser.parse_args()
     rematlas = options.bin / "rematlas"
     reference = json.loads((options.problems / "reference.json").read_text())
-    worst, failures, answers = 0.0, 0, 0
+    worst, against, failures, answers = 0.0, 0.0, 0, 0
     print("name,run,value,unit")
     with tempfile.TemporaryDirectory() as folder:
         schedule = Path(folder) / "s.schedule.json"
@@ -45,6 +46,10 @@ def main() -> None:
             if not isinstance(entries, list) or not graph.exists() or options.only not in name:
                 continue
             for entry in entries:
+                best, others = None, []
+                for key in ("best_known_overhead", "lower_bound"):
+                    if entry.get(key):
+                        print_row(name, f"reference@{entry['fraction']}", entry[key], key.replace("_", " "))
                 for solver in options.solvers.split(","):
                     run = f"{solver}@{entry['fraction']}"
                     done = call(rematlas, "solve", graph, "--budget", entry["budget_bytes"], "--solver", solver, "--time-limit", f"{options.seconds}s", "--json", "-o", schedule)
@@ -60,16 +65,25 @@ def main() -> None:
                         print(f"{name} {run}: refused: {done.stderr.strip()}", file=sys.stderr)
                         continue
                     print_row(name, run, answer["overhead"], "overhead")
+                    print_row(name, run, answer["peak_bytes"], "bytes")
+                    if solver == "atlas":
+                        best = answer["overhead"]
+                    else:
+                        others.append(answer["overhead"])
                     print_row(name, run, answer["solve_seconds"], "s")
                     if answer["bound"]:
+                        print_row(name, run, answer["bound"], "bound")
                         print_row(name, run, answer["gap"], "gap")
                     if solver == "atlas" and entry.get("best_known_overhead"):
                         ratio = answer["overhead"] / entry["best_known_overhead"]
                         worst = max(worst, ratio)
                         print_row(name, run, ratio, "to best known")
+                if best and others:
+                    against = max(against, best / min(others))
     print_row("all", "answers checked", answers, "answers")
     print_row("all", "answers refused", failures, "answers")
     print_row("all", "atlas worst", worst, "to best known")
+    print_row("all", "atlas worst", against, "to best other solver")
     sys.exit(1 if failures else 0)
 
 

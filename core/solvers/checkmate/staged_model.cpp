@@ -38,7 +38,8 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     milp_.offset = static_cast<double>(base) * time_scale_;
     limit_reruns(options.below - base);
     add_columns();
-    for (int stage = 0; stage < static_cast<int>(ops_.size()); ++stage) add_stage(stage);
+    for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
+        add_stage(stage);
 }
 
 void StagedModel::place_ops() {

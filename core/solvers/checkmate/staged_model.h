@@ -22,6 +22,7 @@
 #include <limits>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "core/graph/flat_graph.h"
@@ -33,7 +34,12 @@ namespace rematlas {
 struct StagedModelOptions {
     /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
+    std::stop_token stop = {};  ///< ends the construction; the model is of no use then
 };
+
+/// Larger graphs are not put into a programme: it would have millions of columns, and no library gets
+/// anywhere.
+constexpr std::size_t kMostStagedOps = 600;
 
 class StagedModel {
   public:
