@@ -40,6 +40,7 @@ class Annealer {
 
   private:
     bool step();
+    std::int64_t most_time(double allowed) const;
     void note_state();
     void adapt_penalty();
     double mean_rerun_time() const;

@@ -1,6 +1,7 @@
 #include "core/solvers/atlas/moves.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rematlas::atlas {
 
@@ -10,6 +11,7 @@ constexpr int kMostPullDepth = 200;
 constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
 constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
 constexpr int kLongestHop = 30;
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
@@ -25,7 +27,9 @@ Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random)
     }
 }
 
-bool Moves::propose() {
+bool Moves::propose(std::int64_t most_time) {
+    most_time_ = most_time;
+    given_up_ = false;
     return profile_.excess() > 0 ? propose_repair() : propose_improvement();
 }
 
@@ -50,11 +54,15 @@ bool Moves::propose_improvement() {
 
 bool Moves::remove_then_evict(int most_evictions) {
     if (!remove_rerun()) return false;
-    for (int i = 0; i < most_evictions && profile_.over_count() > 0; ++i) evict_over();
+    for (int i = 0; i < most_evictions && profile_.over_count() > 0; ++i) {
+        evict_over();
+        if (given_up_) return false;
+    }
     return true;
 }
 
 bool Moves::evict_then_remove() {
+    most_time_ = kNoLimit;
     if (!evict_somewhere()) return false;
     for (int removals = 1 + random_.below(3); removals > 0; --removals) remove_rerun();
     return true;
@@ -127,24 +135,37 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     if (!graph_.recomputable[op]) return false;
     // Right behind its own run there is no gap to free.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
+    // Where the rerun replaces another one, the time is known only when that has gone.
+    const bool replaces = profile_.op(last) == op;
+    const std::int64_t most_time = std::exchange(most_time_, replaces ? kNoLimit : most_time_);
     pulled_ = 0;
-    pull(op, user, 0);
-    if (profile_.op(last) == op && profile_.is_useless(last)) remove_cascade(last);
-    return true;
+    pending_time_ = 0;
+    const bool pulled = pull(op, user, 0);
+    pending_time_ = 0;
+    if (pulled && replaces && profile_.is_useless(last)) remove_cascade(last);
+    most_time_ = most_time;
+    return pulled;
 }
 
 // Inserts the op right before a run, after the reruns of those inputs that are not kept until then.
-void Moves::pull(int op, Node before, int depth) {
+// False when it takes too long, whatever memory it saves.
+bool Moves::pull(int op, Node before, int depth) {
+    pending_time_ += graph_.time[op];
+    given_up_ = profile_.time() + pending_time_ > most_time_;
+    if (given_up_) return false;
     for (const int input : graph_.inputs[op]) {
         const auto events = profile_.events(input);
         const std::size_t at = profile_.first_at_or_after(input, before);
         if (at < events.size() && profile_.is_use(input, events[at])) continue;
         const int producer = graph_.producer[input];
         if (depth >= kMostPullDepth || pulled_ >= kMostPulled || !graph_.recomputable[producer]) continue;
-        if (!prefers_keeping(input, events[at - 1], before)) pull(producer, before, depth + 1);
+        if (prefers_keeping(input, events[at - 1], before)) continue;
+        if (!pull(producer, before, depth + 1)) return false;
     }
+    pending_time_ -= graph_.time[op];
     profile_.insert(op, before);
     ++pulled_;
+    return true;
 }
 
 bool Moves::prefers_keeping(int tensor, Node last_event, Node before) {

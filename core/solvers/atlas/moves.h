@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -26,8 +27,9 @@ class Moves {
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random);
 
     /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
-    /// was changed.
-    bool propose();
+    /// was changed, or the move was given up halfway because it would take longer than `most_time`, the most
+    /// that the caller would accept: the profile is to be taken back either way.
+    bool propose(std::int64_t most_time = std::numeric_limits<std::int64_t>::max());
 
     // The parts, each returning whether it changed anything.
     bool evict_gap(int tensor,
@@ -53,7 +55,7 @@ class Moves {
     Node random_run();
     int tournament_size();
 
-    void pull(int op, Node before, int depth);
+    bool pull(int op, Node before, int depth);
     bool prefers_keeping(int tensor, Node last_event, Node before);
     void remove_cascade(Node run);
     std::optional<Node> shift_target(Node run);
@@ -66,6 +68,9 @@ class Moves {
     std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     int pulled_ = 0;                    ///< runs inserted by the current eviction
+    std::int64_t most_time_ = 0;        ///< of the current move
+    std::int64_t pending_time_ = 0;     ///< of the runs that the current eviction has yet to insert
+    bool given_up_ = false;             ///< the current move takes too long
 };
 
 }  // namespace rematlas::atlas
