@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 struct SolveFlags {
-    std::string graph, budget, solver = "atlas", milp, time_limit = "60s", config, out;
+    std::string graph, budget, solver = "atlas", milp, time_limit = "60s", bound_time, config, out;
     int threads = 1;
     std::uint64_t seed = 1;
     bool arena = false;
@@ -150,6 +150,12 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     if (!budget) return budget.error();
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
+    Nanoseconds bound_time;
+    if (!flags.bound_time.empty()) {
+        const Result<Nanoseconds> read = duration_flag("--bound-time", flags.bound_time);
+        if (!read) return read.error();
+        bound_time = *read;
+    }
     std::string name = flags.solver;
     std::shared_ptr<const json> options;
     if (!flags.config.empty()) {
@@ -172,7 +178,8 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     const Limits limits{.time = std::chrono::nanoseconds(time->value),
                         .stop = catch_interrupt(),
                         .seed = flags.seed,
-                        .threads = flags.threads};
+                        .threads = flags.threads,
+                        .bound_time = std::chrono::nanoseconds(bound_time.value)};
     const auto solve_as_asked =
         flags.arena ? &solve_in_arena : static_cast<decltype(&solve_in_arena)>(&solve);
     Result<Outcome> outcome =
@@ -290,6 +297,8 @@ void add_solve_commands(const Commands& commands) {
                     "library of the checkmate solvers: highs or glpk; default: the faster that is there")
         ->check(CLI::IsMember({"highs", "glpk"}));
     app->add_option("--time-limit", flags.time_limit, "wall clock")->capture_default_str();
+    app->add_option("--bound-time", flags.bound_time,
+                    "more wall clock after the search for a better proven bound, where there is a gap");
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
     app->add_option("--seed", flags.seed, "of the random choices")->capture_default_str();
     app->add_option("--config", flags.config, "a configuration file; it names the solver too");

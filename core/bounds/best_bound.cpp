@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kExactDouble = std::int64_t{1} << 53;
-constexpr int kMostOpsWhole = 200, kMostOpsAllMoments = 400, kMostOpsSomeMoments = 4000;
+constexpr int kMostOpsAllMoments = 200, kMostOpsSomeMoments = 2500;
 constexpr int kSomeMoments = 16, kJoin = 4;
 constexpr double kRelaxedShare = 0.4;  // of the time that is left, where a whole solution is sought as well
 
@@ -27,9 +27,10 @@ class BestBound {
     ProvenBound run() {
         try_one_moment();
         const bool small = graph_.op_count <= kMostOpsAllMoments;
-        if (!is_done() && graph_.op_count <= kMostOpsSomeMoments && fits_doubles())
+        if (!is_done() && graph_.op_count <= kMostOpsSomeMoments && fits_doubles()) {
             try_chain(small ? 0 : kSomeMoments);
-        if (!is_done() && graph_.op_count <= kMostOpsWhole && limits_.whole) try_whole();
+            if (!is_done() && limits_.whole) try_whole(small ? 0 : kSomeMoments);
+        }
         const double base = static_cast<double>(graph_.base_time);
         bound_.overhead = bound_.time == kNone ? std::numeric_limits<double>::infinity()
                           : base > 0           ? static_cast<double>(bound_.time) / base
@@ -81,11 +82,11 @@ class BestBound {
               ProvenBound::By::chain_moments);
     }
 
-    void try_whole() {
+    void try_whole(int moments) {
         if (milp_libraries().empty()) return;
-        Result<WholeMoments> whole =
-            solve_whole_moments(graph_, budget_, relaxed_, milp_libraries().front(),
-                                {.time = left(), .stop = limits_.stop, .known = limits_.known});
+        Result<WholeMoments> whole = solve_whole_moments(
+            graph_, budget_, relaxed_, milp_libraries().front(),
+            {.time = left(), .stop = limits_.stop, .known = limits_.known, .moments = moments});
         if (!whole) return;
         bound_.runs = std::move(whole->runs);
         raise(whole->bound, ProvenBound::By::whole_moments);

@@ -4,9 +4,9 @@
 //     if (proves_optimal(bound.time, solution.time.value)) ...  // over any order and any reruns
 //     if (!bound.runs.empty()) ...                        // perhaps a better schedule: a start for a search
 //
-// In turn: one moment at a time (one_moment.h: milliseconds, any size), the linear relaxation of a chain of
-// moments (chain_moments.h), the same with whole variables (whole_moments.h, up to 200 ops, where this build
-// has HiGHS or GLPK). It ends where the bound meets the known schedule.
+// In turn: one moment at a time (one_moment.h: milliseconds, any size); the linear relaxation of a chain of
+// moments (chain_moments.h: all of them up to 200 ops, 16 up to 2,500); the same with whole variables
+// (whole_moments.h) where this build has HiGHS or GLPK. It ends where the bound meets the known schedule.
 #pragma once
 
 #include <chrono>

@@ -20,7 +20,7 @@ ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const Ch
     find_needed();
     add_columns();
     add_rows();
-    if (options.join > 1) add_intervals(options);
+    if (options.join > 1 && moments() > 0) add_intervals(options);
 }
 
 // From the last window to the first: what the required runs read, what that is made or kept by, and so on.
@@ -109,33 +109,30 @@ void ChainMoments::add_memory_row(int moment) {
     if (room >= 0) add_row(-largest_subset_sum(std::move(sizes), room), entries);
 }
 
-// Intervals of the windows after the first moment; before it there is nothing to choose between.
+// The largest begins with the fullest moment, so that what the relaxation of this moment alone proves is
+// proven, too; windows before it are joined to that one by one.
 void ChainMoments::add_intervals(const ChainMomentsOptions& options) {
     std::vector<Interval> level;
-    for (int k = 1; k <= moments(); ++k) level.push_back({k, k, runs_[k]});
-    if (options.suffixes && !level.empty()) {
+    for (int k = chain_.fullest + 1; k <= moments(); ++k) level.push_back({k, k, runs_[k]});
+    if (options.suffixes) {
         Interval suffix = level.back();
-        for (std::size_t i = level.size() - 1; i-- > 0;) {
-            suffix = join({&level[i], 1}, suffix);
-            add_interval_rows(suffix);
-        }
+        for (std::size_t i = level.size() - 1; i-- > 0;) suffix = join({&level[i], 1}, suffix);
     }
     while (level.size() > 1) {
         std::vector<Interval> next;
         for (std::size_t i = 0; i < level.size(); i += static_cast<std::size_t>(options.join)) {
             const std::size_t count = std::min(static_cast<std::size_t>(options.join), level.size() - i);
-            if (count == 1) {
-                next.push_back(std::move(level[i]));
-                continue;
-            }
-            next.push_back(join({&level[i], count - 1}, level[i + count - 1]));
-            add_interval_rows(next.back());
+            next.push_back(count == 1 ? level[i] : join({&level[i], count - 1}, level[i + count - 1]));
         }
         level = std::move(next);
     }
+    for (int k = chain_.fullest; k > 0; --k) {
+        const Interval window{k, k, runs_[k]};
+        level.front() = join({&window, 1}, level.front());
+    }
 }
 
-/// Neighbours, in order, `last` after `parts`.
+/// One interval of neighbours, `last` after `parts`.
 ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const Interval& last) {
     Interval joined{parts.front().first, last.last, Terms(graph_.op_count, kNever)};
     for (int op = 0; op < graph_.op_count; ++op) {
@@ -160,6 +157,7 @@ ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const
             add_row(0, some);
         }
     }
+    add_interval_rows(joined);
     return joined;
 }
 

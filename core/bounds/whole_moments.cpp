@@ -24,7 +24,7 @@ class WholeSearch {
         : graph_(graph),
           budget_(budget.value),
           limits_(limits),
-          relaxation_(graph, budget_, {.join = 0}),
+          relaxation_(graph, budget_, {.moments = limits.moments, .join = 0}),
           fixed_time_(static_cast<std::int64_t>(relaxation_.programme().offset)) {
         found_.bound = std::min(relaxed.bound, limits.known);
         programme_ = std::make_shared<MilpModel>(relaxation_.programme());

@@ -19,6 +19,7 @@ struct WholeMomentsLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(5);        ///< wall clock
     std::stop_token stop{};                                         ///< seen within 20 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
+    int moments = 0;                                                ///< at most so many of the chain; 0: all
 };
 
 struct WholeMoments {
@@ -26,11 +27,11 @@ struct WholeMoments {
     RunSequence runs;        ///< read back from the best solution; within the budget if any was; may be empty
 };
 
-/// `relaxed` is the value of the linear relaxation with all moments, with or without intervals: columns that
-/// by it can be only 0 or only 1 in a schedule as good as `known` are fixed first. The bound is proven to the
-/// tolerances of the library (1e-9 in a row and of a whole number), less a margin of 1e-9 of the step without
-/// reruns; where the library ends with no solution the bound is that of `relaxed`. For graphs of up to
-/// about 200 ops. Errors: this build lacks the library.
+/// `relaxed` is the value of the linear relaxation with these moments, with or without intervals: columns
+/// that by it can be only 0 or only 1 in a schedule as good as `known` are fixed first. The bound is proven
+/// to the tolerances of the library (1e-9 in a row and of a whole number), less a margin of 1e-9 of the step
+/// without reruns; where the library ends with no solution the bound is that of `relaxed`. All moments are
+/// for graphs of up to about 200 ops. Errors: this build lacks the library.
 Result<WholeMoments> solve_whole_moments(const FlatGraph& graph, Bytes budget, const DualValue& relaxed,
                                          MilpLibrary library, const WholeMomentsLimits& limits);
 

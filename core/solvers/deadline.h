@@ -19,6 +19,11 @@ class Deadline {
 
     bool passed() const { return stop_.stop_requested() || Clock::now() - start_ >= limit_; }
 
+    std::chrono::nanoseconds left() const {
+        return std::max<std::chrono::nanoseconds>(limit_ - (Clock::now() - start_),
+                                                  std::chrono::nanoseconds(0));
+    }
+
     /// Share of the time limit that has gone by, 0 .. 1.
     double fraction() const {
         if (limit_.count() == 0) return 1;

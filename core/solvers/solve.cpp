@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/bounds/one_moment.h"
+#include "core/bounds/best_bound.h"
 #include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
 
@@ -44,6 +44,13 @@ Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limit
         const OverheadBound bound = overhead_lower_bound(graph, budget, bound_limits(limits));
         if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
     }
+    const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
+    if (limits.bound_time.count() > 0 && !proven) {
+        const ProvenBound bound = best_bound(
+            graph, budget, {.time = limits.bound_time, .stop = limits.stop, .known = schedule.time.value});
+        if (!schedule.bound || bound.overhead > schedule.bound->overhead)
+            schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+    }
     if (!schedule.bound) return {};
     if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
         return Error{"solver " + schedule.solver + " went below the proven bound " +
@@ -64,7 +71,10 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     const auto start = std::chrono::steady_clock::now();
     Answer answer = solver.solve(problem, budget, limits, progress);
     Outcome outcome;
-    outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
         raise_needed(problem.flat, budget, limits, *infeasible);
         outcome.answer = std::move(*infeasible);
@@ -83,7 +93,7 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     schedule.status = solution.status == Status::optimal ? "optimal" : "feasible";
     if (Result<void> bounded = add_bound(problem.flat, budget, limits, schedule); !bounded)
         return bounded.error();
-    schedule.solve_seconds = outcome.seconds;
+    schedule.solve_seconds = outcome.seconds = seconds();
     schedule.steps = std::move(solution.steps);
     const CheckReport report = check(problem.graph, schedule, budget);
     if (!report.ok()) {

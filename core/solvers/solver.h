@@ -31,6 +31,9 @@ struct Limits {
     std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
     std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;
+    /// After the solver has ended with a gap: more wall clock for a better bound. `solve` (solve.h) sees to
+    /// it.
+    std::chrono::nanoseconds bound_time{0};
 };
 
 /// A schedule found on the way.

@@ -10,6 +10,7 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/first_order_lp.h"
 #include "core/bounds/whole_moments.h"
+#include "core/solvers/solve.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/problem_files.h"
 #include "tests/core/random_graph.h"
@@ -241,6 +242,36 @@ TEST(BestBound, returns_what_is_known_when_stopped) {
     const ProvenBound bound = best_bound(flat, budget, {.stop = stop.get_token()});
     EXPECT_EQ(bound.by, ProvenBound::By::required_runs);
     EXPECT_LE(bound.overhead, 1.0);
+}
+
+/// Rotor is optimal on most of these chains and has no bound of its own.
+TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optimal) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
+    int optimal = 0, proven_before = 0, proven = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Graph graph = random_chain(seed, 4, true);
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget(brute_force_least_peak(flat) + 3);
+        const auto optimum = brute_force(flat, budget.value);
+        const auto by_rotor = [&](std::chrono::nanoseconds bound_time) {
+            return solve(graph, "rotor", nullptr, budget,
+                         {.time = std::chrono::seconds(20), .bound_time = bound_time});
+        };
+        const Result<Outcome> brief = by_rotor({}), outcome = by_rotor(std::chrono::seconds(20));
+        ASSERT_TRUE(brief && outcome && optimum);
+        const Schedule* schedule = outcome->schedule();
+        if (!schedule || !brief->schedule()) continue;
+        ASSERT_TRUE(schedule->bound);
+        EXPECT_EQ(schedule->bound->over, kOverheadBoundClass);
+        EXPECT_GE(schedule->bound->overhead, brief->schedule()->bound->overhead);
+        const bool is_optimum = schedule->time.value == optimum->time;
+        EXPECT_TRUE(is_optimum || schedule->status != "optimal") << graph.name;
+        optimal += is_optimum;
+        proven_before += brief->schedule()->status == "optimal";
+        proven += schedule->status == "optimal";
+    }
+    EXPECT_GT(proven, proven_before);
+    EXPECT_GE(proven, optimal * 8 / 10);
 }
 
 }  // namespace

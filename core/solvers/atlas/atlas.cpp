@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/bounds/one_moment.h"
+#include "core/bounds/best_bound.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
@@ -25,6 +25,10 @@ constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound 
 constexpr int kPublishedShare = 20;       // part of the time that each published solver may take
 constexpr int kBoundShare = 20;           // part of the time that the bound may take
 constexpr auto kLongestBound = std::chrono::milliseconds(500);
+constexpr std::int64_t kMostOpsProved = 1000;                // for the bounds that take as long as the search
+constexpr int kProofShare = 3;                               // part of the time that they may take
+constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
+constexpr std::uint64_t kSeedStride = 1'000'003;
 constexpr double kReportStep = 0.01;  // of the time, between reports without news
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 
@@ -47,7 +51,12 @@ class Search {
                            [this](const Candidate& found) { offer(found); });
         start_from_published();
         find_bound();
-        anneal();
+        if (graph_.op_count <= kMostOpsProved && options_.max_moves == 0) {
+            anneal(best_, std::min<std::chrono::nanoseconds>(limits_.time / (2 * kProofShare),
+                                                             kBeforeProof * graph_.op_count));
+            prove();
+        }
+        anneal(best_, limits_.time);
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
         return answer();
     }
@@ -55,7 +64,8 @@ class Search {
   private:
     void start_from_published();
     void find_bound();
-    void anneal();
+    void prove();
+    void anneal(Candidate start, std::chrono::nanoseconds time);
     bool is_optimal() const {
         return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance);
     }
@@ -74,7 +84,8 @@ class Search {
     Candidate best_;
     std::int64_t smallest_peak_ = best_.peak;
     std::optional<double> bound_;
-    double reported_ = 0;  ///< share of the time gone by at the last report
+    std::uint64_t legs_ = 0;  ///< of the annealing
+    double reported_ = 0;     ///< share of the time gone by at the last report
 };
 
 double Search::overhead() const {
@@ -119,24 +130,42 @@ void Search::find_bound() {
     if (best_.peak <= budget_) report();
 }
 
-void Search::anneal() {
+// A good schedule makes the proof short, and the proof may bring a better one.
+void Search::prove() {
     if (deadline_.passed() || is_optimal()) return;
+    BestBoundLimits limits{.time = limits_.time / kProofShare, .stop = limits_.stop};
+    if (best_.peak <= budget_) limits.known = best_.time;
+    const ProvenBound bound = best_bound(graph_, Bytes(budget_), limits);
+    bound_ = std::max(bound_.value_or(0), bound.overhead);
+    if (best_.peak <= budget_) report();
+    if (bound.runs.empty()) return;
+    const Candidate read_back = Candidate::of(graph_, bound.runs);
+    offer(read_back);
+    // Fast and over the budget: perhaps not far from a schedule as fast that is not.
+    if (read_back.peak > budget_ && read_back.time < best_.time)
+        anneal(read_back, limits_.time / kProofShare / 2);
+}
+
+void Search::anneal(Candidate start, std::chrono::nanoseconds time) {
+    if (deadline_.passed() || is_optimal()) return;
+    Limits limits = limits_;
+    limits.time = std::min<std::chrono::nanoseconds>(time, deadline_.left());
     const auto on_report = [this](const Candidate& found) {
         offer(found);
         if (best_.peak <= budget_ && deadline_.fraction() >= reported_ + kReportStep) report();
     };
     const double least = bound_ ? *bound_ * (1 + kBoundTolerance) * static_cast<double>(graph_.base_time) : 0;
     const PortfolioResult result =
-        anneal_portfolio(graph_, best_,
+        anneal_portfolio(graph_, start,
                          {.budget = budget_,
-                          .seed = limits_.seed + options_.seed,
+                          .seed = limits_.seed + options_.seed + kSeedStride * legs_++,
                           .threads = limits_.threads,
                           .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
                           .report = on_report},
-                         options_, deadline_);
+                         options_, Deadline(limits));
     // Of equals the reports had the one that came first; this one does not depend on the threads' timing.
     const bool improved = result.best.better_than(best_, budget_);
-    best_ = result.best;
+    if (!best_.better_than(result.best, budget_)) best_ = result.best;
     if (improved && best_.peak <= budget_) report();
     smallest_peak_ = std::min(smallest_peak_, result.smallest_peak);
 }

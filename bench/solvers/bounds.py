@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Proven bounds on every budget of a reference file: atlas, then more time for the bound, one thread.
+
+    bounds.py BIN PROBLEMS [--seconds 4] [--bound-seconds 5] [--only NAME]
+
+PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): for each budget the
+bound, its gap to the schedule of the same call and to the best schedule known of all (that of the reference file
+or this one), the seconds of the whole call, and 1 where the schedule is proven optimal over all orders and
+reruns. Ends with the counts, and with status 1 when a bound is above a schedule that is known.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def print_row(name: str, run: str, value: float, unit: str) -> None:
+    print(f"{name},{run},{value:.9g},{unit}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", type=Path)
+    parser.add_argument("problems", type=Path)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--bound-seconds", type=float, default=5)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    reference = json.loads((options.problems / "reference.json").read_text())
+    gaps, to_best, optimal, wrong = [], [], 0, 0
+    print("name,run,value,unit")
+    for name, entries in reference.items():
+        graph = options.problems / f"{name}.graph.json"
+        if not isinstance(entries, list) or not graph.exists() or options.only not in name:
+            continue
+        for entry in entries:
+            command = [options.bin / "rematlas", "solve", graph, "--budget", entry["budget_bytes"], "--time-limit", f"{options.seconds}s", "--bound-time", f"{options.bound_seconds}s", "--json"]
+            done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"{name} at {entry['fraction']}: {done.stderr.strip()}")
+            answer = json.loads(done.stdout)
+            best = min(answer["overhead"], entry.get("best_known_overhead") or float("inf"))
+            run = f"fraction {entry['fraction']}"
+            print_row(name, run, answer["overhead"], "overhead")
+            print_row(name, run, answer["bound"], "bound")
+            print_row(name, run, 100 * answer["gap"], "% gap")
+            print_row(name, run, 100 * (best / answer["bound"] - 1), "% gap to best known")
+            print_row(name, run, answer["solve_seconds"], "s")
+            print_row(name, run, answer["status"] == "optimal", "proven optimal")
+            gaps.append(answer["gap"])
+            to_best.append(best / answer["bound"] - 1)
+            optimal += answer["status"] == "optimal"
+            wrong += answer["bound"] > best * (1 + 1e-8)
+    print_row("all", "entries", len(gaps), "entries")
+    print_row("all", "gap at most 0.2 %", sum(gap <= 0.002 for gap in gaps), "entries")
+    print_row("all", "gap at most 3 %", sum(gap <= 0.03 for gap in gaps), "entries")
+    print_row("all", "proven optimal over all orders and reruns", optimal, "entries")
+    print_row("all", "bound above a known schedule", wrong, "entries")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
