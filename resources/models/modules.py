@@ -627,8 +627,8 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "product": (lambda: Apply(lambda x, w: (x * w).prod(1), 8), [ROWS]),
         "products": (lambda: Apply(lambda x, w: (x + w).cumprod(1).sum(), 8), [ROWS]),
         "minimum": (lambda: Apply(lambda x, w: (x * w).min(), 8), [ROWS]),
+        "median": (lambda: Apply(lambda x, w: (x * w).median() + w, 8), [ROWS]),
         "maximum": (lambda: Apply(lambda x, w: (x * w).max() * w, 8), [ROWS]),
-        "checked": (lambda: inside(Checked()), [image(4, 6)]),
     },
     "precision": {
         **{f"layers_{name}": (lambda name=name: layers(DTYPES[name]), [image(4, 8, dtype=name)]) for name in ("f16", "bf16", "f64")},
@@ -685,6 +685,7 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "shares_memory": (lambda: inside(SharesMemory()), [image(4, 6)]),
         "bare_lstm": (lambda: nn.LSTM(6, 8), [image(5, 3, 6)]),
         "list_in": (ListIn, [image(4, 6)]),
+        "checked": (lambda: inside(Checked()), [image(4, 6)]),
         "loss_read": (lambda: inside(LossRead()), [image(4, 6)]),
         "norm_of_weights": (lambda: inside(WeightRead()), [image(4, 6)]),
     },

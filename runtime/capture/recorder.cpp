@@ -44,7 +44,7 @@ bool makes_views(const c10::FunctionSchema& schema) {
     });
 }
 
-/// The program reads the result on the host, and may decide by it.
+/// The result is read on the host, which may decide by it.
 bool gives_a_number(const c10::FunctionSchema& schema) {
     if (schema.returns().size() != 1) return false;
     const c10::TypeKind kind = schema.returns()[0].type()->kind();
@@ -204,11 +204,19 @@ bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
                        [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
 }
 
+/// Formulas of gradients read values to choose between forms of the same result (whether any factor of a
+/// product is zero); the model's own program reads them to decide what to compute.
+bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) {
+    return record.phase == Phase::backward && gives_a_number(op.schema());
+}
+
 void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
                                    const std::vector<Use>& uses) {
     if (!depends_on_data(uses)) return;
-    if (op.hasTag(at::Tag::data_dependent_output) && !gives_a_number(op.schema()))
-        refuse(record.tape.name, "its result depends on the data in a way that replay cannot follow");
+    if (op.hasTag(at::Tag::data_dependent_output) && !may_be_guarded(op, record)) {
+        refuse(record.tape.name,
+               "the program reads the value of a tensor, so its course may depend on the data");
+    }
     const bool mask = std::any_of(uses.begin(), uses.end(), [](const Use& use) {
         return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool ||
                                     use.tensor.scalar_type() == c10::ScalarType::Byte);
@@ -347,7 +355,7 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     }
     if (generator) record.tape.draws = generator->distance_to(*device_.generator_state());
 
-    if (op.hasTag(at::Tag::data_dependent_output) && gives_a_number(schema) && depends_on_data(uses))
+    if (op.hasTag(at::Tag::data_dependent_output) && may_be_guarded(op, record) && depends_on_data(uses))
         record.tape.guard = Guard{stack->back(), origin().line};
     audit(record, uses);
     const bool made = note_results(*stack, schema.returns().size(), uses, record);

@@ -87,6 +87,7 @@ class Recorder final : public DispatchMode {
     void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
                              const std::vector<Use>& uses);
     bool depends_on_data(const std::vector<Use>& uses) const;
+    static bool may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record);
     Argument argument_of(const c10::IValue& value, bool shape_only);
     void audit(const RecordedOp& record, const std::vector<Use>& uses);
     void refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses, const at::Tensor& made);

@@ -6,7 +6,6 @@
 #include <torch/library.h>
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
@@ -153,10 +152,10 @@ TEST(RefusedModules, ShapesThatDependOnTheDataNameTheModuleAndTheLine) {
 }
 
 TEST(RefusedModules, LoopsThatDependOnTheDataNameTheModuleAndTheLine) {
-    EXPECT_THAT(refusal_of("modules/repeated"),
-                AllOf(HasSubstr("repeated.pt: cannot be captured: with other data"),
-                      HasSubstr("aten::_local_scalar_dense in 1.0: the program reads "),
-                      HasSubstr(" at modules.py:"), HasSubstr("depends on the data")));
+    EXPECT_THAT(
+        refusal_of("modules/repeated"),
+        AllOf(HasSubstr("repeated.pt: cannot be captured: aten::_local_scalar_dense in 1.0 at modules.py:"),
+              HasSubstr("may depend on the data")));
 }
 
 TEST(RefusedModules, LengthsOfSequencesNameTheModuleAndTheLine) {
@@ -192,39 +191,38 @@ TEST(RefusedModules, OverloadedForwardAndListsOfInputsSayWhatToDo) {
 
 TEST(RefusedModules, StatisticsThatReadACounterNameTheModuleAndTheLine) {
     EXPECT_THAT(refusal_of("modules/cumulative_average"),
-                AllOf(HasSubstr("cannot be captured: with other data"),
-                      HasSubstr("aten::_local_scalar_dense in 1: the program reads 2"),
-                      HasSubstr(" at batchnorm.py:"), HasSubstr("and 1 when it was captured")));
+                AllOf(HasSubstr("cannot be captured: aten::_local_scalar_dense in 1 at batchnorm.py:"),
+                      HasSubstr("may depend on the data")));
 }
 
-TEST(RefusedModules, NumbersThatChangeWithDataOrWeightsNameTheModuleAndTheLine) {
-    for (const char* name : {"modules/loss_read", "modules/norm_of_weights"}) {
+TEST(RefusedModules, ValuesThatTheProgramReadsNameTheModuleAndTheLine) {
+    for (const char* name : {"modules/loss_read", "modules/norm_of_weights", "modules/checked"}) {
         const std::string message = refusal_of(name);
-        EXPECT_THAT(message, AllOf(HasSubstr("cannot be captured: with other data"),
-                                   HasSubstr("aten::_local_scalar_dense in 1.0: the program reads "),
-                                   HasSubstr(" at modules.py:"), HasSubstr("depends on the data")));
+        EXPECT_THAT(message,
+                    AllOf(HasSubstr("cannot be captured: aten::_local_scalar_dense in 1.0 at modules.py:"),
+                          HasSubstr("may depend on the data")));
         EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     }
 }
 
 TEST(GuardedModules, StopAtAValueThatChangesTheCourse) {
-    const std::string name = "modules/checked";
+    const std::string name = "modules/product";
     const Graph& graph = test::captured(name);
     const Model model = load_model(test::model_path(name), test::cpu().device()).take();
     Executor executor = Executor::create(graph, model, test::cpu()).take();
     const std::vector<Step> steps = lower(flatten(graph), keep_all_sequence(flatten(graph)));
     std::vector<at::Tensor> inputs = draw_inputs(test::model_inputs(name), 1);
     EXPECT_TRUE(executor.run(steps, inputs));
-    inputs[0].mutable_data_ptr<float>()[5] = std::numeric_limits<float>::quiet_NaN();
+    inputs[0].mutable_data_ptr<float>()[5] = 0;  // the gradient of the product takes another form
     const Result<Replayed> stopped = executor.run(steps, inputs);
     ASSERT_FALSE(stopped);
     EXPECT_THAT(stopped.error().message,
-                AllOf(HasSubstr("in 1.0: the program reads True at modules.py:"),
-                      HasSubstr("and False when it was captured: its course depends on the data")));
+                AllOf(HasSubstr("the program reads 1 at modules.py:"),
+                      HasSubstr("and 0 when it was captured: its course depends on the data")));
 }
 
 TEST(GuardedModules, KeepTheirGuardsInTheFile) {
-    const Graph& graph = test::captured("modules/checked");
+    const Graph& graph = test::captured("modules/product");
     const Tape tape =
         tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size()).take();
     int guards = 0;
