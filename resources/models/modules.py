@@ -261,6 +261,17 @@ class Repeated(nn.Module):
         return x
 
 
+class Indexed(nn.Module):
+    """Rows by number, where the program is scripted."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x: Tensor, rows: Tensor) -> Tensor:
+        return torch.tanh(self.layer(x))[rows]
+
+
 class Checked(nn.Module):
     """A check of the data that holds in every sensible step."""
 
@@ -619,6 +630,7 @@ GROUPS: dict[str, dict[str, tuple]] = {
         "views_of_views": (lambda: Apply(views_of_views, 8), [ROWS]),
         "chunks": (lambda: Apply(chunks, 8), [ROWS]),
         "index_select": (lambda: Apply(lambda x, i, w: (x * w).index_select(0, i) + x[i] * w[0] + x.take_along_dim(i[:4, None], 1).sum(), 8), [ROWS, whole(4, 6)]),
+        "scripted_index": (Indexed, [image(4, 6), whole(4, 5)]),
         "scatters": (lambda: Apply(scatters, 8), [ROWS, whole(8, 4, 5)]),
         "index_put": (lambda: Apply(index_put, 8), [ROWS, whole(4, 6)]),
         "masks": (lambda: Apply(masks, 8), [ROWS]),

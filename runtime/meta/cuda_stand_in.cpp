@@ -2,6 +2,7 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/RNN.h>
 #include <ATen/native/transformers/attention.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -70,6 +71,12 @@ std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, co
                      .dropout = dropout}));
 }
 
+template <class... Arguments>
+void refuse_recurrent_layer(Arguments...) {
+    TORCH_CHECK(false,
+                "recurrent layers of cuDNN keep buffers whose sizes only cuDNN knows: capture on the device");
+}
+
 }  // namespace
 
 AttentionKernel attention_kernel(double device, const AttentionCall& call) {
@@ -100,6 +107,10 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
         at::CUDAHooksRegistry()->Register("CUDAHooks",
                                           [](at::CUDAHooksArgs) { return std::make_unique<Hooks>(); });
         at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
+        at::native::lstm_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
+        at::native::gru_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
+        at::native::rnn_tanh_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
+        at::native::rnn_relu_cudnn_stub.set_cuda_dispatch_ptr(&refuse_recurrent_layer);
     });
 }
 

@@ -35,13 +35,15 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
         for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(replaced(tensor));
         return list;
     }
-    if (value.isOptionalTensorList()) {
-        c10::List<std::optional<at::Tensor>> list;
-        for (const std::optional<at::Tensor>& tensor : value.toOptionalTensorVector())
-            list.push_back(tensor ? std::optional(replaced(*tensor)) : std::nullopt);
-        return list;
-    }
-    return value;
+    if (!value.isList()) return value;
+    // Lists of optional tensors; those of a scripted program do not always say that they are.
+    const auto items = value.toListRef();
+    if (std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); }))
+        return value;
+    c10::List<std::optional<at::Tensor>> list;
+    for (const c10::IValue& item : items)
+        list.push_back(item.isTensor() ? std::optional(replaced(item.toTensor())) : std::nullopt);
+    return list;
 }
 
 /// The device that an op names, or that its tensors are on: the host's give way to those of another device.

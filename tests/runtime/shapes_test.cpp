@@ -184,7 +184,18 @@ TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
                 Contains("aten::_scaled_dot_product_efficient_attention"));
     EXPECT_THAT(ops_on("h200", "modules/dropout"), Contains("aten::native_dropout"));
     EXPECT_THAT(ops_on("h200", "modules/batch_norm2d"), Contains("aten::cudnn_batch_norm_backward"));
+    EXPECT_THAT(ops_on("a100", "modules/scripted_index"), Contains("aten::index"));
     EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
+}
+
+TEST(StandIn, RecurrentLayersOfCudnnAreRefused) {
+    for (const char* name : {"modules/lstm", "modules/gru"}) {
+        const Result<Graph> graph =
+            capture_for(test::model_path(name), test::quick(name), device_profile("a100").take());
+        ASSERT_FALSE(graph);
+        EXPECT_THAT(graph.error().message, ::testing::HasSubstr("recurrent layers of cuDNN"));
+        EXPECT_EQ(graph.error().message.find('\n'), std::string::npos) << graph.error().message;
+    }
 }
 
 TEST(StandIn, TensorsTakeWhatTheAllocatorOfTheDeviceGives) {
