@@ -29,8 +29,9 @@ Annealer::Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start,
       time_scale_(1.0 / static_cast<double>(std::max<std::int64_t>(graph.base_time, 1))),
       excess_scale_(1.0 / static_cast<double>(std::max<std::int64_t>(budget, 1))) {}
 
-bool Annealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
-    profile_.reset(profile_.budget(), best_.runs);
+bool Annealer::run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat,
+                              const Deadline& deadline, const Report& report) {
+    profile_.reset(profile_.budget(), runs);
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;
     const double cold = std::min(hot, options_.end_temperature * unit);

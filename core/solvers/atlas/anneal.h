@@ -32,7 +32,12 @@ class Annealer {
     /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature.
     /// False when the deadline or the report stopped it. The result depends on the seed and on the moves made
     /// only.
-    bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
+    bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report) {
+        return run_cycle_from(best_.runs, moves, heat, deadline, report);
+    }
+    /// The same from another sequence, which need not fit the budget.
+    bool run_cycle_from(const RunSequence& runs, std::uint64_t moves, double heat, const Deadline& deadline,
+                        const Report& report);
 
     const Candidate& best() const { return best_; }  ///< within the budget if any was
     std::int64_t smallest_peak() const { return smallest_peak_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/bounds/best_bound.h"
 #include "core/solvers/atlas/greedy_start.h"
@@ -29,6 +30,7 @@ constexpr std::int64_t kMostOpsProved = 1000;                // for the bounds t
 constexpr int kProofShare = 3;                               // part of the time that they may take
 constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
 constexpr std::uint64_t kSeedStride = 1'000'003;
+constexpr std::size_t kMostStarts = 4;
 constexpr double kReportStep = 0.01;  // of the time, between reports without news
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
 
@@ -48,7 +50,7 @@ class Search {
 
     Answer run() {
         best_ = best_start(graph_, budget_, best_, deadline_, kStartShare,
-                           [this](const Candidate& found) { offer(found); });
+                           [this](const Candidate& found) { offer_start(found); });
         start_from_published();
         find_bound();
         if (graph_.op_count <= kMostOpsProved && options_.max_moves == 0) {
@@ -56,7 +58,7 @@ class Search {
                                                              kBeforeProof * graph_.op_count));
             prove();
         }
-        anneal(best_, limits_.time);
+        anneal(best_, limits_.time, starts_);
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
         return answer();
     }
@@ -65,12 +67,13 @@ class Search {
     void start_from_published();
     void find_bound();
     void prove();
-    void anneal(Candidate start, std::chrono::nanoseconds time);
+    void anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others = {});
     bool is_optimal() const {
         return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance);
     }
     double overhead() const;
     void offer(const Candidate& candidate);
+    void offer_start(Candidate candidate);
     void report();
     Solution answer() const;
 
@@ -82,6 +85,7 @@ class Search {
     const Deadline deadline_;
     const Progress& progress_;
     Candidate best_;
+    std::vector<Candidate> starts_;  ///< the best few, best first
     std::int64_t smallest_peak_ = best_.peak;
     std::optional<double> bound_;
     std::uint64_t legs_ = 0;  ///< of the annealing
@@ -95,6 +99,16 @@ double Search::overhead() const {
 void Search::report() {
     reported_ = deadline_.fraction();
     if (progress_) progress_({overhead(), Bytes(best_.peak), bound_, reported_});
+}
+
+// The best few are kept: another one than the best may be nearer to what the search is after.
+void Search::offer_start(Candidate candidate) {
+    offer(candidate);
+    const auto same = [&](const Candidate& other) { return other.time == candidate.time; };
+    if (std::any_of(starts_.begin(), starts_.end(), same)) return;
+    const auto worse = [&](const Candidate& other) { return candidate.better_than(other, budget_); };
+    starts_.insert(std::find_if(starts_.begin(), starts_.end(), worse), std::move(candidate));
+    if (starts_.size() > kMostStarts) starts_.pop_back();
 }
 
 void Search::offer(const Candidate& candidate) {
@@ -118,7 +132,7 @@ void Search::start_from_published() {
         for (const Step& step : solution->steps) {
             if (step.runs()) runs.push_back(step.id);
         }
-        offer(Candidate::of(graph_, std::move(runs)));
+        offer_start(Candidate::of(graph_, std::move(runs)));
     }
 }
 
@@ -146,7 +160,7 @@ void Search::prove() {
         anneal(read_back, limits_.time / kProofShare / 2);
 }
 
-void Search::anneal(Candidate start, std::chrono::nanoseconds time) {
+void Search::anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others) {
     if (deadline_.passed() || is_optimal()) return;
     Limits limits = limits_;
     limits.time = std::min<std::chrono::nanoseconds>(time, deadline_.left());
@@ -161,6 +175,7 @@ void Search::anneal(Candidate start, std::chrono::nanoseconds time) {
                           .seed = limits_.seed + options_.seed + kSeedStride * legs_++,
                           .threads = limits_.threads,
                           .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
+                          .others = others,
                           .report = on_report},
                          options_, Deadline(limits));
     // Of equals the reports had the one that came first; this one does not depend on the threads' timing.

@@ -263,9 +263,8 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
         std::optional<RunSequence> runs = greedy_start(graph, budget, rule, deadline);
         if (!runs) continue;
         Candidate candidate = Candidate::of(graph, std::move(*runs));
-        if (!candidate.better_than(best, budget)) continue;
-        best = std::move(candidate);
-        found(best);
+        found(candidate);
+        if (candidate.better_than(best, budget)) best = std::move(candidate);
     }
     return best;
 }

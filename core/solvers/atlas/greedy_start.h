@@ -29,7 +29,7 @@ struct GreedyRule {
 std::optional<RunSequence> greedy_start(const FlatGraph& graph, std::int64_t budget, const GreedyRule& rule,
                                         const Deadline& deadline);
 
-/// The best of six rules and of `fallback`. `found` is told of each better one; the search for more ends when
+/// The best of six rules and of `fallback`. `found` is told of each; the search for more ends when
 /// the deadline is past, or when one fits the budget and `share` of the time is spent.
 Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fallback,
                      const Deadline& deadline, double share,

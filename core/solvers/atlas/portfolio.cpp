@@ -73,7 +73,11 @@ PortfolioResult Portfolio::work(int worker) {
     double planned = options_.first_cycle;
     for (std::size_t cycle = 0;; ++cycle) {
         const std::uint64_t moves = next_cycle(planned, annealer.moves(), started);
-        if (moves == 0 || !annealer.run_cycle(moves, heat_of(cycle, moves), deadline_, report)) break;
+        if (moves == 0) break;
+        const std::size_t other = cycle - 1;
+        const RunSequence& from =
+            cycle > 0 && other < task_.others.size() ? task_.others[other].runs : annealer.best().runs;
+        if (!annealer.run_cycle_from(from, moves, heat_of(cycle, moves), deadline_, report)) break;
         planned = std::min(planned * options_.cycle_growth, kLongestCycle);
     }
     return {annealer.best(), annealer.smallest_peak(), annealer.moves()};

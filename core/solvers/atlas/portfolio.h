@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "core/graph/flat_graph.h"
 #include "core/solvers/atlas/candidate.h"
@@ -23,6 +24,9 @@ struct PortfolioTask {
     int threads = 1;
     /// A time that nothing within the budget can be below: the search ends when it is reached.
     std::int64_t least_time = 0;
+    /// More sequences to start from: as many cycles go out from them, in turn, before all go out from the
+    /// best. Schedules of another kind may lead to better ones that the best start does not.
+    std::span<const Candidate> others = {};
     /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be
     /// empty.
     std::function<void(const Candidate& best)> report = {};
