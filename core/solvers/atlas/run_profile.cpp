@@ -55,6 +55,7 @@ void RunProfile::reset(std::int64_t budget, std::span<const std::int32_t> runs) 
     places_.assign(1, Place{.block = kEndBlock});
     free_nodes_.clear();
     free_blocks_.clear();
+    unsettled_.clear();
     order_.clear();
     blocks_.assign(1, Block{});
     rank_.assign(1, kLastRank);
@@ -104,7 +105,7 @@ void RunProfile::load(std::span<const std::int32_t> runs) {
     }
     for (const int block : order_) {
         measure_most(block);
-        measure_excess(block);
+        unsettle(block);
     }
 }
 
@@ -146,7 +147,8 @@ RunProfile::Node RunProfile::previous(Node run) const {
 }
 
 RunProfile::Node RunProfile::over_run(int k) const {
-    assert(k < over_);
+    assert(k < over_count());
+    settle();
     for (const int block : order_) {
         if (k >= blocks_[block].over) {
             k -= blocks_[block].over;
@@ -338,7 +340,7 @@ void RunProfile::add(Position from, Position to, std::int64_t bytes) {
 void RunProfile::add_whole(int id, std::int64_t bytes) {
     Block& block = blocks_[id];
     block.offset += bytes;
-    if (block.over > 0 || block.most + block.offset > budget_) measure_excess(id);
+    unsettle(id);
 }
 
 void RunProfile::add_part(int id, int from, int to, std::int64_t bytes) {
@@ -355,7 +357,7 @@ void RunProfile::add_part(int id, int from, int to, std::int64_t bytes) {
         block.most = std::max(block.most, most);
     else
         measure_most(id);
-    if (block.over > 0 || block.most + block.offset > budget_) measure_excess(id);
+    unsettle(id);
 }
 
 void RunProfile::measure_most(int id) {
@@ -365,7 +367,21 @@ void RunProfile::measure_most(int id) {
     blocks_[id].most = most;
 }
 
-void RunProfile::measure_excess(int id) {
+// Nothing to do for a block that was and is within the budget.
+void RunProfile::unsettle(int id) {
+    Block& block = blocks_[id];
+    if (block.unsettled || (block.over == 0 && block.most + block.offset <= budget_)) return;
+    block.unsettled = true;
+    unsettled_.push_back(id);
+}
+
+void RunProfile::settle() const {
+    for (const int id : unsettled_)
+        if (blocks_[id].unsettled) measure_excess(id);
+    unsettled_.clear();
+}
+
+void RunProfile::measure_excess(int id) const {
     Block& block = blocks_[id];
     std::int64_t excess = 0;
     std::int32_t over = 0;
@@ -382,6 +398,7 @@ void RunProfile::measure_excess(int id) {
     over_ += over - block.over;
     block.excess = excess;
     block.over = over;
+    block.unsettled = false;
 }
 
 // Whether a run writes over its input depends on the event that follows it, so it is looked at again when
@@ -425,6 +442,7 @@ int RunProfile::new_block(std::size_t at_rank) {
 }
 
 void RunProfile::drop_block(int id) {
+    if (blocks_[id].unsettled) measure_excess(id);  // it is empty
     const std::size_t at = static_cast<std::size_t>(rank_[id]);
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(at));
     for (std::size_t rank = at; rank < order_.size(); ++rank) rank_[order_[rank]] = static_cast<int>(rank);
@@ -448,7 +466,7 @@ void RunProfile::split(int id) {
     }
     for (const int block : {id, upper}) {
         measure_most(block);
-        measure_excess(block);
+        unsettle(block);
     }
 }
 
@@ -470,11 +488,7 @@ void RunProfile::place_node(Node run, Node before_run, std::int64_t memory) {
     places_[run].block = id;
     places_[run].slot = at;
     block.most = block.count == 1 ? bytes[at] : std::max(block.most, bytes[at]);
-    const std::int64_t above = std::max<std::int64_t>(0, memory - budget_);
-    block.excess += above;
-    excess_ += above;
-    block.over += above > 0;
-    over_ += above > 0;
+    unsettle(id);
 }
 
 void RunProfile::unplace_node(Node run) {
@@ -484,17 +498,13 @@ void RunProfile::unplace_node(Node run) {
     std::int64_t* bytes = stored(id);
     Node* runs = nodes(id);
     const std::int64_t memory = bytes[place.slot];
-    const std::int64_t above = std::max<std::int64_t>(0, memory + block.offset - budget_);
-    block.excess -= above;
-    excess_ -= above;
-    block.over -= above > 0;
-    over_ -= above > 0;
     --block.count;
     for (int slot = place.slot; slot < block.count; ++slot) {
         bytes[slot] = bytes[slot + 1];
         runs[slot] = runs[slot + 1];
         places_[runs[slot]].slot = slot;
     }
+    unsettle(id);
     if (block.count == 0 && order_.size() > 1)
         drop_block(id);
     else if (memory == block.most)

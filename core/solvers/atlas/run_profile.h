@@ -40,7 +40,12 @@ class RunProfile {
 
     // What the sequence costs.
     std::int64_t time() const { return time_; }
-    std::int64_t excess() const { return excess_; }  ///< sum over the runs of the bytes above the budget
+    /// Sum over the runs of the bytes above the budget. Cost: the blocks near the budget that were touched since
+    /// it was last asked for.
+    std::int64_t excess() const {
+        settle();
+        return excess_;
+    }
     std::int64_t peak() const;                       ///< cost: O(number of blocks)
     std::int64_t budget() const { return budget_; }
     std::int64_t memory(Node run) const;  ///< bytes held while it runs
@@ -54,7 +59,10 @@ class RunProfile {
     bool before(Node a, Node b) const { return key(a) < key(b); }
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
-    int over_count() const { return over_; }                      ///< runs above the budget
+    int over_count() const {                                      ///< runs above the budget
+        settle();
+        return over_;
+    }
     Node over_run(int k) const;  ///< the k-th of them, in order; cost: O(number of blocks + block size)
 
     // The events of a tensor, in order.
@@ -106,6 +114,7 @@ class RunProfile {
         std::int64_t excess = 0;
         std::int32_t over = 0;
         std::int32_t count = 0;
+        bool unsettled = false;  ///< excess and over are out of date
     };
     struct Edit {
         Node node;
@@ -139,7 +148,9 @@ class RunProfile {
     void add_whole(int block, std::int64_t bytes);
     void add_part(int block, int from, int to, std::int64_t bytes);
     void measure_most(int block);
-    void measure_excess(int block);
+    void measure_excess(int block) const;
+    void unsettle(int block);
+    void settle() const;
     void update_in_place(Node run);
     void update_in_place_before(int tensor, std::size_t event);
 
@@ -156,15 +167,17 @@ class RunProfile {
     const FlatGraph& graph_;
     std::int64_t budget_ = 0;
     std::int64_t time_ = 0;
-    std::int64_t excess_ = 0;
-    std::int32_t over_ = 0;
+    // Several edits touch the same blocks, so what is above the budget is counted when it is asked for.
+    mutable std::int64_t excess_ = 0;
+    mutable std::int32_t over_ = 0;
+    mutable std::vector<std::int32_t> unsettled_;  ///< block ids
     std::size_t size_ = 0;
     std::int64_t end_memory_ = 0;  ///< residents and results
 
     std::int32_t capacity_ = 64;  ///< most runs in a block
     std::vector<Place> places_;   ///< by node; the first is kEnd
     std::vector<Node> free_nodes_;
-    std::vector<Block> blocks_;  ///< by block id; the first is kEnd's and never used
+    mutable std::vector<Block> blocks_;  ///< by block id; the first is kEnd's and never used
     std::vector<std::int32_t> free_blocks_;
     std::vector<std::int32_t> order_;  ///< block ids in order
     std::vector<std::int32_t> rank_;   ///< the inverse
