@@ -12,6 +12,7 @@
 #include "core/solvers/deadline.h"
 #include "core/solvers/dtr.h"
 #include "core/solvers/required_once.h"
+#include "core/solvers/revolve.h"
 #include "core/solvers/rotor.h"
 
 namespace rematlas {
@@ -53,6 +54,7 @@ class Search {
                            [this](const Candidate& found) { offer_start(found); });
         start_from_published();
         find_bound();
+        if (best_.peak > budget_) descend();
         if (graph_.op_count <= kMostOpsProved && options_.max_moves == 0) {
             anneal(best_, std::min<std::chrono::nanoseconds>(limits_.time / (2 * kProofShare),
                                                              kBeforeProof * graph_.op_count));
@@ -66,6 +68,7 @@ class Search {
   private:
     void start_from_published();
     void find_bound();
+    void descend();
     void prove();
     void anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others = {});
     bool is_optimal() const {
@@ -85,7 +88,7 @@ class Search {
     const Deadline deadline_;
     const Progress& progress_;
     Candidate best_;
-    std::vector<Candidate> starts_;  ///< the best few, best first
+    std::vector<Candidate> starts_;  ///< of different times, best first
     std::int64_t smallest_peak_ = best_.peak;
     std::optional<double> bound_;
     std::uint64_t legs_ = 0;  ///< of the annealing
@@ -120,7 +123,8 @@ void Search::offer(const Candidate& candidate) {
 
 // Rotor is optimal on chains, and its basin may be out of reach of the annealing; the others cost little.
 void Search::start_from_published() {
-    const std::unique_ptr<Solver> published[] = {make_rotor(), make_chen_greedy(), make_dtr()};
+    const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
+                                                 make_chen_sqrt(), make_revolve()};
     Limits share = limits_;
     share.time = limits_.time / kPublishedShare;
     for (const auto& solver : published) {
@@ -142,6 +146,16 @@ void Search::find_bound() {
     const auto time = std::min<std::chrono::nanoseconds>(limits_.time / kBoundShare, kLongestBound);
     bound_ = overhead_lower_bound(graph_, Bytes(budget_), {.time = time, .stop = limits_.stop}).overhead;
     if (best_.peak <= budget_) report();
+}
+
+// No start fits: memory first, time afterwards. Annealing for both at once would find nothing where hardly
+// any schedule fits.
+void Search::descend() {
+    if (deadline_.passed()) return;
+    Limits limits = limits_;
+    limits.time = limits_.time / 2;
+    limits.seed += options_.seed;
+    offer(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
 
 // A good schedule makes the proof short, and the proof may bring a better one.

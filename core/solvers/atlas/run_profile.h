@@ -40,13 +40,13 @@ class RunProfile {
 
     // What the sequence costs.
     std::int64_t time() const { return time_; }
-    /// Sum over the runs of the bytes above the budget. Cost: the blocks near the budget that were touched since
-    /// it was last asked for.
+    /// Sum over the runs of the bytes above the budget. Cost: the blocks near the budget that were touched
+    /// since it was last asked for.
     std::int64_t excess() const {
         settle();
         return excess_;
     }
-    std::int64_t peak() const;                       ///< cost: O(number of blocks)
+    std::int64_t peak() const;  ///< cost: O(number of blocks)
     std::int64_t budget() const { return budget_; }
     std::int64_t memory(Node run) const;  ///< bytes held while it runs
     RunSequence sequence() const;

@@ -30,17 +30,18 @@ constexpr Round kRounds[] = {{1, 0.5}, {1, 2}, {2, 0.2}, {4, 1}, {8, 3}};
 
 class Descent {
   public:
-    Descent(const FlatGraph& graph, const Limits& limits)
+    Descent(const FlatGraph& graph, const Limits& limits, Bytes enough)
         : graph_(graph),
           deadline_(limits),
           seed_(limits.seed),
-          least_(least_peak(graph).bytes.value),
+          proven_(least_peak(graph).bytes.value),
+          least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 
     SmallestBudget run() {
         bisect();
         step_down();
-        return {Bytes(best_.peak), std::move(best_.runs), best_.peak <= least_};
+        return {Bytes(best_.peak), std::move(best_.runs), best_.peak <= proven_};
     }
 
   private:
@@ -51,7 +52,8 @@ class Descent {
     const FlatGraph& graph_;
     const Deadline deadline_;
     std::uint64_t seed_;
-    const std::int64_t least_;
+    const std::int64_t proven_;
+    const std::int64_t least_;  ///< where the search may end
     Candidate best_;
 };
 
@@ -100,8 +102,8 @@ bool Descent::anneal_at(std::int64_t budget, std::uint64_t moves, double heat) {
 
 }  // namespace
 
-SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits) {
-    return Descent(graph, limits).run();
+SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits, Bytes enough) {
+    return Descent(graph, limits, enough).run();
 }
 
 }  // namespace rematlas

@@ -15,9 +15,10 @@ struct SmallestBudget {
 
 /// A search for the least peak, whatever the time it costs: greedy schedules at bisected budgets, then
 /// annealing at budgets a little below the least peak found. Takes up to `limits.time`; ends earlier at the
-/// proven bound, or when several rounds found nothing more. When the time does not end it, equal seeds give
-/// equal answers.
+/// proven bound, or when several rounds found nothing more, or at a peak of at most `enough`. When the time
+/// does not end it, equal seeds give equal answers.
 SmallestBudget smallest_feasible(const FlatGraph& graph,
-                                 const Limits& limits = {.time = std::chrono::seconds(1)});
+                                 const Limits& limits = {.time = std::chrono::seconds(1)},
+                                 Bytes enough = Bytes(0));
 
 }  // namespace rematlas
