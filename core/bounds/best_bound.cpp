@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/bounds/chain_moments.h"
 #include "core/bounds/first_order_lp.h"
 #include "core/bounds/whole_moments.h"
 
@@ -25,12 +24,10 @@ class BestBound {
     }
 
     ProvenBound run() {
-        try_one_moment();
-        const bool small = graph_.op_count <= kMostOpsAllMoments;
-        if (!is_done() && graph_.op_count <= kMostOpsSomeMoments && fits_doubles()) {
-            try_chain(small ? 0 : kSomeMoments);
-            if (!is_done() && limits_.whole) try_whole(small ? 0 : kSomeMoments);
-        }
+        if (limits_.host)
+            try_with_copies();
+        else
+            try_relaxations();
         const double base = static_cast<double>(graph_.base_time);
         bound_.overhead = bound_.time == kNone ? std::numeric_limits<double>::infinity()
                           : base > 0           ? static_cast<double>(bound_.time) / base
@@ -40,6 +37,23 @@ class BestBound {
     }
 
   private:
+    void try_relaxations() {
+        try_one_moment();
+        const bool small = graph_.op_count <= kMostOpsAllMoments;
+        if (is_done() || graph_.op_count > kMostOpsSomeMoments || !fits_doubles()) return;
+        try_chain(small ? 0 : kSomeMoments);
+        if (!is_done() && limits_.whole) try_whole(small ? 0 : kSomeMoments);
+    }
+
+    void try_with_copies() {
+        for (const int moments : {1, kSomeMoments}) {
+            if (is_done() || graph_.op_count > kMostOpsSomeMoments || !fits_doubles()) return;
+            const ChainMoments relaxation(graph_, budget_.value, {.moments = moments, .host = limits_.host});
+            const bool none = relaxation.impossible();
+            raise(none ? kNone : relax(relaxation).bound, ProvenBound::By::chain_moments);
+        }
+    }
+
     using Clock = std::chrono::steady_clock;
 
     std::chrono::nanoseconds left() const { return limits_.time - (Clock::now() - start_); }
@@ -50,7 +64,7 @@ class BestBound {
     bool fits_doubles() const {
         std::int64_t bytes = 0;
         for (std::int64_t b : graph_.bytes) bytes += b;
-        return graph_.base_time < kExactDouble && bytes < kExactDouble;
+        return graph_.base_time < kExactDouble / 16 && bytes < kExactDouble;
     }
 
     /// The value may be above the known schedule only by mistake; the caller looks out for that.
@@ -74,12 +88,16 @@ class BestBound {
     void try_chain(int moments) {
         const ChainMoments relaxation(graph_, budget_.value, {.moments = moments, .join = kJoin});
         if (relaxation.impossible()) return raise(kNone, ProvenBound::By::chain_moments);
+        relaxed_ = relax(relaxation);
+        raise(relaxed_.infeasible ? kNone : next_possible_time(graph_, relaxed_.bound),
+              ProvenBound::By::chain_moments);
+    }
+
+    DualValue relax(const ChainMoments& relaxation) const {
         const auto end = Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(
                                             kRelaxedShare * static_cast<double>(left().count())));
         const auto stop = [&] { return limits_.stop.stop_requested() || Clock::now() >= end; };
-        relaxed_ = solve_relaxation(relaxation.programme(), {.stop = stop, .enough = limits_.known}).value;
-        raise(relaxed_.infeasible ? kNone : next_possible_time(graph_, relaxed_.bound),
-              ProvenBound::By::chain_moments);
+        return solve_relaxation(relaxation.programme(), {.stop = stop, .enough = limits_.known}).value;
     }
 
     void try_whole(int moments) {

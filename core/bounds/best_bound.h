@@ -12,9 +12,11 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stop_token>
 
 #include "core/base/ids.h"
+#include "core/bounds/chain_moments.h"
 #include "core/bounds/one_moment.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
@@ -26,6 +28,8 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
     bool whole = true;  ///< false: only what is exact in whole numbers, without a library
+    /// For schedules that may copy tensors to the host and back: a weaker bound, of `kHostCopiesBoundClass`.
+    std::optional<HostLinks> host = {};
 };
 
 struct ProvenBound {
@@ -38,7 +42,8 @@ struct ProvenBound {
     RunSequence runs;  ///< read back from the whole solution: executable, perhaps over the budget; or empty
 };
 
-/// Never fails: with no time left it returns what is known. Class: `kOverheadBoundClass`. Rigorous to the
+/// Never fails: with no time left it returns what is known. Class: `kOverheadBoundClass`,
+/// or with links to the host `kHostCopiesBoundClass`. Rigorous to the
 /// last bit but for `whole_moments`, see there. One thread at a time.
 ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits = {});
 

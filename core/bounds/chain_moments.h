@@ -16,7 +16,13 @@
 // whole solutions gain nothing by that, fractional ones do: they may not make half a tensor twice.
 //
 // Any order, any number of reruns; ops with several outputs, runs in place, workspaces, results and residents
-// as the checker counts them. Not with copies to the host: a tensor could come back without a run.
+// as the checker counts them.
+//
+// With copies to the host a tensor can come back without a run. Then f[k,t], t is copied back in window k and
+// used after that, stands beside x[k,maker of t] in the rows, and the time is at least that of all runs, of
+// all copies to the device and of one copy to the host of each tensor that comes back. Residents may be away:
+// they take no bytes. Results need not be made by runs. No intervals. Another, larger class of schedules, a
+// weaker bound.
 //
 // Pruned without loss of validity: variables that no row needs; input rows of reruns of ops that descend from
 // the fullest moment (their inputs are then free), which keeps the programme from unrolling the backward
@@ -27,6 +33,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -38,10 +45,16 @@
 
 namespace rematlas {
 
+/// Links to the memory of the host; bytes per second.
+struct HostLinks {
+    double to_host = 0, to_device = 0;
+};
+
 struct ChainMomentsOptions {
     int moments = 0;        ///< at most so many of the chain; 0: all
     int join = 4;           ///< so many windows or intervals make the next larger interval; 0: no intervals
     bool suffixes = false;  ///< also all intervals that end with the last window
+    std::optional<HostLinks> host = {};  ///< schedules may copy tensors to the host and back
 };
 
 class ChainMoments {
@@ -49,11 +62,14 @@ class ChainMoments {
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
     /// Minimizes nanoseconds; all columns in [0, 1] and whole, all rows at least, all numbers whole. The
-    /// offset is what runs for sure. Columns and rows of intervals come last.
+    /// offset is what runs for sure. Columns and rows of intervals come last. With copies to the host the
+    /// objective is at most `most_time`, so that the bound is the smaller of the two.
     const MilpModel& programme() const { return programme_; }
 
     /// True when a row cannot be kept: no schedule fits the budget.
     bool impossible() const { return impossible_; }
+
+    std::int64_t most_time() const;  ///< with copies to the host: 16 times the step without reruns
 
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
@@ -82,7 +98,9 @@ class ChainMoments {
     Interval join(std::span<const Interval> parts, const Interval& last);
     void add_interval_rows(const Interval& interval);
     void add_sum_row(int op);
+    void add_time_of_copies(const HostLinks& links);
 
+    std::int64_t saved_in_place(int op) const;
     int op_of(int moment) const { return chain_.ops[moment - 1]; }
     std::vector<int> runs_in(int window, std::span<const double> values) const;
     RunSequence sequence(std::span<const double> values, bool lazy) const;
@@ -92,7 +110,7 @@ class ChainMoments {
     Term add_column(std::int64_t cost);
     using Entry = std::pair<Term, std::int64_t>;
     void add_row(std::int64_t least, std::span<const Entry> entries);
-    void add_implication(Term demand, Term kept, Term run);
+    void add_implication(Term demand, Term kept, Term run, Term copied = kNever);
 
     const FlatGraph& graph_;
     std::int64_t budget_;
@@ -101,6 +119,8 @@ class ChainMoments {
     std::vector<std::uint8_t> late_;  ///< per op: b_fullest or a descendant of it
     std::vector<Terms> runs_;         ///< [window][op]
     std::vector<Terms> kept_;         ///< [moment][tensor]; moment 0 is the start, with nothing made yet
+    std::vector<Terms> copied_;       ///< [window][tensor]: from the host
+    bool host_ = false;
     MilpModel programme_;
     bool impossible_ = false;
 };

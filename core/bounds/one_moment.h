@@ -48,5 +48,7 @@ inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
 
 /// What the bound is a bound over, for `Bound::over`.
 inline constexpr const char* kOverheadBoundClass = "any order, any reruns";
+/// The same where schedules may copy tensors to the host and back.
+inline constexpr const char* kHostCopiesBoundClass = "any order, any reruns, copies to the host";
 
 }  // namespace rematlas

@@ -37,19 +37,37 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
     answer.proven = answer.needed > budget;
 }
 
+/// The bound of solvers that do not copy holds in a smaller class of schedules.
+void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
+    if (!problem.graph.device) return;
+    const HostLinks links{problem.graph.device->to_host_bytes_per_second,
+                          problem.graph.device->to_device_bytes_per_second};
+    const ProvenBound bound = best_bound(
+        problem.flat, budget,
+        {.time = std::max(bound_limits(limits).time, limits.bound_time), .stop = limits.stop, .host = links});
+    schedule.bound = Bound{bound.overhead, 0, kHostCopiesBoundClass};
+}
+
+void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
+    const ProvenBound bound = best_bound(
+        graph, budget, {.time = limits.bound_time, .stop = limits.stop, .known = schedule.time.value});
+    if (!schedule.bound || bound.overhead > schedule.bound->overhead)
+        schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+}
+
 }  // namespace
 
-Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
-    if (!schedule.bound) {
-        const OverheadBound bound = overhead_lower_bound(graph, budget, bound_limits(limits));
-        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
-    }
+Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
+    const bool copies = std::any_of(schedule.steps.begin(), schedule.steps.end(),
+                                    [](const Step& step) { return step.kind == StepKind::offload; });
     const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
-    if (limits.bound_time.count() > 0 && !proven) {
-        const ProvenBound bound = best_bound(
-            graph, budget, {.time = limits.bound_time, .stop = limits.stop, .known = schedule.time.value});
-        if (!schedule.bound || bound.overhead > schedule.bound->overhead)
-            schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+    if (copies) {
+        if (!schedule.bound) bound_with_copies(problem, budget, limits, schedule);
+    } else if (limits.bound_time.count() > 0 && !proven) {
+        raise_bound(problem.flat, budget, limits, schedule);
+    } else if (!schedule.bound) {
+        const OverheadBound bound = overhead_lower_bound(problem.flat, budget, bound_limits(limits));
+        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
     }
     if (!schedule.bound) return {};
     if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
@@ -91,10 +109,9 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     schedule.peak = solution.peak;
     schedule.bound = solution.bound;
     schedule.status = solution.status == Status::optimal ? "optimal" : "feasible";
-    if (Result<void> bounded = add_bound(problem.flat, budget, limits, schedule); !bounded)
-        return bounded.error();
-    schedule.solve_seconds = outcome.seconds = seconds();
     schedule.steps = std::move(solution.steps);
+    if (Result<void> bounded = add_bound(problem, budget, limits, schedule); !bounded) return bounded.error();
+    schedule.solve_seconds = outcome.seconds = seconds();
     const CheckReport report = check(problem.graph, schedule, budget);
     if (!report.ok()) {
         return Error{

@@ -28,9 +28,10 @@ Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohman
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 
-/// A schedule without a bound gets the one that holds for every schedule. Errors: a bound above the overhead
+/// A schedule without a bound gets one, within `limits.bound_time` a better one; one that copies tensors to
+/// the host gets that of its class. Without a gap its status is optimal. Errors: a bound above the overhead
 /// of the schedule; one of the two is wrong.
-Result<void> add_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule);
+Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule);
 
 /// Peak of the step without recomputation.
 Bytes keep_all_peak(const FlatGraph& graph);

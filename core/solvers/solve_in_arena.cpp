@@ -60,6 +60,7 @@ class ArenaSearch {
     /// The first attempt only shows how much the addresses need; the second has most of the time.
     Result<Outcome> attempt_at(Bytes live, int attempt) {
         Limits limits = limits_;
+        limits.bound_time = {};
         limits.time = attempt == 0 ? limits_.time / 8 : attempt == 1 ? left() * 2 / 3 : left() / 2;
         return solve(problem_, solver_, live, limits, progress_);
     }
@@ -108,10 +109,9 @@ class ArenaSearch {
             best_->budget = budget_;
             best_->bound.reset();
             best_->status = "feasible";
-            Limits limits = limits_;
-            if (Result<void> bounded = add_bound(problem_.flat, budget_, limits, *best_); !bounded)
-                return bounded.error();
         }
+        if (Result<void> bounded = add_bound(problem_, budget_, limits_, *best_); !bounded)
+            return bounded.error();
         outcome.answer = std::move(*best_);
         return outcome;
     }

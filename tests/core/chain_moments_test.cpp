@@ -12,6 +12,7 @@
 #include "core/bounds/whole_moments.h"
 #include "core/solvers/solve.h"
 #include "tests/core/brute_force.h"
+#include "tests/core/brute_force_with_host.h"
 #include "tests/core/problem_files.h"
 #include "tests/core/random_graph.h"
 
@@ -234,6 +235,44 @@ TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
     EXPECT_GT(met, milp_libraries().empty() ? cases / 2 : cases * 8 / 10);
 }
 
+TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
+    constexpr double kSpeeds[] = {0.03e9, 0.2e9, 0.5e9, 1e9};
+    Proven proven;
+    int faster_with_copies = 0;
+    for (std::uint64_t seed = 1; seed <= 160; ++seed) {
+        Graph graph = seed % 8 == 0 ? random_odd_graph(seed, 5)
+                      : seed % 8 == 1
+                          ? random_training_graph(seed, {.forward_ops = 2, .several_outputs = false})
+                          : random_chain(seed, 3, true);
+        if (graph.tensors.size() > 8) continue;
+        const HostLinks links{kSpeeds[seed / 8 % 4], kSpeeds[seed / 8 / 4 % 4]};
+        graph.device = Device{.name = "",
+                              .memory = {},
+                              .to_host_bytes_per_second = links.to_host,
+                              .to_device_bytes_per_second = links.to_device};
+        const FlatGraph flat = flatten(graph);
+        std::int64_t required = 0;
+        for (int op = 0; op < flat.op_count; ++op) required += flat.required[op] ? flat.time[op] : 0;
+        const std::int64_t most = cost_of(flat, keep_all_sequence(flat)).peak;
+        for (std::int64_t budget = least_peak(flat).bytes.value; budget < most; budget += 3) {
+            const auto best = brute_force_with_host(graph, budget);
+            const auto without = brute_force(flat, budget);
+            if (!best && !without) continue;
+            const std::int64_t least = std::min(best.value_or(std::numeric_limits<std::int64_t>::max()),
+                                                without ? without->time : *best);
+            faster_with_copies += !without || least < without->time;
+            const ProvenBound bound =
+                best_bound(flat, Bytes(budget), {.time = std::chrono::seconds(20), .host = links});
+            const std::string name = graph.name + " at " + std::to_string(budget);
+            EXPECT_LE(bound.time, least) << name;
+            proven.add({flat, budget, least, required, name}, bound.time);
+        }
+    }
+    EXPECT_GT(proven.cases, 50);
+    EXPECT_GT(faster_with_copies, 5);
+    EXPECT_GT(proven.mean(), 0.1);
+}
+
 TEST(BestBound, returns_what_is_known_when_stopped) {
     const FlatGraph flat = flatten(random_training_graph(1, {.forward_ops = 60}));
     std::stop_source stop;
@@ -242,6 +281,24 @@ TEST(BestBound, returns_what_is_known_when_stopped) {
     const ProvenBound bound = best_bound(flat, budget, {.stop = stop.get_token()});
     EXPECT_EQ(bound.by, ProvenBound::By::required_runs);
     EXPECT_LE(bound.overhead, 1.0);
+}
+
+TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
+    Graph graph = random_chain(3, 4, true);
+    graph.device =
+        Device{.name = "", .memory = {}, .to_host_bytes_per_second = 1e8, .to_device_bytes_per_second = 1e8};
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget(brute_force_least_peak(flat) + 1);
+    Schedule schedule;
+    schedule.time = Nanoseconds(brute_force(flat, budget.value)->time);
+    schedule.overhead = static_cast<double>(schedule.time.value) / static_cast<double>(flat.base_time);
+    Schedule copying = schedule;
+    copying.steps = {Step::run(OpId(0)), Step::offload(graph.ops[OpId(0)].outputs.front())};
+    for (Schedule* s : {&schedule, &copying})
+        ASSERT_TRUE(add_bound({graph, flat}, budget, {.time = std::chrono::seconds(20)}, *s));
+    EXPECT_EQ(schedule.bound->over, kOverheadBoundClass);
+    EXPECT_EQ(copying.bound->over, kHostCopiesBoundClass);
+    EXPECT_LE(copying.bound->overhead, schedule.bound->overhead);
 }
 
 /// Rotor is optimal on most of these chains and has no bound of its own.
