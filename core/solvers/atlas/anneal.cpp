@@ -17,12 +17,12 @@ constexpr int kClockPeriod = 32;  // moves; one takes from 1 us to about 100 us
 }  // namespace
 
 Annealer::Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options,
-                   std::uint64_t seed)
+                   std::uint64_t seed, const Repeats* repeats)
     : graph_(graph),
       options_(options),
       random_(seed),
       profile_(graph, budget, start.runs),
-      proposals_(graph, profile_, random_),
+      proposals_(graph, profile_, random_, repeats),
       best_(std::move(start)),
       smallest_peak_(best_.peak),
       smallest_excess_(profile_.excess()),

@@ -25,9 +25,9 @@ class Annealer {
     /// stops the search.
     using Report = std::function<bool(const Candidate& best)>;
 
-    /// `start` need not fit the budget.
+    /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.
     Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options,
-             std::uint64_t seed);
+             std::uint64_t seed, const Repeats* repeats = nullptr);
 
     /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature.
     /// False when the deadline or the report stopped it. The result depends on the seed and on the moves made

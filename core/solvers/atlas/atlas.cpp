@@ -47,6 +47,7 @@ class Search {
           limits_(limits),
           deadline_(limits),
           progress_(progress),
+          repeats_(atlas::repeats_of(problem.graph)),
           best_(Candidate::of(graph_, required_once(graph_))) {}
 
     Answer run() {
@@ -87,6 +88,7 @@ class Search {
     const Limits& limits_;
     const Deadline deadline_;
     const Progress& progress_;
+    const atlas::Repeats repeats_;
     Candidate best_;
     std::vector<Candidate> starts_;  ///< of different times, best first
     std::int64_t smallest_peak_ = best_.peak;
@@ -190,6 +192,7 @@ void Search::anneal(Candidate start, std::chrono::nanoseconds time, std::span<co
                           .threads = limits_.threads,
                           .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
                           .others = others,
+                          .repeats = &repeats_,
                           .report = on_report},
                          options_, Deadline(limits));
     // Of equals the reports had the one that came first; this one does not depend on the threads' timing.

@@ -11,12 +11,17 @@ constexpr int kMostPullDepth = 200;
 constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
 constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
 constexpr int kLongestHop = 30;
+constexpr std::size_t kMovesAnExchange = 1000;  // it takes as long as some hundred other moves
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random)
-    : graph_(graph), profile_(profile), random_(random), removal_gain_(graph.op_count) {
+Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats)
+    : graph_(graph),
+      profile_(profile),
+      random_(random),
+      repeats_(repeats && !repeats->alike.empty() ? repeats : nullptr),
+      removal_gain_(graph.op_count) {
     for (int t = 0; t < graph.tensor_count; ++t)
         if (graph.producer[t] >= 0 && graph.bytes[t] > 0 && graph.recomputable[graph.producer[t]])
             evictable_.push_back(t);
@@ -30,6 +35,7 @@ Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random)
 bool Moves::propose(std::int64_t most_time) {
     most_time_ = most_time;
     given_up_ = false;
+    if (repeats_ && random_.below(kMovesAnExchange) == 0) return exchange_in_equal_blocks();
     return profile_.excess() > 0 ? propose_repair() : propose_improvement();
 }
 
@@ -87,9 +93,10 @@ double Moves::eviction_time(int tensor, Node before) const {
     return time;
 }
 
-bool Moves::evict_at(Node run) {
-    if (run == RunProfile::kNone || evictable_.empty()) return false;
-    Gap best;
+// A tensor that is kept across a run.
+std::optional<Moves::Gap> Moves::gap_across(Node run) {
+    if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;
+    std::optional<Gap> best;
     double best_ratio = 0;
     int wanted = tournament_size();
     for (int tries = 0; tries < kMostGapSamples && wanted > 0; ++tries) {
@@ -101,11 +108,16 @@ bool Moves::evict_at(Node run) {
             continue;
         --wanted;
         const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
-        if (best.tensor >= 0 && ratio >= best_ratio) continue;
+        if (best && ratio >= best_ratio) continue;
         best = {tensor, at};
         best_ratio = ratio;
     }
-    return best.tensor >= 0 && evict_gap(best.tensor, best.use);
+    return best;
+}
+
+bool Moves::evict_at(Node run) {
+    const std::optional<Gap> gap = gap_across(run);
+    return gap && evict_gap(gap->tensor, gap->use);
 }
 
 bool Moves::evict_somewhere() {
@@ -174,19 +186,22 @@ bool Moves::prefers_keeping(int tensor, Node last_event, Node before) {
     return random_.chance(fits ? 0.8 : 0.2);
 }
 
-bool Moves::remove_rerun() {
+std::optional<Moves::Node> Moves::removable_rerun() {
     const auto repeated = profile_.repeated();
-    if (repeated.empty()) return false;
-    Node best = RunProfile::kNone;
+    if (repeated.empty()) return std::nullopt;
+    std::optional<Node> best;
     for (int draws = tournament_size(); draws > 0; --draws) {
         const Node run = repeated[random_.below(repeated.size())];
-        if (best != RunProfile::kNone && removal_gain_[profile_.op(run)] <= removal_gain_[profile_.op(best)])
-            continue;
+        if (best && removal_gain_[profile_.op(run)] <= removal_gain_[profile_.op(*best)]) continue;
         if (profile_.can_remove(run)) best = run;
     }
-    if (best == RunProfile::kNone) return false;
-    remove_cascade(best);
-    return true;
+    return best;
+}
+
+bool Moves::remove_rerun() {
+    const std::optional<Node> run = removable_rerun();
+    if (run) remove_cascade(*run);
+    return run.has_value();
 }
 
 void Moves::remove_cascade(Node first) {
@@ -211,6 +226,66 @@ void Moves::remove_cascade(Node first) {
         // A run that was useless when it was queued may have become the only one of a required op since.
         std::erase_if(waiting, [&](Node server) { return !profile_.is_useless(server); });
     }
+}
+
+// What pays in one block pays in its equals, and while it is made in one alone the others hold the peak.
+bool Moves::exchange_in_equal_blocks() {
+    const std::optional<Node> rerun = removable_rerun();
+    if (!rerun || repeats_->group[profile_.op(*rerun)] < 0) return false;
+    const int op = profile_.op(*rerun);
+    remove_cascade(*rerun);
+    remove_twins(op);
+    while (profile_.over_count() > 0) {
+        const Node over = profile_.over_run(random_.below(static_cast<std::size_t>(profile_.over_count())));
+        const std::optional<Gap> gap = gap_across(over);
+        const std::int64_t excess = profile_.excess();
+        if (!gap) return false;
+        evict_twins(*gap);
+        if (given_up_ || profile_.excess() >= excess) return false;
+    }
+    return true;
+}
+
+// The last rerun of each op like this one.
+void Moves::remove_twins(int op) {
+    for (const int twin : repeats_->alike[repeats_->group[op]]) {
+        const auto runs = profile_.runs_of(twin);
+        if (twin == op || runs.size() < 2) continue;
+        const auto earlier = [&](Node a, Node b) { return profile_.before(a, b); };
+        const Node last = *std::max_element(runs.begin(), runs.end(), earlier);
+        if (profile_.can_remove(last)) remove_cascade(last);
+    }
+}
+
+// The gap, then that before the same use of each tensor like this one.
+void Moves::evict_twins(Gap gap) {
+    const int producer = graph_.producer[gap.tensor];
+    const Node user = profile_.events(gap.tensor)[gap.use];
+    const int group = repeats_->group[producer];
+    const int user_group = user == RunProfile::kEnd ? -1 : repeats_->group[profile_.op(user)];
+    if (!evict_gap(gap.tensor, gap.use) || group < 0 || user_group < 0) return;
+    const auto outputs = graph_.outputs[producer];
+    const auto output = std::find(outputs.begin(), outputs.end(), gap.tensor) - outputs.begin();
+    const std::vector<std::int32_t>& users = repeats_->alike[user_group];
+    for (std::size_t i = 0; i < users.size() && !given_up_; ++i) {
+        for (const int tensor : graph_.inputs[users[i]]) {
+            const int twin = graph_.producer[tensor];
+            const auto made = graph_.outputs[twin];
+            if (twin == producer || repeats_->group[twin] != group ||
+                output >= static_cast<std::ptrdiff_t>(made.size()) || made[output] != tensor)
+                continue;
+            const std::optional<Gap> same = gap_before(tensor, users[i]);
+            if (same && profile_.over_count() > 0) evict_gap(same->tensor, same->use);
+        }
+    }
+}
+
+// The gap that ends with the first run of a user.
+std::optional<Moves::Gap> Moves::gap_before(int tensor, int user) const {
+    const auto events = profile_.events(tensor);
+    for (std::size_t at = 1; at < events.size(); ++at)
+        if (events[at] != RunProfile::kEnd && profile_.op(events[at]) == user) return Gap{tensor, at};
+    return std::nullopt;
 }
 
 Moves::Node Moves::random_run() {

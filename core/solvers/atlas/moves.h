@@ -5,7 +5,8 @@
 // - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
 // - shift a run: the same op at another place (this changes the order of ops that run once, as well);
 // - compounds of these: make room where a removal went over the budget, or spend the room that an eviction
-//   made.
+//   made;
+// - in all equal blocks at once: a rerun is removed, then a tensor evicted, in each block that has them.
 //
 // Draws are tournaments: of a few random candidates, the one with the best ratio of time to bytes.
 #pragma once
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/solvers/atlas/random.h"
+#include "core/solvers/atlas/repeats.h"
 #include "core/solvers/atlas/run_profile.h"
 
 namespace rematlas::atlas {
@@ -24,7 +26,8 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    Moves(const FlatGraph& graph, RunProfile& profile, Random& random);
+    /// All must outlive the moves. Without `repeats` no move is made in equal blocks.
+    Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr);
 
     /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
     /// was changed, or the move was given up halfway because it would take longer than `most_time`, the most
@@ -38,6 +41,7 @@ class Moves {
     bool evict_somewhere();
     bool remove_rerun();
     bool shift(Node run);
+    bool exchange_in_equal_blocks();
 
   private:
     struct Gap {
@@ -52,6 +56,11 @@ class Moves {
     bool evict_over();
     bool shift_rerun();
     bool shift_any();
+    void remove_twins(int op);
+    void evict_twins(Gap gap);
+    std::optional<Gap> gap_before(int tensor, int user) const;
+    std::optional<Gap> gap_across(Node run);
+    std::optional<Node> removable_rerun();
     Node random_run();
     int tournament_size();
 
@@ -65,6 +74,7 @@ class Moves {
     const FlatGraph& graph_;
     RunProfile& profile_;
     Random& random_;
+    const Repeats* repeats_;
     std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     int pulled_ = 0;                    ///< runs inserted by the current eviction

@@ -67,7 +67,7 @@ PortfolioResult Portfolio::run() {
 
 PortfolioResult Portfolio::work(int worker) {
     Annealer annealer(graph_, task_.budget, start_, options_,
-                      task_.seed + kSeedStride * static_cast<std::uint64_t>(worker));
+                      task_.seed + kSeedStride * static_cast<std::uint64_t>(worker), task_.repeats);
     const auto report = [&](const Candidate& found) { return publish(worker, found); };
     const double started = deadline_.fraction();
     double planned = options_.first_cycle;

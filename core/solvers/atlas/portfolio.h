@@ -8,6 +8,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/solvers/atlas/candidate.h"
 #include "core/solvers/atlas/options.h"
+#include "core/solvers/atlas/repeats.h"
 #include "core/solvers/deadline.h"
 
 namespace rematlas::atlas {
@@ -27,6 +28,7 @@ struct PortfolioTask {
     /// More sequences to start from: as many cycles go out from them, in turn, before all go out from the
     /// best. Schedules of another kind may lead to better ones that the best start does not.
     std::span<const Candidate> others = {};
+    const Repeats* repeats = nullptr;  ///< for moves in all equal blocks at once
     /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be
     /// empty.
     std::function<void(const Candidate& best)> report = {};

@@ -7,6 +7,7 @@
 
 #include "bench/solvers/gpt_graph.h"
 #include "core/schedule/check.h"
+#include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/required_once.h"
@@ -112,7 +113,8 @@ TEST(Atlas, StaysWithinTheBudgetOnLargerRandomGraphs) {
         const FlatGraph flat = flatten(graph);
         for (const std::int64_t budget :
              budgets(least_peak(flat).bytes.value + 1, peak_without_reruns(flat))) {
-            const Answer answer = solve(graph, Bytes(budget), {.max_moves = 5000});
+            const Answer answer = solve(graph, Bytes(budget), {.max_moves = 5000}, {},
+                                        {.time = std::chrono::milliseconds(100)});
             if (const auto* solution = std::get_if<Solution>(&answer)) {
                 expect_valid(graph, Bytes(budget), *solution);
             } else {
@@ -206,6 +208,37 @@ TEST(Atlas, ReturnsItsBestWhenStopped) {
         solve(graph, budget, {}, stop_at_first, {.time = hours(1), .stop = source.get_token()});
     EXPECT_LE(std::get<Solution>(answer).overhead, seen);
     expect_valid(graph, budget, std::get<Solution>(answer));
+}
+
+TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
+    const Graph graph = gpt_graph({.layers = 12});
+    const FlatGraph flat = flatten(graph);
+    const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
+    std::stop_source source;
+    const Deadline deadline({.time = hours(1), .stop = source.get_token()});
+    const AtlasOptions options;
+    atlas::Annealer annealer(flat, budget, atlas::Candidate::of(flat, required_once(flat)), options, 1);
+    std::uint64_t asked_at = 0;
+    const auto ask_late = [&](const atlas::Candidate&) {
+        if (annealer.moves() >= 5000 && asked_at == 0) {
+            asked_at = annealer.moves();
+            source.request_stop();
+        }
+        return true;
+    };
+    EXPECT_FALSE(annealer.run_cycle(1'000'000, 1, deadline, ask_late));
+    ASSERT_GT(asked_at, 0u);
+    // Moves take from one to some tens of microseconds.
+    EXPECT_LE(annealer.moves() - asked_at, 100u);
+}
+
+TEST(Atlas, KeepsTheSmallestBudgetThatIsKnown) {
+    const Graph graph = gpt_graph({.layers = 6});
+    const FlatGraph flat = flatten(graph);
+    const SmallestBudget smallest = smallest_feasible(flat, {.time = hours(1)});
+    const Answer answer = solve(graph, smallest.peak, {.max_moves = 20'000});
+    ASSERT_TRUE(std::holds_alternative<Solution>(answer));
+    expect_valid(graph, smallest.peak, std::get<Solution>(answer));
 }
 
 TEST(Atlas, AnswersWithoutAnyTime) {

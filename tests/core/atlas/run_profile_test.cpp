@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/solvers/gpt_graph.h"
 #include "core/schedule/simulate.h"
 #include "core/solvers/atlas/moves.h"
 #include "core/solvers/required_once.h"
@@ -49,15 +50,22 @@ std::int64_t middle_budget(const FlatGraph& flat) {
 }
 
 /// Random moves, kept or taken back at random, each compared with the simulation.
-void walk(const Graph& graph, std::uint64_t seed, int moves) {
+/// With `repeats` a third of the moves are made in all equal blocks at once.
+void walk(const Graph& graph, std::uint64_t seed, int moves, const Repeats* repeats = nullptr) {
     const FlatGraph flat = flatten(graph);
     RunProfile profile(flat, middle_budget(flat), keep_all_sequence(flat));
     expect_exact(graph, flat, profile);
     Random random(seed);
-    Moves proposals(flat, profile, random);
+    Moves proposals(flat, profile, random, repeats);
+    std::size_t longest = 0;
     for (int i = 0; i < moves && !testing::Test::HasFatalFailure(); ++i) {
         const RunSequence before = profile.sequence();
-        proposals.propose();
+        if (repeats && i % 3 == 2) {
+            proposals.exchange_in_equal_blocks();
+            longest = std::max(longest, profile.edits());
+        } else {
+            proposals.propose();
+        }
         expect_exact(graph, flat, profile);
         if (profile.size() < 3 * static_cast<std::size_t>(flat.op_count) && random.chance(0.6)) {
             profile.commit();
@@ -66,6 +74,9 @@ void walk(const Graph& graph, std::uint64_t seed, int moves) {
         profile.undo();
         ASSERT_EQ(profile.sequence(), before);
         expect_exact(graph, flat, profile);
+    }
+    if (repeats) {
+        EXPECT_GT(longest, 10u);
     }
 }
 
@@ -87,6 +98,30 @@ TEST(RunProfile, IsExactAfterEveryMoveOnOddGraphs) {
 TEST(RunProfile, IsExactAcrossManyBlocks) {
     ASSERT_NO_FATAL_FAILURE(walk(random_training_graph(5, {.forward_ops = 120}), 5, 200));
     ASSERT_NO_FATAL_FAILURE(walk(random_chain(6, 150), 6, 200));
+}
+
+TEST(RunProfile, IsExactAfterMovesInAllEqualBlocks) {
+    const Graph graph = gpt_graph({.layers = 6});
+    const Repeats repeats = repeats_of(graph);
+    ASSERT_NO_FATAL_FAILURE(walk(graph, 7, 400, &repeats));
+}
+
+TEST(Repeats, MatchTheOpsOfALayerWithThoseOfTheOthers) {
+    const Graph graph = gpt_graph({.layers = 5});
+    const FlatGraph flat = flatten(graph);
+    const Repeats repeats = repeats_of(graph);
+    std::size_t matched = 0;
+    for (const std::vector<std::int32_t>& alike : repeats.alike) {
+        EXPECT_GE(alike.size(), 2u);
+        matched += alike.size();
+        for (const int op : alike) {
+            EXPECT_EQ(repeats.alike[repeats.group[op]], alike);
+            EXPECT_EQ(graph.ops[OpId(op)].name, graph.ops[OpId(alike.front())].name);
+            EXPECT_EQ(flat.workspace[op], flat.workspace[alike.front()]);
+            EXPECT_EQ(flat.outputs[op].size(), flat.outputs[alike.front()].size());
+        }
+    }
+    EXPECT_GT(matched, graph.ops.size() * 3 / 4);
 }
 
 TEST(RunProfile, AnswersQuestionsAboutNeighbours) {
