@@ -4,6 +4,7 @@
 //     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of reference.json
 //     bench_atlas gpt [SECONDS]                                  GPT graphs of 2,249 and 8,969 ops
 //     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
+//     bench_atlas files SECONDS GRAPH...                         captured graphs
 //     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
 #include "core/solvers/atlas/atlas.h"
 
@@ -79,7 +80,10 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     if (!report.ok()) print(graph.name, run + " check: " + report.violations.front(), 1, "violations");
     print(graph.name, run + " last", last, "s");
     print(graph.name, run, solution->overhead, "overhead");
-    if (solution->bound) print(graph.name, run + " bound", solution->bound->overhead, "overhead");
+    if (solution->bound) {
+        print(graph.name, run + " bound", solution->bound->overhead, "overhead");
+        print(graph.name, run + " gap", 100 * solution->bound->gap, "%");
+    }
     if (reference > 0)
         print(graph.name, run + " over best known", 100 * (solution->overhead / reference - 1), "%");
     return solution->overhead;
@@ -125,14 +129,13 @@ std::int64_t budget_at(const FlatGraph& flat, double fraction) {
     return static_cast<std::int64_t>(least + fraction * (most - least));
 }
 
-void bench_gpt(double seconds) {
-    for (const Graph& graph : gpt_graphs()) {
-        const FlatGraph flat = flatten(graph);
-        print(graph.name, "size", flat.op_count, "ops");
-        for (const double fraction : {0.1, 0.3, 0.5})
-            bench_solve(graph, "fraction " + std::to_string(fraction).substr(0, 3),
-                        Bytes(budget_at(flat, fraction)), seconds, 0);
-    }
+/// Budgets between the largest footprint of an op and the peak without recomputation.
+void bench_graph(const Graph& graph, double seconds) {
+    const FlatGraph flat = flatten(graph);
+    print(graph.name, "size", flat.op_count, "ops");
+    for (const double fraction : {0.1, 0.3, 0.5})
+        bench_solve(graph, "fraction " + std::to_string(fraction).substr(0, 3),
+                    Bytes(budget_at(flat, fraction)), seconds, 0);
 }
 
 /// Moves per second of CPU time in cycles of one second, the first of which is not counted.
@@ -176,7 +179,15 @@ int run(const std::vector<std::string>& arguments) {
     if (mode == "reference") {
         bench_reference(argument(1, "."), std::stod(argument(2, "5")), argument(3, ""));
     } else if (mode == "gpt") {
-        bench_gpt(std::stod(argument(1, "5")));
+        for (const Graph& graph : gpt_graphs()) bench_graph(graph, std::stod(argument(1, "5")));
+    } else if (mode == "files") {
+        for (std::size_t i = 2; i < arguments.size(); ++i) {
+            const Result<Graph> graph = read_graph(arguments[i]);
+            if (graph)
+                bench_graph(*graph, std::stod(arguments[1]));
+            else
+                std::fprintf(stderr, "%s\n", graph.error().message.c_str());
+        }
     } else if (mode == "moves") {
         for_each_graph(argument(1, "."), argument(2, ""), [](const Graph& graph, const nlohmann::json&) {
             const FlatGraph flat = flatten(graph);
@@ -187,7 +198,7 @@ int run(const std::vector<std::string>& arguments) {
     } else if (mode == "smallest") {
         bench_smallest(argument(1, "."), std::stod(argument(2, "1")));
     } else {
-        std::fprintf(stderr, "usage: bench_atlas reference|gpt|moves|smallest ...\n");
+        std::fprintf(stderr, "usage: bench_atlas reference|gpt|moves|files|smallest ...\n");
         return 2;
     }
     return 0;
