@@ -2,99 +2,147 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace rematlas {
 namespace {
 
-/// Another block that lives at some moment together with this one.
-struct Meeting {
-    std::int32_t other;
-    std::int64_t mine, theirs;  ///< the widths that must not overlap when the other lies above, or below
-};
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 class EjectionSearch {
   public:
     EjectionSearch(const MemoryBlocks& blocks, std::int64_t floor, Packing& best)
-        : blocks_(blocks), floor_(floor), best_(best), meetings_(blocks.size()), widths_(blocks.size(), 0) {
+        : blocks_(blocks), floor_(floor), grain_(grain(blocks)), best_(best), widths_(blocks.size(), 0) {
         for (std::size_t b = 0; b < blocks.size(); ++b)
             for (const BlockSegment& s : blocks[b]) widths_[b] = std::max(widths_[b], s.width);
     }
 
-    /// Whether wide blocks should be dearer than narrow ones from the start differs from graph to graph.
     void run(std::int64_t effort) {
-        if (!find_meetings()) return;
-        for (const std::int64_t widest : {1, 1024}) {
-            set_prices(widest);
-            offsets_ = best_.offsets;
-            placed_.assign(blocks_.size(), 1);
-            waiting_.clear();
-            work_ = 0;
-            while (best_.top > floor_) {
-                ceiling_ = floor_ + (best_.top - floor_) * 7 / 8;
-                take_out_what_is_too_high();
-                if (!put_back(effort / 2)) break;
-                keep();
-            }
+        start();
+        while (best_.top > floor_) {
+            ceiling_ = floor_ + (best_.top - floor_) * 7 / 8 / grain_ * grain_;
+            take_out_what_is_too_high();
+            if (!put_back(effort)) return;
+            keep();
         }
     }
 
   private:
-    static constexpr std::size_t kMostMeetings = 4'000'000;  ///< pairs
+    /// Who is displaced first matters: of so many that wait the widest goes back.
+    static constexpr int kDrawn = 6;
+    static constexpr double kDearest = 100'000;
 
-    bool find_meetings();
-    void meet(const BlockSegment& a, std::int32_t block_a, const BlockSegment& b, std::int32_t block_b) {
-        meetings_[block_a].push_back({block_b, a.width, b.width});
-        meetings_[block_b].push_back({block_a, b.width, a.width});
-    }
+    /// The lower or the upper end of a segment in place.
+    struct End {
+        std::int64_t at;
+        std::int32_t first, last;
+        std::int32_t block;
+    };
+    /// An offset at which a displacement begins or is over.
+    struct Edge {
+        std::int64_t at;
+        std::int64_t price;
+    };
 
-    /// From 1 to `widest`, with the root of the width.
-    void set_prices(std::int64_t widest) {
+    /// Everything in its place; the wider, the dearer to displace, with the root of the width.
+    void start() {
         const double most = static_cast<double>(*std::max_element(widths_.begin(), widths_.end()));
-        prices_.clear();
-        for (const std::int64_t width : widths_) {
-            const double part = std::sqrt(static_cast<double>(width) / most);
-            prices_.push_back(1 + static_cast<std::int64_t>(static_cast<double>(widest - 1) * part));
+        offsets_ = best_.offsets;
+        placed_.assign(blocks_.size(), 0);
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            const double part = most > 0 ? std::sqrt(static_cast<double>(widths_[b]) / most) : 0;
+            raises_.push_back(1 + static_cast<std::int64_t>(kDearest * part));
+            if (widths_[b] > 0) put(static_cast<std::int32_t>(b), offsets_[b]);
         }
-        raises_ = prices_;
-        for (std::int64_t& raise : raises_) raise = std::max<std::int64_t>(1, raise / 4);
+        prices_ = raises_;
     }
 
     void take_out_what_is_too_high() {
         for (std::int32_t b = 0; b < static_cast<std::int32_t>(blocks_.size()); ++b) {
-            if (!placed_[b] || offsets_[b] + widths_[b] <= ceiling_) continue;
-            placed_[b] = 0;
-            waiting_.push_back(b);
+            if (placed_[b] && offsets_[b] + widths_[b] > ceiling_) eject(b);
         }
     }
 
     bool put_back(std::int64_t effort) {
         while (!waiting_.empty()) {
             if (work_ >= effort) return false;
-            const std::size_t last = waiting_.size() - 1;
-            std::swap(waiting_[random(waiting_.size())], waiting_[last]);
-            const std::int32_t block = waiting_[last];
-            waiting_.pop_back();
+            const std::int32_t block = next_waiting();
             const std::int64_t offset = cheapest_offset(block);
-            offsets_[block] = offset;
-            placed_[block] = 1;
             displace(block, offset);
+            put(block, offset);
         }
         return true;
     }
 
-    void displace(std::int32_t block, std::int64_t offset) {
-        bool displaced = false;
-        for (const Meeting& m : meetings_[block]) {
-            if (!placed_[m.other] || offsets_[m.other] - m.mine >= offset ||
-                offsets_[m.other] + m.theirs <= offset)
-                continue;
-            placed_[m.other] = 0;
-            waiting_.push_back(m.other);
-            displaced = true;
+    std::int32_t next_waiting() {
+        std::size_t next = random(waiting_.size());
+        for (int i = 1; i < kDrawn; ++i) {
+            const std::size_t other = random(waiting_.size());
+            if (widths_[waiting_[other]] > widths_[waiting_[next]]) next = other;
         }
-        if (displaced) prices_[block] += raises_[block];
+        std::swap(waiting_[next], waiting_.back());
+        const std::int32_t block = waiting_.back();
+        waiting_.pop_back();
+        return block;
     }
 
+    void put(std::int32_t block, std::int64_t offset) {
+        offsets_[block] = offset;
+        placed_[block] = 1;
+        for (const BlockSegment& s : blocks_[block]) {
+            if (s.width == 0) continue;
+            insert(lows_, {offset, s.first, s.last, block});
+            insert(highs_, {offset + s.width, s.first, s.last, block});
+        }
+    }
+    void eject(std::int32_t block) {
+        placed_[block] = 0;
+        waiting_.push_back(block);
+        for (const BlockSegment& s : blocks_[block]) {
+            if (s.width == 0) continue;
+            erase(lows_, offsets_[block], block);
+            erase(highs_, offsets_[block] + s.width, block);
+        }
+    }
+    static void insert(std::vector<End>& ends, const End& end) {
+        ends.insert(std::upper_bound(ends.begin(), ends.end(), end.at,
+                                     [](std::int64_t at, const End& e) { return at < e.at; }),
+                    end);
+    }
+    static void erase(std::vector<End>& ends, std::int64_t at, std::int32_t block) {
+        auto end = std::lower_bound(ends.begin(), ends.end(), at,
+                                    [](const End& e, std::int64_t value) { return e.at < value; });
+        while (end->block != block) ++end;
+        ends.erase(end);
+    }
+
+    void displace(std::int32_t block, std::int64_t offset) {
+        displaced_.clear();
+        for (const BlockSegment& s : blocks_[block]) {
+            for (const End& low : lows_) {
+                if (low.at >= offset + s.width) break;
+                if (low.last >= s.first && low.first <= s.last && overlaps(low.block, s, offset))
+                    displaced_.push_back(low.block);
+            }
+        }
+        if (displaced_.empty()) return;
+        for (const std::int32_t other : displaced_)
+            if (placed_[other]) eject(other);
+        prices_[block] += raises_[block];
+    }
+
+    /// Whether any segment of the block in place lies over the segment at `offset`.
+    bool overlaps(std::int32_t placed, const BlockSegment& s, std::int64_t offset) const {
+        const std::int64_t low = offsets_[placed];
+        for (const BlockSegment& other : blocks_[placed]) {
+            if (other.last >= s.first && other.first <= s.last && low < offset + s.width &&
+                low + other.width > offset)
+                return true;
+        }
+        return false;
+    }
+
+    void find_edges(std::int32_t block);
     std::int64_t cheapest_offset(std::int32_t block);
     void keep();
 
@@ -104,93 +152,66 @@ class EjectionSearch {
     }
 
     const MemoryBlocks& blocks_;
-    std::int64_t floor_, ceiling_ = 0;
+    std::int64_t floor_, grain_, ceiling_ = 0;
     Packing& best_;
-    std::vector<std::vector<Meeting>> meetings_;
-    std::vector<std::int64_t> widths_;
+    std::vector<std::int64_t> widths_;  ///< the largest of each block
 
     std::vector<std::int64_t> offsets_;
     std::vector<std::uint8_t> placed_;
-    std::vector<std::int32_t> waiting_;
+    std::vector<End> lows_, highs_;  ///< of what is in place, ascending
+    std::vector<std::int32_t> waiting_, displaced_;
     std::vector<std::int64_t> prices_, raises_;  ///< raised when a block cannot go back without displacing
-    struct Edge {
-        std::int64_t at;
-        std::int64_t price;  ///< of the displacement that begins here; negative where one ends
-    };
-    std::vector<Edge> edges_;
+    std::vector<Edge> begins_, ends_;
     std::int64_t work_ = 0;
     std::uint64_t random_ = 1;
 };
 
-/// Sweeps over the moments; false when there are too many. Of two blocks with several segments the widest
-/// that meet decide: one offset must suit them all.
-bool EjectionSearch::find_meetings() {
-    struct Owned {
-        BlockSegment segment;
-        std::int32_t block;
-    };
-    std::vector<Owned> segments, alive;
-    for (std::size_t b = 0; b < blocks_.size(); ++b)
-        for (const BlockSegment& s : blocks_[b])
-            if (s.width > 0) segments.push_back({s, static_cast<std::int32_t>(b)});
-    std::stable_sort(segments.begin(), segments.end(),
-                     [](const Owned& a, const Owned& b) { return a.segment.first < b.segment.first; });
-    std::size_t pairs = 0;
-    for (const Owned& s : segments) {
-        std::erase_if(alive, [&](const Owned& a) { return a.segment.last < s.segment.first; });
-        for (const Owned& a : alive)
-            if (a.block != s.block) meet(a.segment, a.block, s.segment, s.block);
-        pairs += alive.size();
-        if (pairs > kMostMeetings) return false;
-        alive.push_back(s);
-    }
-    for (std::vector<Meeting>& list : meetings_) {
-        std::sort(list.begin(), list.end(),
-                  [](const Meeting& x, const Meeting& y) { return x.other < y.other; });
-        std::size_t kept = 0;
-        for (const Meeting& m : list) {
-            if (kept == 0 || list[kept - 1].other != m.other) {
-                list[kept++] = m;
-                continue;
-            }
-            list[kept - 1].mine = std::max(list[kept - 1].mine, m.mine);
-            list[kept - 1].theirs = std::max(list[kept - 1].theirs, m.theirs);
+/// Beyond `at` of each of begins_ the price is to be paid, from `at` of each of ends_ on no longer. A block
+/// of several segments may pay twice for another of several: never for one that it does not displace.
+void EjectionSearch::find_edges(std::int32_t block) {
+    const auto segments = blocks_[block];
+    begins_.resize(segments.size() * lows_.size());
+    ends_.resize(begins_.size());
+    std::size_t begins = 0, ends = 0;
+    for (const BlockSegment& s : segments) {
+        if (s.width == 0) continue;
+        for (const End& low : lows_) {
+            begins_[begins] = {low.at - s.width, prices_[low.block]};
+            begins += (low.last >= s.first) & (low.first <= s.last);
         }
-        list.resize(kept);
+        for (const End& high : highs_) {
+            ends_[ends] = {high.at, prices_[high.block]};
+            ends += (high.last >= s.first) & (high.first <= s.last);
+        }
     }
-    return true;
+    begins_.resize(begins);
+    ends_.resize(ends);
+    work_ += static_cast<std::int64_t>(3 * segments.size() * lows_.size() + 8 * begins) + 64;
+    if (segments.size() == 1) return;  // in order as the ends are
+    const auto lower = [](const Edge& a, const Edge& b) { return a.at < b.at; };
+    std::sort(begins_.begin(), begins_.end(), lower);
+    std::sort(ends_.begin(), ends_.end(), lower);
 }
 
-/// Displacing another block costs its price, over the open range of offsets at which the two would overlap.
 std::int64_t EjectionSearch::cheapest_offset(std::int32_t block) {
+    find_edges(block);
     const std::int64_t highest = ceiling_ - widths_[block];
-    edges_.clear();
-    std::int64_t now = 0;
-    for (const Meeting& m : meetings_[block]) {
-        if (!placed_[m.other]) continue;
-        const std::int64_t from = offsets_[m.other] - m.mine, until = offsets_[m.other] + m.theirs;
-        const std::int64_t price = prices_[m.other];
-        if (from < 0)
-            now += price;  // 0 lies inside
-        else if (from < highest)
-            edges_.push_back({from + 1, price});
-        if (until <= highest) edges_.push_back({until, -price});
+    std::int64_t least = kNever, best = 0, now = 0;
+    std::size_t equals = 0, begun = 0, ended = 0;
+    for (std::int64_t offset = 0;;) {
+        for (; ended < ends_.size() && ends_[ended].at <= offset; ++ended) now -= ends_[ended].price;
+        for (; begun < begins_.size() && begins_[begun].at < offset; ++begun) now += begins_[begun].price;
+        if (now <= least) {
+            equals = now < least ? 1 : equals + 1;
+            least = now;
+            if (random(equals) == 0) best = offset;
+        }
+        if (offset == highest) return best;
+        std::size_t next = begun;
+        while (next < begins_.size() && begins_[next].at == offset) ++next;
+        offset = next < begins_.size() ? std::min(highest, begins_[next].at) : highest;
+        if (ended < ends_.size()) offset = std::min(offset, ends_[ended].at);
     }
-    std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
-    work_ += static_cast<std::int64_t>(meetings_[block].size() + 4 * edges_.size()) + 16;
-    std::int64_t best = now, offset = 0;
-    std::size_t equals = 1;
-    for (std::size_t i = 0; i < edges_.size();) {
-        const std::int64_t at = edges_[i].at;
-        const std::int64_t before = now;
-        for (; i < edges_.size() && edges_[i].at == at; ++i) now += edges_[i].price;
-        if (now >= before) continue;
-        if (now > best) continue;
-        equals = now < best ? 1 : equals + 1;
-        best = now;
-        if (random(equals) == 0) offset = at;
-    }
-    return offset;
 }
 
 void EjectionSearch::keep() {

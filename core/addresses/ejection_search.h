@@ -1,9 +1,10 @@
 // Lowering a packing: guided ejection search.
 //
 // The arena is made a little smaller than the best packing so far, and what reaches above it is taken out.
-// Then one block after the other goes back to where it displaces the least; who is displaced waits in turn. A
-// block that could not go back without displacing others becomes dearer to displace, so that the search does
-// not run in circles.
+// Then one block after the other, mostly the widest that wait, goes back to where it displaces the least: on
+// top of another, below another, at 0 or at the ceiling. Who is displaced waits in turn. A block that could
+// not go back without displacing others becomes dearer to displace, so that the search does not run in
+// circles.
 //
 // Source: Nagata and Braysy 2009, "A powerful route minimization heuristic for the vehicle routing problem
 // with time windows", carried over from routes to ranges of addresses.
@@ -14,8 +15,8 @@
 namespace rematlas {
 
 /// `packing` is valid and stays so; its top never rises. Stops when the top is `floor` (a lower bound on it)
-/// or after `effort` comparisons, of about 8 ns. Does nothing when more than 4 million pairs of blocks meet,
-/// for they are held in memory. Equal arguments give equal packings.
+/// or after `effort` comparisons of about a nanosecond. A move compares with every block in place. Equal
+/// arguments give equal packings.
 void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, std::int64_t effort, Packing& packing);
 
 }  // namespace rematlas

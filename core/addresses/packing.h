@@ -3,11 +3,8 @@
 // A block lives over an interval of moments and stays at one offset. Its width may change from one segment of
 // moments to the next: a buffer taken over by a larger or smaller one.
 //
-// Source: greedy fits in an order fixed beforehand, each block at the lowest or the tightest gap (Sekiyama et
-// al. 2018, "Profile-guided memory optimization for deep neural networks"; Pisarchyk and Lee 2020, "Efficient
-// memory management for deep neural net inference", greedy by size); then blocks that end up too high are
-// moved forward in the order, and the order is packed again (Joslin and Clements 1999, "Squeaky wheel
-// optimization"); then ejection_search.h, which finds what no order leads to.
+// Two searches after each other: order_search.h finds an order to place the blocks in, one after the other,
+// and ejection_search.h lowers the packing further by moves that no order leads to.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +38,14 @@ struct Packing {
 /// The most that is alive at one moment: a lower bound on `Packing::top`.
 std::int64_t live_peak(const MemoryBlocks& blocks);
 
-/// The widths of all segments together must stay below 2^62. A packing in which no two blocks overlap. Stops
+/// The greatest common divisor of the widths; 1 when there are none.
+std::int64_t grain(const MemoryBlocks& blocks);
+
+/// The widths of all segments together must stay below 2^62. A packing in which no two blocks overlap and all
+/// offsets are multiples of the grain: widths that are rounded up to an alignment give aligned offsets. Stops
 /// when `top` is the live peak, or after `effort` comparisons (about a nanosecond each) of improvement; the
-/// greedy fits always finish. Equal inputs give equal packings, on every machine. Cost of the fits: quadratic
-/// in the blocks at worst, 10,000 in 1 to 1.5 s, 1,000 in 10 ms.
+/// plain orders always finish. Equal inputs give equal packings, on every machine. Cost of the plain orders:
+/// quadratic in the blocks at worst, 10,000 in about 1 s, 1,000 in 10 ms.
 Packing pack(const MemoryBlocks& blocks, std::int64_t effort);
 
 }  // namespace rematlas
