@@ -11,21 +11,28 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 class EjectionSearch {
   public:
-    EjectionSearch(const MemoryBlocks& blocks, std::int64_t floor, Packing& best)
-        : blocks_(blocks), floor_(floor), grain_(grain(blocks)), best_(best), widths_(blocks.size(), 0) {
+    EjectionSearch(const MemoryBlocks& blocks, std::int64_t floor, std::uint64_t seed, Packing& best)
+        : blocks_(blocks),
+          floor_(floor),
+          grain_(grain(blocks)),
+          best_(best),
+          widths_(blocks.size(), 0),
+          random_(seed) {
         for (std::size_t b = 0; b < blocks.size(); ++b)
             for (const BlockSegment& s : blocks[b]) widths_[b] = std::max(widths_[b], s.width);
     }
 
-    void run(std::int64_t effort) {
+    void run(const SearchLimits& limits) {
         start();
         while (best_.top > floor_) {
-            ceiling_ = floor_ + (best_.top - floor_) * 7 / 8 / grain_ * grain_;
+            ceiling_ = floor_ + (best_.top - floor_) * 15 / 16 / grain_ * grain_;
             take_out_what_is_too_high();
-            if (!put_back(effort)) return;
+            if (!put_back(std::min(limits.effort, work_ + limits.patience))) return;
             keep();
         }
     }
+
+    std::int64_t work() const { return work_; }
 
   private:
     /// Who is displaced first matters: of so many that wait the widest goes back.
@@ -163,7 +170,7 @@ class EjectionSearch {
     std::vector<std::int64_t> prices_, raises_;  ///< raised when a block cannot go back without displacing
     std::vector<Edge> begins_, ends_;
     std::int64_t work_ = 0;
-    std::uint64_t random_ = 1;
+    std::uint64_t random_;
 };
 
 /// Beyond `at` of each of begins_ the price is to be paid, from `at` of each of ends_ on no longer. A block
@@ -223,9 +230,11 @@ void EjectionSearch::keep() {
 
 }  // namespace
 
-void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, std::int64_t effort,
-                       Packing& packing) {
-    EjectionSearch(blocks, floor, packing).run(effort);
+void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
+                       Packing& packing, std::int64_t& spent) {
+    EjectionSearch search(blocks, floor, limits.seed, packing);
+    search.run(limits);
+    spent += search.work();
 }
 
 }  // namespace rematlas

@@ -14,9 +14,10 @@
 
 namespace rematlas {
 
-/// `packing` is valid and stays so; its top never rises. Stops when the top is `floor` (a lower bound on it)
-/// or after `effort` comparisons of about a nanosecond. A move compares with every block in place. Equal
-/// arguments give equal packings.
-void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, std::int64_t effort, Packing& packing);
+/// `packing` is valid and stays so; its top never rises. Stops when the top is `floor` (a lower bound on it),
+/// or when effort or patience are spent; what was spent is added to `spent`. A move compares with every block
+/// in place. Equal arguments give equal packings.
+void lower_by_ejection(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
+                       Packing& packing, std::int64_t& spent);
 
 }  // namespace rematlas

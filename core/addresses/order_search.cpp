@@ -14,7 +14,7 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 enum class Fit : std::uint8_t { lowest, tightest, highest, touching };
 
 /// Who is placed before all others.
-enum class Before : std::uint8_t { nobody, long_lived, held_at_the_end };
+enum class Before : std::uint8_t { nobody, long_lived, held_at_the_end, wide };
 
 /// The fits of the blocks that are held at the end, of other long-lived blocks, and of the rest.
 struct Fits {
@@ -33,6 +33,7 @@ struct Recipe {
     std::int64_t by_first = 0, by_last = 0;    ///< weights of the moments
     Before before = Before::nobody;
     std::int64_t long_lived = 0;  ///< what counts as it, a logarithm
+    std::int64_t wide = 0;        ///< likewise
     Fits fits = kFits[0];
     std::int64_t ceiling = 0;  ///< above the floor, in 4096ths of it
 };
@@ -53,8 +54,8 @@ std::int64_t logarithm(std::int64_t value) {
 
 class OrderSearch {
   public:
-    OrderSearch(const MemoryBlocks& blocks, std::int64_t floor)
-        : blocks_(blocks), floor_(floor), grain_(grain(blocks)) {
+    OrderSearch(const MemoryBlocks& blocks, std::int64_t floor, std::uint64_t seed)
+        : blocks_(blocks), floor_(floor), grain_(grain(blocks)), random_(seed) {
         for (std::size_t b = 0; b < blocks.size(); ++b) {
             Measure m{.first = blocks[b].front().first, .last = blocks[b].back().last};
             for (const BlockSegment& s : blocks[b]) m.width = std::max(m.width, s.width);
@@ -73,6 +74,8 @@ class OrderSearch {
         }
         return best();
     }
+
+    std::int64_t work() const { return work_; }
 
   private:
     static constexpr std::size_t kElite = 4;
@@ -109,9 +112,10 @@ class OrderSearch {
         Recipe recipe{.by_width = weight(), .by_length = weight()};
         recipe.by_first = moment_weight();
         recipe.by_last = moment_weight();
-        const std::size_t before = random(5);
-        recipe.before = before < 3 ? static_cast<Before>(before) : Before::nobody;
+        const std::size_t before = random(6);
+        recipe.before = before < 4 ? static_cast<Before>(before) : Before::nobody;
         recipe.long_lived = between(0, logarithm(moments_));
+        recipe.wide = logarithm(floor_) - between(5 * 256, 11 * 256);
         recipe.fits = kFits[random(std::size(kFits))];
         recipe.ceiling = between(0, 80);
         return recipe;
@@ -146,6 +150,7 @@ class OrderSearch {
                     break;
                 case 5:
                     child.recipe.long_lived = other.long_lived;
+                    child.recipe.wide = other.wide;
                     break;
                 case 6:
                     child.recipe.fits = other.fits;
@@ -187,9 +192,9 @@ class OrderSearch {
         std::int64_t sum = recipe.by_width * m.log_width + recipe.by_length * m.log_length;
         sum += (recipe.by_first * m.first + recipe.by_last * m.last) * 2048 / moments_;
         if (!attempt.blame.empty()) sum += attempt.blame[block];
-        const bool before = recipe.before == Before::long_lived
-                                ? m.log_length >= recipe.long_lived
-                                : recipe.before == Before::held_at_the_end && held_at_the_end(block);
+        const bool before = (recipe.before == Before::long_lived && m.log_length >= recipe.long_lived) ||
+                            (recipe.before == Before::held_at_the_end && held_at_the_end(block)) ||
+                            (recipe.before == Before::wide && m.log_width >= recipe.wide);
         return before ? sum + kRank : sum;
     }
 
@@ -326,13 +331,17 @@ class OrderSearch {
     std::vector<Placed> placed_;  ///< by their lower ends
     std::vector<std::pair<std::int64_t, std::int64_t>> forbidden_;
     std::int64_t work_ = 0;
-    std::uint64_t random_ = 1;
+    std::uint64_t random_;
 };
 
 }  // namespace
 
-Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, std::int64_t effort) {
-    return OrderSearch(blocks, floor).run(effort);
+Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
+                       std::int64_t& spent) {
+    OrderSearch search(blocks, floor, limits.seed);
+    Packing best = search.run(limits.effort);
+    spent += search.work();
+    return best;
 }
 
 }  // namespace rematlas

@@ -17,9 +17,10 @@
 
 namespace rematlas {
 
-/// The best packing of those tried. Stops when its top is `floor` (a lower bound on it) or after `effort`
-/// comparisons of about a nanosecond; the plain recipes are tried in any case. Equal arguments give equal
-/// packings. Cost of a recipe: quadratic in the blocks at worst.
-Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, std::int64_t effort);
+/// The best packing of those tried. Stops when its top is `floor` (a lower bound on it) or when the effort is
+/// spent; the plain recipes are tried in any case. What was spent is added to `spent`. Equal arguments give
+/// equal packings. Cost of a recipe: quadratic in the blocks at worst.
+Packing pack_by_orders(const MemoryBlocks& blocks, std::int64_t floor, const SearchLimits& limits,
+                       std::int64_t& spent);
 
 }  // namespace rematlas

@@ -30,9 +30,17 @@ std::int64_t grain(const MemoryBlocks& blocks) {
 Packing pack(const MemoryBlocks& blocks, std::int64_t effort) {
     if (blocks.size() == 0) return {};
     const std::int64_t floor = live_peak(blocks);
-    Packing packing = pack_by_orders(blocks, floor, effort / 3);
-    lower_by_ejection(blocks, floor, effort - effort / 3, packing);
-    return packing;
+    std::int64_t spent = 0;
+    Packing best = pack_by_orders(blocks, floor, {.seed = 1, .effort = effort / 3}, spent);
+    Packing packing = best;
+    for (std::uint64_t round = 1; best.top > floor && spent < effort; ++round) {
+        const SearchLimits ejection{.seed = round, .effort = effort - spent, .patience = effort / 10};
+        lower_by_ejection(blocks, floor, ejection, packing, spent);
+        if (packing.top < best.top) best = packing;
+        if (best.top <= floor || spent >= effort) break;
+        packing = pack_by_orders(blocks, floor, {.seed = round + 1, .effort = effort / 100}, spent);
+    }
+    return best;
 }
 
 }  // namespace rematlas

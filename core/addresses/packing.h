@@ -4,7 +4,8 @@
 // moments to the next: a buffer taken over by a larger or smaller one.
 //
 // Two searches after each other: order_search.h finds an order to place the blocks in, one after the other,
-// and ejection_search.h lowers the packing further by moves that no order leads to.
+// and ejection_search.h lowers the packing by moves that no order leads to. Where that gets stuck depends on
+// the start, so the two go on with another start for as long as there is effort left.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,13 @@ struct MemoryBlocks {
 struct Packing {
     std::vector<std::int64_t> offsets;  ///< per block, not negative
     std::int64_t top = 0;               ///< the smallest arena that holds them all
+};
+
+/// How long one of the searches goes on.
+struct SearchLimits {
+    std::uint64_t seed = 1;
+    std::int64_t effort = 0;    ///< comparisons of about a nanosecond
+    std::int64_t patience = 0;  ///< comparisons since the last improvement; for the ejection search
 };
 
 /// The most that is alive at one moment: a lower bound on `Packing::top`.

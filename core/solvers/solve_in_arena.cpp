@@ -11,9 +11,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-constexpr int kMostTries = 12;
-constexpr std::int64_t kEfforts[] = {100'000'000, 1'000'000'000};
-constexpr std::int64_t kNanosecondsPerComparison = 4;
+constexpr int kMostTries = 16;
+constexpr std::int64_t kEfforts[] = {100'000'000, 300'000'000};
+constexpr std::int64_t kNanosecondsPerComparison = 2;
+constexpr std::int64_t kFinest = 2000;  ///< live budgets closer than this part of the budget are the same
 
 class ArenaSearch {
   public:
@@ -30,23 +31,32 @@ class ArenaSearch {
     Result<Outcome> run() {
         Bytes live = budget_;
         for (int attempt = 0; attempt < kMostTries && goes_on(attempt); ++attempt) {
-            Result<Outcome> outcome = attempt_at(live, attempt);
+            const bool last_word = best_.has_value();
+            Result<Outcome> outcome = attempt_at(live);
             if (!outcome) return outcome.error();
             if (outcome->infeasible()) {
                 if (attempt == 0) return outcome;
-                break;
+                if (last_word) break;
+                too_small_ = live;
+            } else {
+                Schedule& schedule = std::get<Schedule>(outcome->answer);
+                Result<AddressPlan> plan = plan_for(schedule);
+                if (!plan) return plan.error();
+                smallest_ = std::min(smallest_.value_or(plan->arena), plan->arena);
+                const Bytes peak = schedule.peak;
+                const bool optimal = schedule.status == "optimal";
+                if (plan->arena <= budget_) {
+                    keep(std::move(schedule), *plan);
+                    if (last_word || optimal) break;
+                    continue;  // that was a short attempt
+                }
+                too_large_ = live;
+                live = lower(live, plan->arena, peak);
             }
-            Schedule& schedule = std::get<Schedule>(outcome->answer);
-            Result<AddressPlan> plan = plan_for(schedule);
-            if (!plan) return plan.error();
-            smallest_ = std::min(smallest_.value_or(plan->arena), plan->arena);
-            const bool optimal = schedule.status == "optimal";
-            if (plan->arena <= budget_) {
-                keep(std::move(schedule), *plan);
-                if (attempt > 0 || optimal) break;
-                continue;  // the first attempt was a short one
-            }
-            live = lower(live, plan->arena, schedule.peak);
+            // The live budget that leads to an arena that fits lies between.
+            if (too_small_ && live <= *too_small_)
+                live = *too_small_ + Bytes((too_large_ - *too_small_).value / 2);
+            if (too_small_ && live <= *too_small_ + Bytes(budget_.value / kFinest)) break;
         }
         return answer();
     }
@@ -57,11 +67,12 @@ class ArenaSearch {
         return attempt == 0 || (!limits_.stop.stop_requested() && left() > limits_.time / 50);
     }
 
-    /// The first attempt only shows how much the addresses need; the second has most of the time.
-    Result<Outcome> attempt_at(Bytes live, int attempt) {
+    /// Short attempts until an arena fits: how much the addresses need differs from schedule to schedule.
+    /// Then most of the time for the live budget that led to it.
+    Result<Outcome> attempt_at(Bytes live) {
         Limits limits = limits_;
         limits.bound_time = {};
-        limits.time = attempt == 0 ? limits_.time / 8 : attempt == 1 ? left() * 2 / 3 : left() / 2;
+        limits.time = best_ ? left() * 2 / 3 : std::min(limits_.time / 16, left());
         return solve(problem_, solver_, live, limits, progress_);
     }
 
@@ -74,7 +85,7 @@ class ArenaSearch {
             Result<AddressPlan> plan = plan_addresses(problem_.graph, schedule.steps, options);
             if (!plan) return plan;
             if (!best || plan->arena < best->arena) best = plan.take();
-            if (best->arena <= budget_) break;
+            if (best->arena <= budget_ || best->arena > budget_ + Bytes(budget_.value / 512)) break;
         }
         if (Result<void> sound = check_addresses(problem_.graph, schedule.steps, *best, options); !sound)
             return Error{"planned addresses that the checker refuses, please report it: " +
@@ -124,7 +135,9 @@ class ArenaSearch {
     Clock::time_point start_;
     std::int64_t alignment_;
     std::optional<Schedule> best_;
-    std::optional<Bytes> smallest_;
+    std::optional<Bytes> smallest_;   ///< arena
+    std::optional<Bytes> too_small_;  ///< a live budget for which no schedule was found
+    Bytes too_large_;                 ///< the last whose arena did not fit
 };
 
 }  // namespace
