@@ -32,13 +32,15 @@ class ArenaSearch {
         Bytes live = budget_;
         for (int attempt = 0; attempt < kMostTries && goes_on(attempt); ++attempt) {
             const bool last_word = best_.has_value();
-            Result<Outcome> outcome = attempt_at(live);
+            Result<Outcome> outcome = attempt_at(live, attempt);
             if (!outcome) return outcome.error();
             if (outcome->infeasible()) {
-                if (attempt == 0) return outcome;
+                if (!scheduled_ && (attempt > 0 || outcome->infeasible()->proven)) return outcome;
+                if (!scheduled_) continue;  // there is time for a longer one
                 if (last_word) break;
                 too_small_ = live;
             } else {
+                scheduled_ = true;
                 Schedule& schedule = std::get<Schedule>(outcome->answer);
                 Result<AddressPlan> plan = plan_for(schedule);
                 if (!plan) return plan.error();
@@ -69,10 +71,11 @@ class ArenaSearch {
 
     /// Short attempts until an arena fits: how much the addresses need differs from schedule to schedule.
     /// Then most of the time for the live budget that led to it.
-    Result<Outcome> attempt_at(Bytes live) {
+    Result<Outcome> attempt_at(Bytes live, int attempt) {
         Limits limits = limits_;
         limits.bound_time = {};
-        limits.time = best_ ? left() * 2 / 3 : std::min(limits_.time / 16, left());
+        const bool at_length = best_ || (attempt > 0 && !scheduled_);
+        limits.time = at_length ? left() * 2 / 3 : std::min(limits_.time / 16, left());
         return solve(problem_, solver_, live, limits, progress_);
     }
 
@@ -135,6 +138,7 @@ class ArenaSearch {
     Clock::time_point start_;
     std::int64_t alignment_;
     std::optional<Schedule> best_;
+    bool scheduled_ = false;          ///< some attempt found a schedule
     std::optional<Bytes> smallest_;   ///< arena
     std::optional<Bytes> too_small_;  ///< a live budget for which no schedule was found
     Bytes too_large_;                 ///< the last whose arena did not fit

@@ -8,8 +8,9 @@
 
 namespace rematlas {
 
-/// Solves for the budget, plans addresses, and where the arena is too large plans with more effort and then
-/// solves again for a budget that is smaller by what was too much, within the time limit. The schedule that
+/// Solves for the budget and plans addresses. Where the arena is too large it solves again for a live budget
+/// that is smaller by what was too much, or that lies between one that led to too large an arena and one that
+/// nothing was found for. Attempts are short until an arena fits, the last is long. The schedule that
 /// is returned has the least overhead of those that fit, and its addresses were checked. Infeasible, unless
 /// proven for the budget itself, means that no schedule was found whose arena fits; `smallest_found` is the
 /// smallest arena. Errors: those of `solve`; a plan that the checker refuses.

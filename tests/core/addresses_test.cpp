@@ -5,6 +5,7 @@
 
 #include "core/addresses/address_plan.h"
 #include "core/addresses/check_addresses.h"
+#include "core/addresses/packing.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/check.h"
 #include "core/schedule/run_sequence.h"
@@ -157,6 +158,68 @@ TEST(Addresses, a_plan_comes_back_from_its_offsets_and_damaged_ones_do_not) {
     damaged = kept;
     for (Bytes& offset : damaged.offsets) offset = Bytes(0);
     EXPECT_FALSE(address_plan_from(graph, steps, damaged));
+}
+
+/// Moments and addresses of a rectangle, cut again and again: a packing without any hole exists.
+MemoryBlocks cut_rectangle(std::int64_t height, std::int32_t moments, std::size_t pieces,
+                           std::uint64_t seed) {
+    const auto next = [&seed](std::int64_t n) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        return static_cast<std::int64_t>((seed >> 33) % static_cast<std::uint64_t>(n));
+    };
+    std::vector<BlockSegment> parts{{0, moments - 1, height}};
+    while (parts.size() < pieces) {
+        BlockSegment& part = parts[static_cast<std::size_t>(next(static_cast<std::int64_t>(parts.size())))];
+        BlockSegment rest = part;
+        if (next(2) == 0 && part.width > 1) {
+            part.width = 1 + next(part.width - 1);
+            rest.width -= part.width;
+        } else if (part.last > part.first) {
+            part.last = part.first + static_cast<std::int32_t>(next(part.last - part.first));
+            rest.first = part.last + 1;
+        } else {
+            continue;
+        }
+        parts.push_back(rest);
+    }
+    MemoryBlocks blocks;
+    for (const BlockSegment& part : parts) {
+        blocks.segments.push_back(part);
+        blocks.begin.push_back(static_cast<std::int32_t>(blocks.segments.size()));
+    }
+    return blocks;
+}
+
+TEST(Addresses, blocks_that_can_be_packed_without_a_hole_need_little_more) {
+    double together = 0;
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+        MemoryBlocks blocks = cut_rectangle(1000, 400, 150, seed);
+        for (BlockSegment& s : blocks.segments) s.width *= 48;
+        ASSERT_EQ(live_peak(blocks), 48'000);
+        const Packing packing = pack(blocks, 30'000'000);
+        ASSERT_GE(packing.top, 48'000);
+        for (std::size_t a = 0; a < blocks.size(); ++a) {
+            const BlockSegment& s = blocks.segments[a];
+            EXPECT_GE(packing.offsets[a], 0);
+            EXPECT_EQ(packing.offsets[a] % grain(blocks), 0);
+            EXPECT_LE(packing.offsets[a] + s.width, packing.top);
+            for (std::size_t b = 0; b < a; ++b) {
+                const BlockSegment& o = blocks.segments[b];
+                EXPECT_TRUE(s.last < o.first || o.last < s.first ||
+                            packing.offsets[a] + s.width <= packing.offsets[b] ||
+                            packing.offsets[b] + o.width <= packing.offsets[a]);
+            }
+        }
+        together += static_cast<double>(packing.top) / 48'000;
+    }
+    EXPECT_LE(together / 10, 1.02);
+}
+
+TEST(Addresses, more_effort_never_needs_more_than_the_plain_orders) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const MemoryBlocks blocks = cut_rectangle(500, 100, 60, seed);
+        EXPECT_LE(pack(blocks, 3'000'000).top, pack(blocks, 0).top) << seed;
+    }
 }
 
 TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_does_not) {
