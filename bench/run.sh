@@ -13,6 +13,10 @@ python=$here/../.venv/bin/python
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
+    {
+        python3 "$here/solvers/bounds.py" "$bin" "$problems"
+        if [ -x "$bin/bench_atlas" ]; then "$bin/bench_atlas" gpt 10 | grep -vE '^name| first,| last,'; fi
+    } | tee "$here/results/bounds.csv"
     "$python" -c 'import matplotlib' 2>/dev/null &&
         "$python" "$here/solvers/picture.py" "$here/results/solvers.csv" "$here/results/solvers.png"
     python3 "$here/solvers/dtr.py" "$bin" "$problems/dtr" | tee "$here/results/dtr.csv"

@@ -163,7 +163,9 @@ void Search::descend() {
 // A good schedule makes the proof short, and the proof may bring a better one.
 void Search::prove() {
     if (deadline_.passed() || is_optimal()) return;
-    BestBoundLimits limits{.time = limits_.time / kProofShare, .stop = limits_.stop};
+    BestBoundLimits limits{
+        .time = std::min<std::chrono::nanoseconds>(limits_.time / kProofShare, deadline_.left()),
+        .stop = limits_.stop};
     if (best_.peak <= budget_) limits.known = best_.time;
     const ProvenBound bound = best_bound(graph_, Bytes(budget_), limits);
     bound_ = std::max(bound_.value_or(0), bound.overhead);
