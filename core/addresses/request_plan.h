@@ -27,7 +27,7 @@ struct Request {
 
 struct RequestOptions {
     std::int64_t alignment = 64;       ///< bytes, positive; of offsets and of the room each request takes
-    std::int64_t effort = 30'000'000;  ///< as in AddressOptions
+    std::int64_t effort = 60'000'000;  ///< as in AddressOptions
 };
 
 struct RequestPlan {
