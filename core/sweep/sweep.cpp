@@ -28,12 +28,8 @@ class TimeShares {
 };
 
 SweepPoint point_from(Bytes budget, Outcome&& outcome) {
-    SweepPoint point{.budget = budget,
-                     .status = "infeasible",
-                     .peak = {},
-                     .overhead = 0,
-                     .bound = {},
-                     .steps = {}};
+    SweepPoint point{
+        .budget = budget, .status = "infeasible", .peak = {}, .overhead = 0, .bound = {}, .steps = {}};
     if (auto* schedule = std::get_if<Schedule>(&outcome.answer)) {
         point.status = schedule->status;
         point.peak = schedule->peak;
@@ -58,6 +54,21 @@ void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
     point.bound->gap = (point.overhead - point.bound->overhead) / point.bound->overhead;
     if (point.bound->gap <= 0) point.status = "optimal";
 }
+
+/// What the search for the smallest budget found, as an answer: a short search for time may not find it
+/// again.
+class Found final : public Solver {
+  public:
+    explicit Found(const RunSequence& runs) : runs_(runs) {}
+    std::string_view name() const override { return "atlas"; }
+    std::string_view summary() const override { return "a schedule of the least peak found"; }
+    Answer solve(const Problem& problem, Bytes, const Limits&, const Progress&) const override {
+        return solution_from(problem.flat, runs_);
+    }
+
+  private:
+    const RunSequence& runs_;
+};
 
 /// atlas uses all the time that it is given: last, it also gets what the others leave.
 std::vector<std::size_t> quick_solvers_first(const std::vector<std::unique_ptr<Solver>>& solvers) {
@@ -96,10 +107,13 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
     }
     const auto start = Clock::now();
     std::vector<Bytes> budgets = options.budgets;
+    SmallestBudget smallest{.peak = keep_all_peak(flat), .runs = keep_all_sequence(flat)};
     if (budgets.empty()) {
         Limits search = options.limits;
         search.time = std::min<std::chrono::nanoseconds>(options.limits.time / 10, std::chrono::seconds(2));
-        budgets = even_budgets(smallest_known_budget(problem, search), keep_all_peak(flat), options.count);
+        SmallestBudget found = smallest_feasible(flat, search);
+        if (found.peak < smallest.peak) smallest = std::move(found);
+        budgets = even_budgets(smallest.peak, keep_all_peak(flat), options.count);
     }
     std::sort(budgets.begin(), budgets.end());
     TimeShares shares(options.limits.time - (Clock::now() - start), solvers.size() * budgets.size());
@@ -114,6 +128,10 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
             limits.time = shares.next();
             Result<Outcome> outcome = options.arena ? solve_in_arena(problem, *solver, budget, limits)
                                                     : solve(problem, *solver, budget, limits);
+            // Its bytes fit; whether they fit as one arena is another question.
+            if (outcome && !options.arena && solver->name() == "atlas" && smallest.peak <= budget &&
+                std::holds_alternative<Infeasible>(outcome->answer))
+                outcome = solve(problem, Found(smallest.runs), budget, limits);
             if (!outcome) return outcome.error();
             SweepPoint point = point_from(budget, outcome.take());
             if (!curve.points.empty()) offer_smaller(curve.points.back(), point);

@@ -25,8 +25,8 @@ using atlas::PortfolioResult;
 constexpr double kStartShare = 0.3;       // of the time, for more starts when one fits already
 constexpr double kBoundTolerance = 1e-9;  // a schedule this close to its bound is optimal
 constexpr int kPublishedShare = 20;       // part of the time that each published solver may take
-constexpr int kBoundShare = 20;           // part of the time that the bound may take
-constexpr auto kLongestBound = std::chrono::seconds(2);
+constexpr int kBoundShare = 10;           // part of the time that the bound may take
+constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr std::int64_t kMostOpsProved = 1000;                // for the bounds that take as long as the search
 constexpr int kProofShare = 3;                               // part of the time that they may take
 constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
