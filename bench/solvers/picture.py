@@ -75,7 +75,7 @@ def main() -> None:
     for axes in panels.flat[len(values) :]:
         axes.axis("off")
     handles = {label: handle for axes in panels.flat[: len(values)] for handle, label in zip(*axes.get_legend_handles_labels())}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=len(handles), fontsize=9, frameon=False)
+    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), fontsize=9, frameon=False)
     figure.supxlabel("budget, from the largest footprint of one op (0) to the peak without recomputation (1)", fontsize=10)
     figure.supylabel("time added by recomputation, %", fontsize=10)
     figure.savefig(options.picture, dpi=120)
