@@ -11,13 +11,10 @@ reruns. Ends with the counts, and with status 1 when a bound is above a schedule
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
-
-def print_row(name: str, run: str, value: float, unit: str) -> None:
-    print(f"{name},{run},{value:.9g},{unit}", flush=True)
+from reference import call, print_row
 
 
 def main() -> None:
@@ -37,7 +34,7 @@ def main() -> None:
             continue
         for entry in entries:
             command = [options.bin / "rematlas", "solve", graph, "--budget", entry["budget_bytes"], "--time-limit", f"{options.seconds}s", "--bound-time", f"{options.bound_seconds}s", "--json"]
-            done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+            done = call(*command)
             if done.returncode != 0:
                 sys.exit(f"{name} at {entry['fraction']}: {done.stderr.strip()}")
             answer = json.loads(done.stdout)

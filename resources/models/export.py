@@ -136,15 +136,8 @@ class SelfAttention(nn.Module):
         return self.dropout(self.proj(y.transpose(1, 2).reshape(batch, length, width)))
 
 
-class FusedAttention(nn.Module):
+class FusedAttention(SelfAttention):
     """The same by the kernel that the device offers; the mask is causal."""
-
-    def __init__(self, width: int, heads: int, dropout: float):
-        super().__init__()
-        self.heads = heads
-        self.qkv = nn.Linear(width, 3 * width)
-        self.proj = nn.Linear(width, width)
-        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = x.shape

@@ -273,7 +273,7 @@ class Indexed(nn.Module):
 
 
 class Checked(nn.Module):
-    """A check of the data that holds in every sensible step."""
+    """Cannot be captured: a check of the data, though it holds in every sensible step."""
 
     def forward(self, x: Tensor) -> Tensor:
         if bool(torch.isnan(x).any()):

@@ -122,8 +122,7 @@ Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                  "; the program's course depends on values that it reads where no op shows it"};
 }
 
-}  // namespace
-
+/// What a graph says of where it comes from.
 nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& specs,
                              const CaptureOptions& options, const DeviceRuntime& device) {
     nlohmann::json provenance = {
@@ -146,6 +145,32 @@ nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& s
         inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(input.position), to_string(input.spec));
     }
     return provenance;
+}
+
+}  // namespace
+
+CapturedStep step_from(const Recording& recording, const Model& model, const std::vector<InputSpec>& inputs,
+                       const CaptureOptions& options, const DeviceRuntime& device) {
+    CapturedStep step = build_graph(recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
+    if (device.library_workspace() > 0)
+        step.graph.tensors.push_back(
+            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
+    step.graph.name = std::filesystem::path(model.file_name).stem().string();
+    step.tape.loss = options.loss;
+    step.tape.fixed = model.fixed;
+    step.tape.threads = options.threads;
+    step.graph.provenance =
+        std::make_shared<const nlohmann::json>(provenance_of(model, inputs, options, device));
+    return step;
+}
+
+Result<void> make_replayable(CapturedStep& step, const std::filesystem::path& path) {
+    try {
+        step.graph.replay = std::make_shared<const nlohmann::json>(to_json(step.tape));
+    } catch (const std::exception& error) {
+        return Error{path.string() + ": cannot be captured: " + error.what()};
+    }
+    return validate(step.graph);
 }
 
 Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options,
@@ -176,22 +201,8 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     if (!recording) return recording.error();
     reference.generator = device.generator_state();
     reference.tensors = tensors_of(*model);
-    CapturedStep step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
-    if (device.library_workspace() > 0)
-        step.graph.tensors.push_back(
-            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
-    step.graph.name = path.stem().string();
-    step.tape.loss = options.loss;
-    step.tape.fixed = model->fixed;
-    step.tape.threads = options.threads;
-    step.graph.provenance =
-        std::make_shared<const nlohmann::json>(provenance_of(*model, *specs, options, device));
-    try {
-        step.graph.replay = std::make_shared<const nlohmann::json>(to_json(step.tape));
-    } catch (const std::exception& error) {
-        return Error{path.string() + ": cannot be captured: " + error.what()};
-    }
-    if (Result<void> valid = validate(step.graph); !valid) return valid.error();
+    CapturedStep step = step_from(*recording, *model, *specs, options, device);
+    if (Result<void> made = make_replayable(step, path); !made) return made.error();
 
     report("check", 0.0);
     const bool guarded = std::any_of(step.tape.ops.begin(), step.tape.ops.end(),

@@ -6,16 +6,16 @@
 //
 // The stages are load, record, check, profile. `check` replays the step on a fresh copy of the model and
 // compares outputs, gradients, buffers and the generator's state with the recorded ones, bit by bit; then
-// both take a second step, with other inputs and other weights, and two more where the program reads values.
+// both take a second step, with other inputs and other weights, and two more where gradients read values.
 #pragma once
 
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "runtime/capture/build_graph.h"
 #include "runtime/capture/profile.h"
 #include "runtime/device/device.h"
 #include "runtime/model/input_spec.h"
@@ -38,8 +38,13 @@ struct CaptureOptions {
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
-/// What a graph says of where it comes from.
-nlohmann::json provenance_of(const Model& model, const std::vector<InputSpec>& inputs,
-                             const CaptureOptions& options, const DeviceRuntime& device);
+/// What was recorded as a graph that knows where it comes from, without times; `inputs` are the model's
+/// tensors.
+CapturedStep step_from(const Recording& recording, const Model& model, const std::vector<InputSpec>& inputs,
+                       const CaptureOptions& options, const DeviceRuntime& device);
+
+/// Writes the tape into the graph and validates both. Errors: one line that begins with `path`; what a file
+/// cannot hold.
+Result<void> make_replayable(CapturedStep& step, const std::filesystem::path& path);
 
 }  // namespace rematlas

@@ -98,15 +98,8 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& path, const Capt
     Result<Recording> recording =
         record(*model, shapes_of(specs, device.device()), specs, options, kernels, device);
     if (!recording) return recording.error();
-    CapturedStep step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
-    if (device.library_workspace() > 0)
-        step.graph.tensors.push_back(
-            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
-    step.graph.name = path.stem().string();
-    step.tape.loss = options.loss;
-    step.tape.fixed = model->fixed;
-    step.tape.threads = options.threads;
-    nlohmann::json provenance = provenance_of(*model, specs, options, device);
+    CapturedStep step = step_from(*recording, *model, specs, options, device);
+    nlohmann::json provenance = *step.graph.provenance;
     provenance["captured"] = "from shapes";
     provenance.erase("model_sha256");  // the weights were not read
     step.graph.provenance = std::make_shared<const nlohmann::json>(std::move(provenance));
@@ -146,12 +139,7 @@ Result<Graph> capture_op_by_op(const std::filesystem::path& path, const CaptureO
     nlohmann::json provenance = *step->graph.provenance;
     provenance["times"] = "median of each distinct op, run alone on random operands";
     step->graph.provenance = std::make_shared<const nlohmann::json>(std::move(provenance));
-    try {
-        step->graph.replay = std::make_shared<const nlohmann::json>(to_json(step->tape));
-    } catch (const std::exception& error) {
-        return Error{path.string() + ": cannot be captured: " + error.what()};
-    }
-    if (Result<void> valid = validate(step->graph); !valid) return valid.error();
+    if (Result<void> made = make_replayable(*step, path); !made) return made.error();
     return std::move(step->graph);
 }
 

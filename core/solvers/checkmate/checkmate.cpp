@@ -7,6 +7,7 @@
 #include "core/milp/milp_thread.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/checkmate/best_found.h"
+#include "core/solvers/checkmate/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
 #include "core/solvers/deadline.h"
 #include "core/solvers/option_reader.h"
@@ -34,8 +35,7 @@ class Search {
 
     Answer run() {
         warm_up();
-        const bool small = required_once(problem_.flat).size() <= kMostStagedOps;
-        if (!proven_ && small && !deadline_.passed()) solve();
+        if (!proven_ && StagedModel::fits(problem_.flat) && !deadline_.passed()) solve();
         if (!best_.any()) return infeasible_from(problem_.flat, budget_, smallest_);
         Solution solution = solution_from(problem_.flat, best_.runs());
         if (proven_) {
@@ -94,8 +94,7 @@ class Search {
         if (best_.any())
             if (auto point = model->encode(best_.runs())) start = *std::move(point);
         MilpLimits limits{.relative_gap = options_.gap, .threads = limits_.threads, .seed = limits_.seed};
-        limits.time = std::chrono::nanoseconds(
-            static_cast<std::int64_t>((1 - deadline_.fraction()) * double(limits_.time.count())));
+        limits.time = deadline_.left();
         // Shares the ownership of the whole model.
         const std::shared_ptr<const MilpModel> milp(model, &model->milp());
         MilpThread thread(options_.library, milp, limits, std::move(start));
@@ -173,12 +172,10 @@ class Checkmate final : public Solver {
 Result<CheckmateOptions> checkmate_options(const nlohmann::json* json) {
     CheckmateOptions options;
     OptionReader reader("checkmate", json);
-    reader.choice("milp", options.library, {{"highs", MilpLibrary::highs}, {"glpk", MilpLibrary::glpk}});
     reader.number("gap", options.gap, 0, 1);
     reader.number("warm_up", options.warm_up, 0, 1);
-    if (Result<void> read = reader.finish(); !read) return read.error();
-    if (Result<void> built = has_milp(options.library); !built)
-        return Error{"checkmate: " + built.error().message};
+    if (Result<void> read = finish_with_library(reader, "checkmate", options.library); !read)
+        return read.error();
     return options;
 }
 

@@ -7,6 +7,7 @@
 #include "core/milp/milp_thread.h"
 #include "core/solvers/checkmate/best_found.h"
 #include "core/solvers/checkmate/checkmate.h"
+#include "core/solvers/checkmate/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
 #include "core/solvers/chen.h"
 #include "core/solvers/deadline.h"
@@ -37,7 +38,7 @@ class Rounding {
 
     Answer run() {
         start();
-        const bool small = required_once(graph_).size() <= kMostStagedOps;
+        const bool small = StagedModel::fits(graph_);
         for (double margin : kMargins) {
             if (!small || deadline_.passed()) break;
             // A smaller budget only serves to find something at all.
@@ -98,8 +99,7 @@ class Rounding {
     /// The optimum of the relaxation; nothing when there is none or the time ends first.
     std::optional<MilpAnswer> relaxed(const std::shared_ptr<const StagedModel>& model) const {
         MilpLimits limits{.relaxed = true, .threads = limits_.threads};
-        limits.time = std::chrono::nanoseconds(
-            static_cast<std::int64_t>((1 - deadline_.fraction()) * double(limits_.time.count())));
+        limits.time = deadline_.left();
         MilpThread thread(options_.library, std::shared_ptr<const MilpModel>(model, &model->milp()), limits);
         while (!deadline_.passed()) {
             const std::optional<Result<MilpAnswer>> answer = thread.news(kGlance).answer;
@@ -166,12 +166,10 @@ class CheckmateLp final : public Solver {
 Result<CheckmateLpOptions> checkmate_lp_options(const nlohmann::json* json) {
     CheckmateLpOptions options;
     OptionReader reader("checkmate-lp", json);
-    reader.choice("milp", options.library, {{"highs", MilpLibrary::highs}, {"glpk", MilpLibrary::glpk}});
     reader.integer("draws", options.draws, 0, 100000);
     reader.unsigned_integer("seed", options.seed);
-    if (Result<void> read = reader.finish(); !read) return read.error();
-    if (Result<void> built = has_milp(options.library); !built)
-        return Error{"checkmate-lp: " + built.error().message};
+    if (Result<void> read = finish_with_library(reader, "checkmate-lp", options.library); !read)
+        return read.error();
     return options;
 }
 

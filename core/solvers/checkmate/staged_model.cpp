@@ -8,6 +8,7 @@ namespace rematlas {
 namespace {
 
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
+constexpr std::size_t kMostOps = 600;
 
 }  // namespace
 
@@ -27,6 +28,10 @@ struct StagedModel::Row {
         model.add_row(lower - constant, upper - constant, entries);
     }
 };
+
+bool StagedModel::fits(const FlatGraph& graph) {
+    return required_once(graph).size() <= kMostOps;
+}
 
 StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options)
     : graph_(graph), room_(budget - graph.resident_bytes) {

@@ -37,12 +37,11 @@ struct StagedModelOptions {
     std::stop_token stop = {};  ///< ends the construction; the model is of no use then
 };
 
-/// Larger graphs are not put into a programme: it would have millions of columns, and no library gets
-/// anywhere.
-constexpr std::size_t kMostStagedOps = 600;
-
 class StagedModel {
   public:
+    /// Up to 600 ops: of more the programme would have millions of columns, and no library gets anywhere.
+    static bool fits(const FlatGraph& graph);
+
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
     /// without recomputation is 1,000 in the objective, bytes so that the budget is 1,000.
     StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options = {});
