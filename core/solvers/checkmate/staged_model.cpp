@@ -40,9 +40,20 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     for (int op : ops_) base += graph.time[op];
     time_scale_ = kObjectiveOfStep / static_cast<double>(std::max<std::int64_t>(base, 1));
     byte_scale_ = kBudgetInRows / static_cast<double>(std::max<std::int64_t>(room_, 1));
-    milp_.offset = static_cast<double>(base) * time_scale_;
-    limit_reruns(options.below - base);
+    most_alive_ = {-1, kBudgetInRows};
+    if (options.most_time) {
+        const std::int64_t least = least_peak(graph).bytes.value - graph.resident_bytes;
+        most_alive_.column = milp_.add_column(
+            {.lower = least < room_ ? static_cast<double>(least) * byte_scale_ : kBudgetInRows,
+             .upper = kBudgetInRows,
+             .cost = 1});
+    } else {
+        milp_.offset = static_cast<double>(base) * time_scale_;
+    }
+    limit_reruns(options.most_time.value_or(options.below) - base);
     add_columns();
+    // Times are whole: half a nanosecond more cuts nothing off and lets nothing in.
+    if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
         add_stage(stage);
 }
@@ -124,7 +135,8 @@ void StagedModel::add_columns() {
     for (int stage = 0; stage < end; ++stage) {
         for (int place = 0; place < stage; ++place) {
             if (stage > last_rerun_[place]) continue;
-            const double cost = static_cast<double>(graph_.time[ops_[place]]) * time_scale_;
+            const double cost =
+                most_alive_.column < 0 ? static_cast<double>(graph_.time[ops_[place]]) * time_scale_ : 0;
             run_columns_[stage][place] =
                 milp_.add_column({.lower = 0, .upper = 1, .cost = cost, .integer = true});
         }
@@ -158,6 +170,21 @@ void StagedModel::add_columns() {
                 alive_columns_[stage][place] = milp_.add_column({.lower = 0, .upper = kBudgetInRows});
         }
     }
+}
+
+/// Of all reruns together.
+void StagedModel::add_time_row(double most) {
+    Row time;
+    double all = 0;
+    for (const std::vector<int>& stage : run_columns_) {
+        for (std::size_t place = 0; place < stage.size(); ++place) {
+            const double taken = static_cast<double>(graph_.time[ops_[place]]) * time_scale_;
+            if (stage[place] < 0 || taken == 0) continue;
+            time.add({stage[place], 0}, taken);
+            all += taken;
+        }
+    }
+    if (all > most) time.store(milp_, -kInfinite, most);
 }
 
 /// Present at the beginning or made, freed at most once, else present at the end.
@@ -219,7 +246,8 @@ void StagedModel::add_memory(int stage) {
                 if (pair.in == tensor.id && gone.column >= 0)
                     during.add(gone, -static_cast<double>(pair.saved) * byte_scale_);
         }
-        during.store(milp_, -kInfinite, kBudgetInRows);
+        during.add(most_alive_, -1);
+        during.store(milp_, -kInfinite, 0);
         after.add({column, 0}, -1);
         after.store(milp_, 0, 0);
         alive = Row{{{column, 1.0}}, 0};
@@ -320,6 +348,9 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
             }
         }
     }
+    if (most_alive_.column >= 0)
+        values[most_alive_.column] =
+            static_cast<double>(cost_of(graph_, runs).peak - graph_.resident_bytes) * byte_scale_;
     // The bytes after each op follow; they are checked against the budget by the library.
     for (int t = 0; t < end; ++t) {
         double alive = 0;

@@ -5,8 +5,11 @@
 //     solve_milp(MilpLibrary::highs, model.milp(), ...);
 //     RunSequence runs = model.decode(answer.values);
 //
+//     StagedModel least(flat, known_peak, {.most_time = time});   // minimizes the peak instead of the time
+//
 // Source: Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor Rematerialization" (MLSys
-// 2020), equations 1 to 9. Here
+// 2020), equations 1 to 9, and the form in which the paper maximizes the batch: the largest of all sums of
+// bytes is minimized within a limit on the time. Here
 // - a tensor is freed at most once a stage, in a continuous variable F tied to its stage row by row, so that
 //   only R (runs) and S (kept) are binary and the relaxation is tight;
 // - the rows say more: a user runs only where the tensor is present after all frees before it;
@@ -34,6 +37,9 @@ namespace rematlas {
 struct StagedModelOptions {
     /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
+    /// The peak is minimized among the schedules of at most this time, nanoseconds, and `below` is not used;
+    /// none: the time is, within the budget.
+    std::optional<std::int64_t> most_time = {};
     std::stop_token stop = {};  ///< ends the construction; the model is of no use then
 };
 
@@ -43,13 +49,17 @@ class StagedModel {
     static bool fits(const FlatGraph& graph);
 
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
-    /// without recomputation is 1,000 in the objective, bytes so that the budget is 1,000.
+    /// without recomputation is 1,000, bytes so that the budget less the residents is 1,000.
     StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options = {});
 
     const MilpModel& milp() const { return milp_; }
 
     /// Nanoseconds of the schedule with that objective.
     double time_of(double objective) const { return objective / time_scale_; }
+    /// Bytes, where the peak is minimized.
+    double peak_of(double objective) const {
+        return static_cast<double>(graph_.resident_bytes) + objective / byte_scale_;
+    }
 
     /// The runs that an integer solution stands for.
     RunSequence decode(std::span<const double> values) const;
@@ -87,6 +97,7 @@ class StagedModel {
     void place_ops();
     void limit_reruns(std::int64_t slack);
     void add_columns();
+    void add_time_row(double most);
     void add_stage(int stage);
     void add_balance(int stage, const Tensor& tensor, int index);
     void add_memory(int stage);
@@ -100,6 +111,7 @@ class StagedModel {
     const FlatGraph& graph_;
     std::int64_t room_;  ///< the budget without residents
     double time_scale_, byte_scale_;
+    Variable most_alive_;        ///< what all memory rows are below: the budget, or the peak's column
     std::vector<int> ops_;       ///< of places
     std::vector<int> place_of_;  ///< of ops, -1
     std::vector<Tensor> tensors_;
