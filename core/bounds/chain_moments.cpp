@@ -112,7 +112,8 @@ std::int64_t ChainMoments::saved_in_place(int op) const {
         reads_result |= graph_.is_result[t];
     }
     for (int t : graph_.outputs[op]) outputs += graph_.bytes[t];
-    // A result may be written over when it can come back from the host; such pairs are not in the flat graph.
+    // A result made once may be written over when it can come back from the host; such pairs are not in the
+    // flat graph.
     return host_ && reads_result ? std::min(inputs, outputs) : saved;
 }
 

@@ -26,9 +26,11 @@ void append_op(FlatGraph& flat, const Op& op) {
 }
 
 /// An op runs in place with all of its pairs or not at all, so one input that must stay rules out the others.
+/// A result need not stay: its maker may run again afterwards.
 void append_inplace(FlatGraph& flat, const Op& op) {
     const bool possible = std::all_of(op.inplace.begin(), op.inplace.end(), [&](const InplacePair& pair) {
-        return flat.producer[pair.in.index()] >= 0 && !flat.is_result[pair.in.index()];
+        const std::int32_t maker = flat.producer[pair.in.index()];
+        return maker >= 0 && (!flat.is_result[pair.in.index()] || flat.recomputable[maker]);
     });
     if (possible) {
         for (const InplacePair& pair : op.inplace) {

@@ -39,7 +39,7 @@ struct FlatGraph {
         std::int64_t saved;  ///< min of the two tensors' bytes: what a run in place does not take
     };
     std::vector<std::int32_t> inplace_begin{0};  ///< per op, into `inplace`
-    std::vector<Pair> inplace;                   ///< pairs whose input is made by an op and is no result
+    std::vector<Pair> inplace;  ///< pairs whose input is made by an op, and again if it is a result
 
     std::vector<std::uint8_t> required;      ///< per op: runs at least once in every valid schedule
     std::vector<std::uint8_t> recomputable;  ///< per op

@@ -82,5 +82,38 @@ TEST(RunSequence, an_op_runs_in_place_only_where_its_input_dies) {
     EXPECT_EQ(cost_of(flat, again).peak, 410);
 }
 
+/// a (10 bytes, a result) -> b (10 bytes, in place, 15 bytes of workspace).
+Graph result_that_may_be_written_over() {
+    Graph graph;
+    graph.tensors = {Tensor{"a", Bytes(10)}, Tensor{"b", Bytes(10)}};
+    graph.ops.resize(2);
+    Op &a = graph.ops[OpId(0)], &b = graph.ops[OpId(1)];
+    a.time = b.time = Nanoseconds(1);
+    a.outputs = {TensorId(0)};
+    b.inputs = {TensorId(0)};
+    b.outputs = {TensorId(1)};
+    b.workspace = Bytes(15);
+    b.inplace = {{TensorId(1), TensorId(0)}};
+    graph.results = {TensorId(0), TensorId(1)};
+    return graph;
+}
+
+TEST(RunSequence, a_result_is_written_over_where_its_maker_runs_again) {
+    Graph graph = result_that_may_be_written_over();
+    ASSERT_TRUE(validate(graph));
+    const FlatGraph flat = flatten(graph);
+    const RunSequence again{0, 1, 0};
+    EXPECT_EQ(lower(flat, again)[1], Step::run_inplace(OpId(1)));
+    EXPECT_EQ(cost_of(flat, again).peak, 25);
+    EXPECT_EQ(cost_of(flat, keep_all_sequence(flat)).peak, 35) << "a must stay";
+    Schedule schedule;
+    schedule.steps = lower(flat, again);
+    const CheckReport report = check(graph, schedule, Bytes(25));
+    ASSERT_TRUE(report.ok()) << report.violations.front();
+    EXPECT_EQ(least_peak(flat).bytes, Bytes(25)) << "bounds know of it";
+    graph.ops[OpId(0)].recomputable = false;
+    EXPECT_EQ(least_peak(flatten(graph)).bytes, Bytes(35));
+}
+
 }  // namespace
 }  // namespace rematlas

@@ -117,7 +117,7 @@ bool Decoder::run(int op) {
     bool in_place = true;
     for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) {
         const TensorState& input = tensors_[pair.in];
-        in_place = in_place && input.pins == 1 && next_use(pair.in) == kNever;
+        in_place = in_place && input.pins == 1 && is_dead(pair.in);
     }
     if (in_place)
         for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) needed -= pair.saved;
