@@ -35,11 +35,20 @@ std::optional<std::pair<double, std::string_view>> number_and_rest(std::string_v
     return std::pair{number, rest};
 }
 
+/// The digits that the text begins with; nothing where a fraction follows.
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    std::int64_t number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc() || (end != text.data() + text.size() && *end == '.')) return std::nullopt;
+    return number;
+}
+
 std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
-/// Whole numbers without a unit are read exactly, all others through double.
+/// Whole numbers of bytes or nanoseconds are read exactly, all others through double.
 template <std::size_t N>
 Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& units, const char* example) {
     const Error wrong{quoted(text) + " is not " + example};
@@ -50,7 +59,8 @@ Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& un
         if (parts->second != unit.name) continue;
         const double value = parts->first * unit.factor;
         if (value >= 0x1p62) return Error{quoted(text) + " is too large"};
-        return static_cast<std::int64_t>(std::llround(value));
+        const std::optional<std::int64_t> exact = unit.factor == 1 ? whole_number(text) : std::nullopt;
+        return exact ? *exact : static_cast<std::int64_t>(std::llround(value));
     }
     return wrong;
 }
@@ -76,8 +86,9 @@ Result<Bytes> parse_budget(std::string_view text, Bytes full) {
     if (const auto parts = number_and_rest(text); parts && parts->second == "%") {
         if (parts->first < 0) return Error{quoted(text) + " is negative"};
         if (parts->first > 1e6) return Error{quoted(text) + " is too large"};
-        budget = Bytes(
-            static_cast<std::int64_t>(std::floor(static_cast<double>(full.value) * parts->first / 100.0)));
+        const long double share = static_cast<long double>(full.value) * parts->first / 100;
+        if (share >= 0x1p62L) return Error{quoted(text) + " is too large"};
+        budget = Bytes(static_cast<std::int64_t>(share));
     } else {
         const Result<std::int64_t> bytes =
             scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096 or 60%");

@@ -13,6 +13,14 @@ TEST(Sizes, binary_and_decimal_units_are_read) {
     EXPECT_EQ(*parse_bytes("4096"), Bytes(4096));
 }
 
+TEST(Sizes, plain_bytes_and_the_whole_peak_are_exact_beyond_what_a_double_holds) {
+    const Bytes odd((std::int64_t{1} << 60) + 1);
+    EXPECT_EQ(*parse_bytes(std::to_string(odd.value)), odd);
+    EXPECT_EQ(*parse_budget(std::to_string(odd.value) + " B", Bytes(1)), odd);
+    const Bytes peak((std::int64_t{1} << 55) + 1);
+    EXPECT_EQ(*parse_budget("100%", peak), peak);
+}
+
 TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
     for (const char* text :
          {"", "GiB", "2 gigs", "-1", "1e400", "nan", "inf", "0x10", "12%", "9999999999TiB", "1,5GiB"}) {
