@@ -14,6 +14,7 @@
 #include "core/solvers/solve.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/random_graph.h"
+#include "tests/core/small_graph.h"
 
 namespace rematlas {
 namespace {
@@ -183,6 +184,46 @@ TEST(Checkmate, TheFormThatMinimizesThePeakFindsTheLeastOfItsClassWithinTheTime)
     const int libraries = static_cast<int>(milp_libraries().size());
     EXPECT_GE(compared, 300 * libraries);
     EXPECT_GE(smaller, 60 * libraries);
+}
+
+TEST(Checkmate, AnOpRunsInPlaceWithAllItsPairsOrNone) {
+    const FlatGraph flat = flatten(graph_of_two_pairs());
+    const StagedModel model(flat, 30);
+    for (MilpLibrary library : milp_libraries()) {
+        const Result<MilpAnswer> answer = solve_milp(library, model.milp(), {.relative_gap = 0});
+        ASSERT_TRUE(answer) << answer.error().message;
+        ASSERT_EQ(answer->status, MilpStatus::optimal);
+        const SequenceCost cost = cost_of(flat, model.decode(answer->values));
+        EXPECT_EQ(cost.time, 25);
+        EXPECT_EQ(cost.peak, 30);
+        EXPECT_NEAR(model.time_of(answer->objective), 25, 1e-6);
+    }
+}
+
+TEST(Checkmate, AByteTooFewIsNoRoundingErrorHoweverLargeTheSizes) {
+    Graph graph = small_graph();
+    for (Tensor& tensor : graph.tensors) tensor.bytes.value <<= 44;
+    graph.ops[OpId(1)].workspace.value <<= 44;
+    const FlatGraph flat = flatten(graph);
+    for (MilpLibrary library : milp_libraries()) {
+        const StagedModel model(flat, keep_all_peak(flat).value - 1);
+        const Result<MilpAnswer> answer = solve_milp(library, model.milp());
+        ASSERT_TRUE(answer) << answer.error().message;
+        EXPECT_EQ(answer->status, MilpStatus::infeasible) << "the last two ops need all that there is";
+    }
+}
+
+TEST(Checkmate, IsOptimalWhereTheLibraryEndsAtTheGapAskedFor) {
+    const Graph graph = random_training_graph(160, {.forward_ops = 7, .run_once = false});
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget((least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2);
+    for (MilpLibrary library : milp_libraries()) {
+        const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}};
+        const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
+        ASSERT_TRUE(outcome) << outcome.error().message;
+        ASSERT_TRUE(outcome->schedule());
+        EXPECT_EQ(outcome->schedule()->status, "optimal") << outcome->schedule()->bound->gap;
+    }
 }
 
 TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {

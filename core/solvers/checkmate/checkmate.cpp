@@ -93,7 +93,9 @@ class Search {
         std::vector<double> start;
         if (best_.any())
             if (auto point = model->encode(best_.runs())) start = *std::move(point);
-        MilpLimits limits{.relative_gap = options_.gap, .threads = limits_.threads, .seed = limits_.seed};
+        // The library's gap is of the objective, ours of the bound, which is rounded down besides.
+        const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kRounding);
+        MilpLimits limits{.relative_gap = gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = deadline_.left();
         // Shares the ownership of the whole model.
         const std::shared_ptr<const MilpModel> milp(model, &model->milp());

@@ -1,6 +1,7 @@
 #include "core/solvers/checkmate/staged_model.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/solvers/required_once.h"
 
@@ -9,6 +10,16 @@ namespace {
 
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
+
+/// What can be used of the room: all that is held is a multiple of the sizes' common divisor. The libraries
+/// would take a byte too many for a rounding error.
+std::int64_t usable(const FlatGraph& graph, std::int64_t room) {
+    std::int64_t divisor = 0;
+    for (int t = 0; t < graph.tensor_count; ++t)
+        if (graph.producer[t] >= 0) divisor = std::gcd(divisor, graph.bytes[t]);
+    for (std::int64_t bytes : graph.workspace) divisor = std::gcd(divisor, bytes);
+    return divisor > 0 && room > 0 ? room / divisor * divisor : room;
+}
 
 }  // namespace
 
@@ -34,7 +45,7 @@ bool StagedModel::fits(const FlatGraph& graph) {
 }
 
 StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options)
-    : graph_(graph), room_(budget - graph.resident_bytes) {
+    : graph_(graph), room_(usable(graph, budget - graph.resident_bytes)) {
     place_ops();
     std::int64_t base = 0;
     for (int op : ops_) base += graph.time[op];
@@ -124,6 +135,14 @@ StagedModel::Variable StagedModel::kept(int stage, int index) const {
 StagedModel::Variable StagedModel::freed(int stage, int index, int use) const {
     const auto& columns = freed_columns_[stage][index];
     return {columns.empty() ? -1 : columns[use], 0};
+}
+
+/// A variable without a column when it cannot be freed there.
+StagedModel::Variable StagedModel::freed_after(int stage, int index, int place) const {
+    const Tensor& tensor = tensors_[index];
+    if (tensor.maker == place) return freed(stage, index, 0);
+    const auto use = std::find(tensor.users.begin(), tensor.users.end(), place) - tensor.users.begin();
+    return freed(stage, index, static_cast<int>(use) + 1);
 }
 
 void StagedModel::add_columns() {
@@ -232,26 +251,36 @@ void StagedModel::add_memory(int stage) {
         during.add(runs, outputs + static_cast<double>(graph_.workspace[op]) * byte_scale_);
         Row after = alive;
         after.add(runs, outputs);
-        const auto frees = [&](int index, int use) {
-            const Variable gone = freed(stage, index, use);
-            if (gone.column >= 0) after.add(gone, -static_cast<double>(tensors_[index].bytes) * byte_scale_);
-            return gone;
-        };
-        for (int index : makes_[place]) frees(index, 0);
-        for (int index : reads_[place]) {
-            const Tensor& tensor = tensors_[index];
-            const auto at = std::find(tensor.users.begin(), tensor.users.end(), place);
-            const Variable gone = frees(index, static_cast<int>(at - tensor.users.begin()) + 1);
-            for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op))
-                if (pair.in == tensor.id && gone.column >= 0)
-                    during.add(gone, -static_cast<double>(pair.saved) * byte_scale_);
-        }
+        for (const auto* list : {&makes_[place], &reads_[place]})
+            for (int index : *list)
+                after.add(freed_after(stage, index, place),
+                          -static_cast<double>(tensors_[index].bytes) * byte_scale_);
+        save_in_place(stage, place, during);
         during.add(most_alive_, -1);
         during.store(milp_, -kInfinite, 0);
         after.add({column, 0}, -1);
         after.store(milp_, 0, 0);
         alive = Row{{{column, 1.0}}, 0};
     }
+}
+
+/// An op runs in place where all that it writes over is freed right after it.
+void StagedModel::save_in_place(int stage, int place, Row& during) {
+    double saved = 0;
+    InPlace run{-1, {}};
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(ops_[place])) {
+        saved += static_cast<double>(pair.saved) * byte_scale_;
+        for (int index : reads_[place])
+            if (tensors_[index].id == pair.in) run.freed.push_back(freed_after(stage, index, place).column);
+    }
+    if (saved == 0 || std::find(run.freed.begin(), run.freed.end(), -1) != run.freed.end()) return;
+    run.column = run.freed.front();
+    if (run.freed.size() > 1) {
+        run.column = milp_.add_column({.lower = 0, .upper = 1});
+        for (int freed : run.freed) Row{{{run.column, 1}, {freed, -1}}, 0}.store(milp_, -kInfinite, 0);
+        in_place_.push_back(run);
+    }
+    during.add({run.column, 0}, -saved);
 }
 
 void StagedModel::add_stage(int stage) {
@@ -358,21 +387,18 @@ std::optional<std::vector<double>> StagedModel::encode(const RunSequence& runs) 
             alive += value(kept(t, index), values) * static_cast<double>(tensors_[index].bytes) * byte_scale_;
         for (int place = 0; place <= t; ++place) {
             const double runs_here = value(run(t, place), values);
-            const auto frees = [&](int index, int use) {
-                alive -= value(freed(t, index, use), values) * static_cast<double>(tensors_[index].bytes) *
-                         byte_scale_;
-            };
-            for (int index : makes_[place]) {
+            for (int index : makes_[place])
                 alive += runs_here * static_cast<double>(tensors_[index].bytes) * byte_scale_;
-                frees(index, 0);
-            }
-            for (int index : reads_[place]) {
-                const auto& users = tensors_[index].users;
-                frees(index,
-                      static_cast<int>(std::find(users.begin(), users.end(), place) - users.begin()) + 1);
-            }
+            for (const auto* list : {&makes_[place], &reads_[place]})
+                for (int index : *list)
+                    alive -= value(freed_after(t, index, place), values) *
+                             static_cast<double>(tensors_[index].bytes) * byte_scale_;
             set(alive_columns_[t][place], alive);
         }
+    }
+    for (const InPlace& run : in_place_) {
+        values[run.column] = 1;
+        for (int freed : run.freed) values[run.column] = std::min(values[run.column], values[freed]);
     }
     return values;
 }

@@ -94,6 +94,12 @@ class StagedModel {
         int last_use;        ///< last stage in which anything may read it, number of places for results
     };
 
+    /// A run in place of an op with several pairs: 1 only where all that it writes over is freed.
+    struct InPlace {
+        int column;
+        std::vector<int> freed;  ///< columns
+    };
+
     void place_ops();
     void limit_reruns(std::int64_t slack);
     void add_columns();
@@ -101,15 +107,17 @@ class StagedModel {
     void add_stage(int stage);
     void add_balance(int stage, const Tensor& tensor, int index);
     void add_memory(int stage);
+    void save_in_place(int stage, int place, Row& during);
     double value(const Variable& variable, std::span<const double> values) const {
         return variable.column < 0 ? variable.constant : values[variable.column];
     }
     Variable run(int stage, int place) const;
     Variable kept(int stage, int tensor) const;
     Variable freed(int stage, int tensor, int use) const;  ///< use 0: after its maker, then its users
+    Variable freed_after(int stage, int tensor, int place) const;
 
     const FlatGraph& graph_;
-    std::int64_t room_;  ///< the budget without residents
+    std::int64_t room_;  ///< the budget without residents and without what nothing can fill
     double time_scale_, byte_scale_;
     Variable most_alive_;        ///< what all memory rows are below: the budget, or the peak's column
     std::vector<int> ops_;       ///< of places
@@ -121,6 +129,7 @@ class StagedModel {
     std::vector<std::vector<int>> kept_columns_;   ///< [stage][tensor], -1
     std::vector<std::vector<std::vector<int>>> freed_columns_;  ///< [stage][tensor][use], -1; empty if none
     std::vector<std::vector<int>> alive_columns_;               ///< [stage][place]: bytes after it
+    std::vector<InPlace> in_place_;
     MilpModel milp_;
 };
 
