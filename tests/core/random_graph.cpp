@@ -46,13 +46,13 @@ class Builder {
     std::mt19937_64 random_;
 };
 
-/// At times lets an op with one output write over one of its inputs that some op made.
+/// At times lets an op's outputs, as far as there are inputs that some op made, write over one each.
 void maybe_inplace(Builder& b, Op& op, const std::vector<TensorId>& made) {
-    if (op.outputs.size() != 1 || !b.chance(0.35)) return;
+    if (op.outputs.empty() || !b.chance(0.35)) return;
     for (TensorId in : op.inputs) {
         if (std::find(made.begin(), made.end(), in) == made.end()) continue;
-        op.inplace.push_back({.out = op.outputs[0], .in = in});
-        return;
+        op.inplace.push_back({.out = op.outputs[op.inplace.size()], .in = in});
+        if (op.inplace.size() == op.outputs.size()) return;
     }
 }
 
@@ -97,7 +97,7 @@ class TrainingGraph {
         f.outputs.push_back(b_.output(op, TensorKind::activation));
         if (options_.several_outputs && b_.chance(0.25))
             f.outputs.push_back(b_.output(op, TensorKind::activation));
-        if (options_.inplace) maybe_inplace(b_, op, made);
+        if (options_.inplace && op.outputs.size() == 1) maybe_inplace(b_, op, made);
         if (options_.run_once && b_.chance(0.15)) op.recomputable = false;
         made.insert(made.end(), f.outputs.begin(), f.outputs.end());
         forward_.push_back(std::move(f));

@@ -11,6 +11,7 @@ constexpr int kMostPullDepth = 200;
 constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
 constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
 constexpr int kLongestHop = 30;
+constexpr double kInPlaceShare = 0.3;           // of the evictions at a run that might be in place
 constexpr std::size_t kMovesAnExchange = 1000;  // it takes as long as some hundred other moves
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
@@ -116,8 +117,24 @@ std::optional<Moves::Gap> Moves::gap_across(Node run) {
 }
 
 bool Moves::evict_at(Node run) {
+    if (run != RunProfile::kNone && !graph_.inplace_pairs(profile_.op(run)).empty() &&
+        random_.chance(kInPlaceShare) && run_in_place(run))
+        return true;
     const std::optional<Gap> gap = gap_across(run);
     return gap && evict_gap(gap->tensor, gap->use);
+}
+
+// What the op can write over need not stay behind it. False when nothing of it stays.
+bool Moves::run_in_place(Node run) {
+    bool changed = false;
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(profile_.op(run))) {
+        const auto events = profile_.events(pair.in);
+        const std::size_t next = profile_.index_of(pair.in, run) + 1;
+        if (next == events.size() || !profile_.is_use(pair.in, events[next])) continue;
+        if (!evict_gap(pair.in, next)) return false;
+        changed = true;
+    }
+    return changed;
 }
 
 bool Moves::evict_somewhere() {

@@ -38,6 +38,7 @@ class Moves {
     bool evict_gap(int tensor,
                    std::size_t use);  ///< `use` indexes events(tensor), is a use, and has an event before it
     bool evict_at(Node run);          ///< evicts a tensor that is kept across a run
+    bool run_in_place(Node run);      ///< evicts what it can write over, as far as that stays
     bool evict_somewhere();
     bool remove_rerun();
     bool shift(Node run);

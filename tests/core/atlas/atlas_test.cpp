@@ -14,6 +14,7 @@
 #include "tests/core/brute_force.h"
 #include "tests/core/problem_files.h"
 #include "tests/core/random_graph.h"
+#include "tests/core/small_graph.h"
 
 namespace rematlas {
 namespace {
@@ -95,6 +96,13 @@ TEST(Atlas, FindsTheOptimumOfSmallOddGraphs) {
         compare_with_optimum(random_odd_graph(seed, 2 + static_cast<int>(seed % 9)), tally);
     }
     EXPECT_LE(tally.missed, tally.optimal / 50);
+}
+
+TEST(Atlas, WritesOverWhatIsMadeAgain) {
+    const Answer answer = solve(graph_of_two_pairs(), Bytes(30), {.max_moves = 1000, .first_cycle = 200});
+    const Solution* solution = std::get_if<Solution>(&answer);
+    ASSERT_TRUE(solution);
+    EXPECT_EQ(solution->time, Nanoseconds(25));
 }
 
 TEST(Atlas, FindsTheOptimumOfShortChains) {
