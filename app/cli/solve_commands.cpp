@@ -119,7 +119,7 @@ void print_schedule(const Schedule& schedule) {
     std::printf(
         "%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
         format_duration(Nanoseconds(static_cast<std::int64_t>(schedule.solve_seconds * 1e9))).c_str());
-    std::printf("%-10s %.4f  (+%.2f %% time, %s)\n", "overhead", schedule.overhead,
+    std::printf("%-10s %.4f  (%+.2f %% time, %s)\n", "overhead", schedule.overhead,
                 (schedule.overhead - 1) * 100, format_duration(schedule.time).c_str());
     std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(),
                 format_bytes(schedule.budget).c_str());

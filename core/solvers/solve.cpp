@@ -75,7 +75,9 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
                      std::to_string(schedule.bound->overhead) + ", please report it"};
     }
     schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
-    schedule.bound->gap = (schedule.overhead - schedule.bound->overhead) / schedule.bound->overhead;
+    // A step that need not take any time, of ops nobody needs, leaves both at 0.
+    const double above = schedule.overhead - schedule.bound->overhead;
+    schedule.bound->gap = above > 0 ? above / schedule.bound->overhead : 0;
     if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
     return {};
 }

@@ -51,7 +51,8 @@ void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
     point.overhead = smaller.overhead;
     point.steps = smaller.steps;
     if (!point.bound) return;
-    point.bound->gap = (point.overhead - point.bound->overhead) / point.bound->overhead;
+    const double above = point.overhead - point.bound->overhead;
+    point.bound->gap = above > 0 ? above / point.bound->overhead : 0;
     if (point.bound->gap <= 0) point.status = "optimal";
 }
 
