@@ -5,6 +5,7 @@
 
 #include "core/bounds/one_moment.h"
 #include "core/maxbatch/batch_family.h"
+#include "core/solvers/checkmate/least_peak_within.h"
 #include "core/solvers/solve.h"
 
 namespace rematlas {
@@ -14,10 +15,25 @@ using Clock = std::chrono::steady_clock;
 
 /// What one graph says about its batch.
 struct Verdict {
-    std::optional<Schedule> schedule;  ///< within the budget and the overhead
-    bool proven = false;               ///< that there is none
-    std::optional<Bytes> needs;        ///< every schedule needs more than the budget
-    std::optional<double> overhead;    ///< within the budget, but above the overhead
+    std::optional<Schedule> schedule;     ///< within the budget and the overhead
+    bool proven = false;                  ///< that there is none
+    std::optional<Bytes> needs;           ///< every schedule needs more than the budget
+    std::optional<double> overhead;       ///< within the budget, but above the overhead
+    std::optional<Bytes> needs_in_class;  ///< every schedule of Checkmate's class within the overhead does
+};
+
+/// A schedule at hand as a solver, so that it is checked like all others.
+class Known final : public Solver {
+  public:
+    explicit Known(RunSequence runs) : runs_(std::move(runs)) {}
+    std::string_view name() const override { return "checkmate"; }
+    std::string_view summary() const override { return "a schedule at hand"; }
+    Answer solve(const Problem& problem, Bytes, const Limits&, const Progress&) const override {
+        return solution_from(problem.flat, runs_);
+    }
+
+  private:
+    RunSequence runs_;
 };
 
 class Search {
@@ -28,6 +44,8 @@ class Search {
           options_(options),
           progress_(progress),
           solver_(solver),
+          by_least_peak_(options.solver == "checkmate"),
+          left_(options.limits.time),
           end_(Clock::now() + options.limits.time) {}
 
     Result<LargestBatch> run() {
@@ -96,6 +114,7 @@ class Search {
     void tell_next() {
         best_.proven = next_.proven;
         best_.next_needs = next_.needs;
+        best_.next_needs_in_class = next_.needs_in_class;
         best_.next_overhead = next_.overhead;
     }
 
@@ -105,10 +124,11 @@ class Search {
         const std::int64_t blind =
             too_large_ == unknown ? std::min(2 * low, high - 1) : low + (high - low) / 2;
         if (best_.captured.size() < 2 || forecasts_++ >= most_forecasts) return blind;
-        const std::optional<std::int64_t> foretold = forecast(low, high, [&](const Graph& graph) {
-            const Result<Verdict> verdict = judge(graph, share(60));
-            return verdict && verdict->schedule;
-        });
+        const std::optional<std::int64_t> foretold =
+            by_least_peak_ ? forecast_by_least_peak(low, high) : forecast(low, high, [&](const Graph& graph) {
+                const Result<Verdict> verdict = judge(graph, share(60));
+                return verdict && verdict->schedule;
+            });
         if (!foretold) return blind;
         // "None larger": one more is captured to see it.
         return std::max(*foretold, low + 1);
@@ -130,6 +150,83 @@ class Search {
         return good;
     }
 
+    /// The same in the steps of Dinkelbach's method: where the schedule at hand ends to fit, the least peak
+    /// of the next batch gives another. Each batch where none was found is tried once; then its capture
+    /// decides.
+    std::optional<std::int64_t> forecast_by_least_peak(std::int64_t low, std::int64_t high) {
+        std::optional<std::int64_t> good = largest_for(runs_, low, high);
+        while (good && *good + 1 < high && *good + 1 != hopeless_ && !stopped()) {
+            const std::optional<Graph> graph = family_.graph_at(*good + 1);
+            if (!graph) return std::nullopt;
+            const FlatGraph flat = flatten(*graph);
+            Result<LeastPeak> least = least_peak_of({*graph, flat}, false);
+            if (!least || least->peak > options_.budget) {
+                hopeless_ = *good + 1;
+            } else {
+                runs_ = std::move(least->runs);
+                good = largest_for(runs_, *good + 1, high);
+            }
+        }
+        return good;
+    }
+
+    /// Where that schedule fits; nothing when it is none of the foretold graphs.
+    std::optional<std::int64_t> largest_for(const RunSequence& runs, std::int64_t low,
+                                            std::int64_t high) const {
+        bool foreign = false;
+        const auto largest = forecast(low, high, [&](const Graph& graph) {
+            const FlatGraph flat = flatten(graph);
+            foreign = foreign || !is_executable(flat, runs);
+            if (foreign) return false;
+            const SequenceCost cost = cost_of(flat, runs);
+            return cost.peak <= options_.budget.value && cost.time <= most_time(flat).value;
+        });
+        return foreign ? std::nullopt : largest;
+    }
+
+    Nanoseconds most_time(const FlatGraph& graph) const {
+        if (!options_.max_overhead) return Nanoseconds(std::numeric_limits<std::int64_t>::max());
+        const double most = *options_.max_overhead * (1 + 1e-12) * static_cast<double>(graph.base_time);
+        return Nanoseconds(static_cast<std::int64_t>(std::min(most, 0x1p62)));
+    }
+
+    /// `first`: any schedule that fits will do.
+    Result<LeastPeak> least_peak_of(const Problem& problem, bool first) {
+        Limits limits = options_.limits;
+        limits.time = std::max<std::chrono::nanoseconds>(std::min(share(6), left_ / 3), share(600));
+        const Clock::time_point start = Clock::now();
+        Result<LeastPeak> least =
+            least_peak_within(problem, most_time(problem.flat), limits,
+                              {.budget = options_.budget, .first = first, .start = runs_});
+        left_ -= Clock::now() - start;
+        return least;
+    }
+
+    /// By the form of Checkmate's programme that minimizes the peak.
+    Result<Verdict> judge_by_least_peak(const Graph& graph, const FlatGraph& flat) {
+        const Problem problem{graph, flat};
+        Result<LeastPeak> least = least_peak_of(problem, true);
+        if (!least) return least.error();
+        Verdict verdict;
+        if (least->peak <= options_.budget) {
+            runs_ = least->runs;
+            Result<Outcome> outcome =
+                solve(problem, Known(std::move(least->runs)), options_.budget, options_.limits);
+            if (!outcome) return outcome.error();
+            verdict.schedule = std::get<Schedule>(std::move(outcome->answer));
+            return verdict;
+        }
+        verdict.proven = least->any_order > options_.budget;
+        if (least->bound > options_.budget) verdict.needs_in_class = least->bound;
+        if (!verdict.proven) return verdict;
+        const OverheadBound bound = overhead_lower_bound(flat, options_.budget);
+        if (std::isfinite(bound.overhead) && !good_enough(bound.overhead))
+            verdict.overhead = bound.overhead;
+        else
+            verdict.needs = least->any_order;
+        return verdict;
+    }
+
     std::chrono::nanoseconds share(int of) const {
         return std::max<std::chrono::nanoseconds>(options_.limits.time / of, std::chrono::milliseconds(50));
     }
@@ -139,7 +236,7 @@ class Search {
     }
 
     /// Ends with the first schedule that is good enough.
-    Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) const {
+    Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
         Verdict verdict;
         if (least_peak(flat).bytes > options_.budget) {
@@ -147,6 +244,7 @@ class Search {
             verdict.needs = least_peak(flat).bytes;
             return verdict;
         }
+        if (by_least_peak_) return judge_by_least_peak(graph, flat);
         std::stop_source enough;
         const std::stop_callback outer(options_.limits.stop, [&] { enough.request_stop(); });
         Limits limits = options_.limits;
@@ -192,6 +290,10 @@ class Search {
     const LargestBatchOptions& options_;
     const BatchProgress& progress_;
     const Solver& solver_;
+    const bool by_least_peak_;
+    std::chrono::nanoseconds left_;  ///< for the programmes
+    RunSequence runs_;               ///< the last that fitted, by the least peak
+    std::int64_t hopeless_ = 0;      ///< batch foretold for which they found none
     Clock::time_point end_;
     BatchFamily family_;
     LargestBatch best_;

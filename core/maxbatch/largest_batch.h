@@ -8,6 +8,11 @@
 // model, and then captured and solved. The answer rests on captured graphs alone: the batch was captured, its
 // schedule passed the checker, and the next larger batch was captured too and has no schedule that could be
 // found, or provably none.
+//
+// With the solver `checkmate` this is the form of its programme that maximizes the batch (Jain et al., MLSys
+// 2020): the least peak within the time allowed (least_peak_within.h) of one batch gives a schedule, whose
+// peak at any batch is foretold exactly; the largest batch where that keeps the budget is the next to be
+// solved, until none is larger, as in Dinkelbach's method (1967) for ratios.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +43,9 @@ struct LargestBatch {
     bool proven = false;               ///< no schedule at all does it for one more
     /// Of one more: the bytes that every schedule needs, when that is what stands against it.
     std::optional<Bytes> next_needs;
+    /// Of one more: more than the budget, which every schedule of Checkmate's class (kStagedClass) within the
+    /// overhead allowed needs; known from the solver `checkmate` alone.
+    std::optional<Bytes> next_needs_in_class;
     std::optional<double> next_overhead;  ///< of one more: the least overhead found or proven, above the most
                                           ///< allowed
     /// The largest batch that fits without recomputation, foretold; none where that cannot be.

@@ -78,7 +78,9 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
         Highs_getSolution(highs, answer.values.data(), unused.data(), row.data(), row_dual.data());
         answer.objective = Highs_getObjectiveValue(highs);
     }
-    if (relaxed) {
+    const bool linear = std::none_of(model.columns.begin(), model.columns.end(),
+                                     [](const MilpColumn& column) { return column.integer; });
+    if (relaxed || linear) {
         if (answer.status == MilpStatus::optimal) answer.bound = answer.objective;
     } else {
         Highs_getDoubleInfoValue(highs, "mip_dual_bound", &answer.bound);

@@ -3,18 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/milp/milp.h"
 #include "core/schedule/check.h"
+#include "core/solvers/checkmate/least_peak_within.h"
 #include "core/solvers/checkmate/staged_model.h"
 #include "core/solvers/required_once.h"
 #include "core/solvers/solve.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/random_graph.h"
 #include "tests/core/small_graph.h"
+#include "tests/core/staged_schedules.h"
 
 namespace rematlas {
 namespace {
@@ -55,6 +56,18 @@ TEST_P(Milp, SaysWhenNothingIsFeasible) {
     EXPECT_TRUE(answer->values.empty());
 }
 
+TEST_P(Milp, WithoutWholeColumnsTheBoundIsTheOptimum) {
+    MilpModel model;
+    const int x = model.add_column({.lower = 0, .upper = 1, .cost = 3});
+    const int y = model.add_column({.lower = 0, .upper = 1, .cost = 2});
+    model.add_row(1.5, kInfinite, std::vector<std::pair<int, double>>{{x, 1.0}, {y, 1.0}});
+    const Result<MilpAnswer> answer = solve_milp(GetParam(), model);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->status, MilpStatus::optimal);
+    EXPECT_NEAR(answer->objective, 3.5, 1e-9);
+    EXPECT_NEAR(answer->bound, 3.5, 1e-4);
+}
+
 TEST_P(Milp, AStopBeforeTheStartLeavesNoAnswer) {
     std::stop_source stop;
     stop.request_stop();
@@ -67,54 +80,6 @@ TEST_P(Milp, AStopBeforeTheStartLeavesNoAnswer) {
     const Result<MilpAnswer> answer = solve_milp(GetParam(), model, {.stop = stop.get_token()});
     ASSERT_TRUE(answer);
     EXPECT_LE(answer->bound, answer->objective);
-}
-
-/// Visits the class that staged_model.h describes: all subsets of reruns of every stage that take at most
-/// `most_time`, tensors kept whenever they are read before they are made again.
-void for_each_staged(const FlatGraph& graph, std::int64_t most_time,
-                     const std::function<void(const RunSequence&, const SequenceCost&)>& visit) {
-    const RunSequence order = required_once(graph);
-    std::int64_t base = 0;
-    for (int op : order) base += graph.time[op];
-    const auto extend = [&](auto&& self, std::size_t stage, const RunSequence& runs,
-                            std::int64_t left) -> void {
-        if (left < 0) return;
-        if (stage == order.size()) {
-            if (is_executable(graph, runs)) visit(runs, cost_of(graph, runs));
-            return;
-        }
-        for (int subset = 0; subset < 1 << stage; ++subset) {
-            RunSequence next = runs;
-            std::int64_t after = left;
-            bool possible = true;
-            for (std::size_t place = 0; place < stage; ++place) {
-                if (!(subset >> place & 1)) continue;
-                possible = possible && graph.recomputable[order[place]];
-                next.push_back(order[place]);
-                after -= graph.time[order[place]];
-            }
-            next.push_back(order[stage]);
-            if (possible) self(self, stage + 1, next, after);
-        }
-    };
-    extend(extend, 0, {}, most_time - base);
-}
-
-constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
-
-std::int64_t staged_optimum(const FlatGraph& graph, std::int64_t budget) {
-    std::int64_t best = kNone;
-    for_each_staged(graph, kNone, [&](const RunSequence&, const SequenceCost& cost) {
-        if (cost.peak <= budget) best = std::min(best, cost.time);
-    });
-    return best;
-}
-
-std::int64_t staged_least_peak(const FlatGraph& graph, std::int64_t most_time) {
-    std::int64_t best = kNone;
-    for_each_staged(graph, most_time,
-                    [&](const RunSequence&, const SequenceCost& cost) { best = std::min(best, cost.peak); });
-    return best;
 }
 
 TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {
@@ -132,7 +97,7 @@ TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {
             for (MilpLibrary library : milp_libraries()) {
                 const Result<MilpAnswer> answer = solve_milp(library, model.milp(), {.relative_gap = 1e-7});
                 ASSERT_TRUE(answer) << answer.error().message;
-                if (optimum == kNone) {
+                if (optimum == kNoStagedSchedule) {
                     EXPECT_EQ(answer->status, MilpStatus::infeasible) << seed << " at " << budget;
                     continue;
                 }
@@ -224,6 +189,122 @@ TEST(Checkmate, IsOptimalWhereTheLibraryEndsAtTheGapAskedFor) {
         ASSERT_TRUE(outcome->schedule());
         EXPECT_EQ(outcome->schedule()->status, "optimal") << outcome->schedule()->bound->gap;
     }
+}
+
+TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
+    int optimal = 0, smaller = 0, answers = 0;
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        const Graph graph = random_training_graph(
+            seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = seed % 3 == 0});
+        const FlatGraph flat = flatten(graph);
+        const RunSequence once = required_once(flat);
+        if (once.size() > 6) continue;
+        const SequenceCost known = cost_of(flat, once);
+        const std::int64_t percent = 100 + 10 * static_cast<std::int64_t>(seed % 5 * (seed % 5));
+        const std::int64_t most_time = known.time * percent / 100;
+        const std::int64_t least = staged_least_peak(flat, most_time);
+        for (MilpLibrary library : milp_libraries()) {
+            const Result<LeastPeak> found = least_peak_within(
+                {graph, flat}, Nanoseconds(most_time), {.time = 60s}, {.library = library, .gap = 1e-6});
+            ASSERT_TRUE(found) << found.error().message;
+            ASSERT_TRUE(is_executable(flat, found->runs));
+            const SequenceCost cost = cost_of(flat, found->runs);
+            EXPECT_EQ(cost.peak, found->peak.value);
+            EXPECT_EQ(cost.time, found->time.value);
+            EXPECT_LE(cost.time, most_time);
+            EXPECT_LE(found->bound.value, least) << "seed " << seed;
+            EXPECT_LE(found->bound, found->peak);
+            EXPECT_LE(found->any_order, found->bound);
+            const auto below = brute_force(flat, found->any_order.value - 1);
+            EXPECT_TRUE(!below || below->time > most_time) << "seed " << seed;
+            EXPECT_EQ(found->status, Status::optimal) << to_string(library) << ", seed " << seed;
+            EXPECT_LE(found->peak.value, least) << to_string(library) << ", seed " << seed;
+            ++answers;
+            optimal += found->bound.value == least;
+            smaller += least < known.peak;
+        }
+    }
+    const int libraries = static_cast<int>(milp_libraries().size());
+    EXPECT_GE(answers, 120 * libraries);
+    EXPECT_GE(optimal, 100 * libraries);
+    EXPECT_GE(smaller, 30 * libraries);
+}
+
+/// Differential, on larger graphs: with one byte less than the bound the least time is too long.
+TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
+    int compared = 0;
+    for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 3 + static_cast<int>(seed % 2)});
+        const FlatGraph flat = flatten(graph);
+        const std::int64_t most_time = flat.base_time * 12 / 10;
+        for (MilpLibrary library : milp_libraries()) {
+            const Result<LeastPeak> found =
+                least_peak_within({graph, flat}, Nanoseconds(most_time), {.time = 60s}, {.library = library});
+            ASSERT_TRUE(found) << found.error().message;
+            EXPECT_EQ(found->status, Status::optimal) << seed;
+            const StagedModel faster(flat, found->bound.value - 1);
+            const Result<MilpAnswer> answer = solve_milp(library, faster.milp(), {.relative_gap = 1e-7});
+            ASSERT_TRUE(answer) << answer.error().message;
+            ASSERT_NE(answer->status, MilpStatus::unknown);
+            if (answer->status == MilpStatus::optimal) {
+                EXPECT_GT(faster.time_of(answer->objective), double(most_time) + 0.5) << "seed " << seed;
+            }
+            ++compared;
+        }
+    }
+    EXPECT_EQ(compared, 24 * static_cast<int>(milp_libraries().size()));
+}
+
+TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
+    int refused = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 4});
+        const FlatGraph flat = flatten(graph);
+        const Nanoseconds most_time(flat.base_time * 13 / 10);
+        for (MilpLibrary library : milp_libraries()) {
+            const auto solve = [&](LeastPeakOptions options) {
+                options.library = library;
+                Result<LeastPeak> found = least_peak_within({graph, flat}, most_time, {.time = 60s}, options);
+                EXPECT_TRUE(found) << found.error().message;
+                return found.take();
+            };
+            const LeastPeak least = solve({});
+            const LeastPeak kept = solve({.budget = least.peak, .first = true, .start = {1000, -1}});
+            EXPECT_LE(kept.peak, least.peak) << "seed " << seed;
+            const LeastPeak given = solve({.budget = least.peak, .first = true, .start = least.runs});
+            EXPECT_EQ(given.peak, least.peak);
+            EXPECT_EQ(given.nodes, 0);
+            const LeastPeak none = solve({.budget = least.bound - Bytes(1)});
+            if (none.peak >= least.bound) {
+                EXPECT_EQ(none.bound, least.bound) << "seed " << seed;
+                ++refused;
+            }  // else the start is of another class
+        }
+    }
+    EXPECT_GE(refused, 10 * static_cast<int>(milp_libraries().size()));
+}
+
+TEST(LeastPeakWithin, AStopReturnsTheBestSoFar) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    const Graph graph = random_training_graph(5, {.forward_ops = 60, .run_once = false});
+    const FlatGraph flat = flatten(graph);
+    std::stop_source stop;
+    stop.request_stop();
+    const Result<LeastPeak> found = least_peak_within({graph, flat}, Nanoseconds(flat.base_time * 2),
+                                                      {.time = 10min, .stop = stop.get_token()});
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_TRUE(is_executable(flat, found->runs));
+    EXPECT_EQ(cost_of(flat, found->runs).peak, found->peak.value);
+}
+
+TEST(LeastPeakWithin, RefusesTooShortATimeAndALibraryThatThisBuildLacks) {
+    const Graph graph = random_training_graph(1, {.free_ops = false});
+    const FlatGraph flat = flatten(graph);
+    EXPECT_FALSE(least_peak_within({graph, flat}, Nanoseconds(1)));
+    for (MilpLibrary library : {MilpLibrary::highs, MilpLibrary::glpk})
+        EXPECT_EQ(
+            bool(least_peak_within({graph, flat}, Nanoseconds(flat.base_time), {}, {.library = library})),
+            bool(has_milp(library)));
 }
 
 TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {

@@ -2,10 +2,14 @@
 
 #include "core/maxbatch/batch_family.h"
 #include "core/maxbatch/largest_batch.h"
+#include "core/milp/milp.h"
 #include "core/schedule/check.h"
+#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/required_once.h"
 #include "core/solvers/solve.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/random_graph.h"
+#include "tests/core/staged_schedules.h"
 
 namespace rematlas {
 namespace {
@@ -111,6 +115,99 @@ TEST(LargestBatch, KeepsTheOverheadAllowed) {
             EXPECT_LE(found->schedule->overhead, most * (1 + 1e-9));
         }
     }
+}
+
+/// Differential: the class and all orders, exhaustively, at the answer and at the next batch.
+void compare_least_peaks(std::optional<double> max_overhead) {
+    int found_some = 0, in_class = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const auto flat_at = [&](std::int64_t batch) { return flatten(at_batch(seed, batch)); };
+        if (required_once(flat_at(1)).size() > 6) continue;
+        const auto most_time = [&](const FlatGraph& flat) {
+            return max_overhead ? static_cast<std::int64_t>(*max_overhead * double(flat.base_time))
+                                : kNoStagedSchedule - 1;
+        };
+        const auto fits_in_class = [&](std::int64_t batch, std::int64_t budget) {
+            const FlatGraph flat = flat_at(batch);
+            return staged_least_peak(flat, most_time(flat)) <= budget;
+        };
+        const auto fits = [&](std::int64_t batch, std::int64_t budget) {
+            const FlatGraph flat = flat_at(batch);
+            const auto best = brute_force(flat, budget);
+            return best && best->time <= most_time(flat);
+        };
+        LargestBatchOptions wanted = options(300 + 17 * static_cast<std::int64_t>(seed));
+        wanted.solver = "checkmate";
+        wanted.max_overhead = max_overhead;
+        wanted.limits.time = 60s;
+        const std::int64_t budget = wanted.budget.value;
+        const Result<LargestBatch> found =
+            largest_batch([&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch); }, wanted);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_LE(found->captured.size(), 7u) << "seed " << seed;
+        EXPECT_FALSE(fits_in_class(found->batch + 1, budget)) << "seed " << seed;
+        EXPECT_TRUE(found->proven || found->next_needs_in_class) << "seed " << seed;
+        if (found->proven) {
+            EXPECT_FALSE(fits(found->batch + 1, budget)) << "seed " << seed;
+        }
+        if (found->next_needs_in_class) {
+            const FlatGraph next = flat_at(found->batch + 1);
+            EXPECT_GT(found->next_needs_in_class->value, budget);
+            EXPECT_LE(found->next_needs_in_class->value, staged_least_peak(next, most_time(next)));
+        }
+        in_class += !found->proven;
+        if (found->batch == 0) continue;
+        ++found_some;
+        ASSERT_TRUE(found->schedule);
+        EXPECT_TRUE(check(found->graph, *found->schedule, Bytes(budget)).ok());
+        EXPECT_LE(found->schedule->time.value, most_time(flat_at(found->batch)));
+    }
+    EXPECT_GE(found_some, 30);
+    EXPECT_GE(in_class, 5);
+}
+
+TEST(LargestBatch, OfCheckmateIsTheLargestWhoseLeastPeakInItsClassKeepsTheBudget) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    compare_least_peaks({});
+    compare_least_peaks(1.2);
+}
+
+/// The same family without a bound on the size of the graphs: batch by batch, the least time in the class.
+TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    const double most = 1.25;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const std::int64_t budget = 1500;
+        const auto fits = [&](std::int64_t batch) {
+            const FlatGraph flat = flatten(at_batch(seed, batch, 4));
+            const StagedModel model(flat, budget);
+            const Result<MilpAnswer> answer =
+                solve_milp(milp_libraries().front(), model.milp(), {.relative_gap = 1e-7});
+            return answer && answer->status == MilpStatus::optimal &&
+                   model.time_of(answer->objective) <= most * double(flat.base_time) + 1e-6;
+        };
+        std::int64_t expected = 0;
+        while (fits(expected + 1)) ++expected;
+        LargestBatchOptions wanted = options(budget);
+        wanted.solver = "checkmate";
+        wanted.max_overhead = most;
+        wanted.limits.time = 60s;
+        const Result<LargestBatch> found = largest_batch(
+            [&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch, 4); }, wanted);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_GE(found->batch, expected) << "seed " << seed;
+        EXPECT_FALSE(fits(found->batch + 1)) << "seed " << seed;
+    }
+}
+
+TEST(LargestBatch, OfCheckmateSaysWhichLibraryIsMissing) {
+    if (!milp_libraries().empty()) GTEST_SKIP() << "this build has one";
+    LargestBatchOptions wanted = options(1000);
+    wanted.solver = "checkmate";
+    const Result<LargestBatch> found =
+        largest_batch([](std::int64_t batch) -> Result<Graph> { return at_batch(1, batch); }, wanted);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message, "checkmate: this build has no highs");
 }
 
 TEST(LargestBatch, SearchesWhereNothingCanBeForetold) {

@@ -1,0 +1,214 @@
+#include "core/solvers/checkmate/least_peak_within.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/bounds/one_moment.h"
+#include "core/milp/milp_thread.h"
+#include "core/solvers/atlas/atlas.h"
+#include "core/solvers/atlas/smallest_budget.h"
+#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/deadline.h"
+#include "core/solvers/required_once.h"
+
+namespace rematlas {
+namespace {
+
+constexpr auto kGlance = std::chrono::milliseconds(20);
+constexpr double kRounding = 1e-7;                    ///< what a bound in doubles may be off
+constexpr double kStart = 0.15, kStartOfLarge = 0.4;  ///< share of the time for the start
+constexpr std::size_t kLarge = 120;                   ///< ops
+constexpr double kPrecision = 1e-3;                   ///< of the bytes in question, where bisections end
+constexpr auto kStartAPair = std::chrono::microseconds(500);  ///< the start is no longer, for each two ops
+constexpr int kRounds = 10;                                   ///< of atlas, at most about so many
+
+class Search {
+  public:
+    Search(const Problem& problem, Nanoseconds most_time, const Limits& limits,
+           const LeastPeakOptions& options)
+        : problem_(problem),
+          graph_(problem.flat),
+          most_time_(most_time.value),
+          limits_(limits),
+          options_(options),
+          deadline_(limits) {}
+
+    Result<LeastPeak> run() {
+        if (Result<void> built = has_milp(options_.library); !built) return built.error();
+        if (!offer(required_once(graph_)))
+            return Error{"the step without recomputation takes more time than is allowed"};
+        offer(options_.start);
+        const bool fits = StagedModel::fits(graph_);
+        bound_any_order(Deadline(within(kStart / 3)));
+        search(Deadline(fits ? start() : within(1)));
+        if (fits && !ended() && !deadline_.passed()) solve();
+        best_.bound = Bytes(bound_);
+        if (tight()) best_.status = Status::optimal;
+        return std::move(best_);
+    }
+
+  private:
+    /// The programme takes the longer the larger it is, and so may its start.
+    Limits start() const {
+        const std::size_t ops = required_once(graph_).size();
+        Limits limits = within(ops > kLarge ? kStartOfLarge : kStart);
+        limits.time = std::min<std::chrono::nanoseconds>(limits.time, kStartAPair * (ops * ops));
+        return limits;
+    }
+
+    Limits within(double share) const {
+        Limits limits = limits_;
+        limits.time = std::chrono::nanoseconds(
+            static_cast<std::int64_t>(share * static_cast<double>(deadline_.left().count())));
+        return limits;
+    }
+
+    bool offer(RunSequence runs) {
+        if (!is_executable(graph_, runs)) return false;
+        const SequenceCost cost = cost_of(graph_, runs);
+        if (cost.time > most_time_ || (!best_.runs.empty() && cost.peak >= best_.peak.value)) return false;
+        best_.runs = std::move(runs);
+        best_.peak = Bytes(cost.peak);
+        best_.time = Nanoseconds(cost.time);
+        return true;
+    }
+
+    bool tight() const {
+        const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
+        return static_cast<double>(best_.peak.value - bound_) <= options_.gap * room;
+    }
+
+    bool ended() const {
+        const bool decided = options_.budget && (bound_ > options_.budget->value ||
+                                                 (options_.first && best_.peak <= *options_.budget));
+        return decided || tight();
+    }
+
+    /// The least budget at which the bound on the time leaves something: over any order.
+    void bound_any_order(const Deadline& deadline) {
+        bound_ = least_peak(graph_).bytes.value;
+        std::int64_t open = best_.peak.value;
+        const auto most = static_cast<double>(most_time_) * (1 + 1e-9);
+        const double precision = kPrecision * static_cast<double>(open - bound_);
+        while (static_cast<double>(open - bound_) > precision && !deadline.passed()) {
+            const std::int64_t tried = bound_ + (open - bound_) / 2;
+            const OverheadBound least = overhead_lower_bound(
+                graph_, Bytes(tried), {.time = deadline.left() / kRounds, .stop = limits_.stop});
+            if (least.overhead * static_cast<double>(graph_.base_time) > most)
+                bound_ = tried + 1;
+            else
+                open = tried;
+        }
+        best_.any_order = Bytes(bound_);
+    }
+
+    /// Whatever the time, then by atlas: at the budget, and between what is known and proven impossible.
+    void search(const Deadline& deadline) {
+        if (ended()) return;
+        Limits share = limits_;
+        share.time = deadline.left() / 8;
+        offer(smallest_feasible(graph_, share, options_.first ? *options_.budget : Bytes(0)).runs);
+        const std::chrono::nanoseconds round = deadline.left() / kRounds;
+        std::int64_t failed = bound_ - 1;
+        const double precision = kPrecision * static_cast<double>(best_.peak.value - failed);
+        while (!ended() && !deadline.passed() && static_cast<double>(best_.peak.value - failed) > precision) {
+            const bool useless = options_.budget && best_.peak > *options_.budget;
+            const std::int64_t tried =
+                useless ? options_.budget->value : failed + (best_.peak.value - failed) / 2;
+            share.time = useless ? deadline.left() : round;
+            if (!atlas_at(Bytes(tried), share)) failed = tried;
+        }
+    }
+
+    bool atlas_at(Bytes budget, Limits limits) {
+        std::stop_source enough;
+        const std::stop_callback outer(limits_.stop, [&] { enough.request_stop(); });
+        limits.stop = enough.get_token();
+        const auto most = static_cast<double>(most_time_) /
+                          static_cast<double>(std::max<std::int64_t>(graph_.base_time, 1));
+        const Answer answer = make_atlas()->solve(problem_, budget, limits, [&](const Incumbent& found) {
+            if (found.peak <= budget && found.overhead <= most) enough.request_stop();
+            if (found.bound && *found.bound > most * (1 + 1e-9)) enough.request_stop();
+        });
+        const auto* found = std::get_if<Solution>(&answer);
+        if (!found) return false;
+        RunSequence runs;
+        for (const Step& step : found->steps)
+            if (step.runs()) runs.push_back(step.id);
+        return offer(std::move(runs));
+    }
+
+    void solve() {
+        const std::int64_t known = std::min(best_.peak, options_.budget.value_or(best_.peak)).value;
+        const auto model = std::make_shared<const StagedModel>(
+            graph_, known, StagedModelOptions{.most_time = most_time_, .stop = limits_.stop});
+        std::vector<double> start;
+        if (known >= best_.peak.value)
+            if (auto point = model->encode(best_.runs)) start = *std::move(point);
+        MilpLimits limits{
+            .relative_gap = options_.gap * 0.9, .threads = limits_.threads, .seed = limits_.seed};
+        limits.time = deadline_.left();
+        // Shares the ownership of the whole model.
+        MilpThread thread(options_.library, std::shared_ptr<const MilpModel>(model, &model->milp()), limits,
+                          std::move(start));
+        while (!deadline_.passed() && !ended()) {
+            const MilpThread::News now = thread.news(kGlance);
+            for (const std::vector<double>& values : now.incumbents) offer(model->decode(values));
+            raise_bound(*model, now.bound);
+            if (now.answer) return conclude(*model, known, *now.answer);
+        }
+    }
+
+    void conclude(const StagedModel& model, std::int64_t known, const Result<MilpAnswer>& answer) {
+        if (!answer) return;
+        best_.nodes = answer->nodes;
+        if (!answer->values.empty()) offer(model.decode(answer->values));
+        if (answer->status == MilpStatus::infeasible)
+            raise_to(known + 1);
+        else
+            raise_bound(model, answer->bound);
+    }
+
+    void raise_bound(const StagedModel& model, double objective) {
+        if (!std::isfinite(objective)) return;
+        const double room = model.peak_of(objective) - static_cast<double>(graph_.resident_bytes);
+        raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kRounding))));
+    }
+
+    /// To the next bytes that a schedule can have; schedules of more than the start may not be in the model.
+    void raise_to(std::int64_t bytes) {
+        const std::int64_t unit = byte_unit(), over = (bytes - graph_.resident_bytes) % unit;
+        if (over > 0) bytes += unit - over;
+        bound_ = std::max(bound_, std::min(bytes, best_.peak.value));
+    }
+
+    /// What all sums of bytes beside the residents are multiples of.
+    std::int64_t byte_unit() const {
+        std::int64_t unit = 0;
+        for (int op = 0; op < graph_.op_count; ++op) {
+            unit = std::gcd(unit, graph_.workspace[op]);
+            for (int tensor : graph_.outputs[op]) unit = std::gcd(unit, graph_.bytes[tensor]);
+            for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) unit = std::gcd(unit, pair.saved);
+        }
+        return std::max<std::int64_t>(unit, 1);
+    }
+
+    const Problem& problem_;
+    const FlatGraph& graph_;
+    const std::int64_t most_time_;
+    const Limits& limits_;
+    const LeastPeakOptions& options_;
+    const Deadline deadline_;
+    LeastPeak best_;
+    std::int64_t bound_ = 0;
+};
+
+}  // namespace
+
+Result<LeastPeak> least_peak_within(const Problem& problem, Nanoseconds most_time, const Limits& limits,
+                                    const LeastPeakOptions& options) {
+    return Search(problem, most_time, limits, options).run();
+}
+
+}  // namespace rematlas

@@ -1,0 +1,19 @@
+// Checkmate's class of schedules (core/solvers/checkmate/staged_model.h), exhaustively.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "core/graph/flat_graph.h"
+
+namespace rematlas {
+
+constexpr std::int64_t kNoStagedSchedule = std::numeric_limits<std::int64_t>::max();
+
+/// The least time of a schedule of the class within `budget` bytes, and the least peak of one that takes at
+/// most `most_time`; kNoStagedSchedule when there is none. Cost: 2^(n (n - 1) / 2) sequences for n required
+/// ops; up to 6 take at most 100 ms.
+std::int64_t staged_optimum(const FlatGraph& graph, std::int64_t budget);
+std::int64_t staged_least_peak(const FlatGraph& graph, std::int64_t most_time);
+
+}  // namespace rematlas
