@@ -15,6 +15,7 @@
 #include "core/graph/graph_file.h"
 #include "core/maxbatch/largest_batch.h"
 #include "core/schedule/schedule_file.h"
+#include "core/solvers/checkmate/checkmate.h"
 
 namespace rematlas {
 namespace {
@@ -100,6 +101,9 @@ Result<void> write(LargestBatch& found, const std::filesystem::path& path) {
 json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, const LargestBatch& found) {
     json next = {{"batch", found.batch + 1},
                  {"proven", found.proven},
+                 {"proven_in_class", found.next_needs_in_class ? json(kStagedClass) : json(nullptr)},
+                 {"needed_bytes_in_class",
+                  found.next_needs_in_class ? json(found.next_needs_in_class->value) : json(nullptr)},
                  {"needed_bytes", found.next_needs ? json(found.next_needs->value) : json(nullptr)},
                  {"overhead", found.next_overhead ? json(*found.next_overhead) : json(nullptr)}};
     json object = {{"status", found.schedule ? "found" : "infeasible"},
@@ -134,6 +138,7 @@ std::string why_not_more(const LargestBatch& found) {
         std::snprintf(overhead, sizeof overhead, "%.4f", *found.next_overhead);
         return next + (found.proven ? " costs at least " : " was found to cost ") + overhead;
     }
+    if (found.next_needs_in_class && !found.proven) return next + " provably does not fit in " + kStagedClass;
     return found.proven ? next + " provably does not fit" : "no schedule was found for " + next;
 }
 
