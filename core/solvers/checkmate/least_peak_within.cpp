@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
@@ -146,8 +145,9 @@ class Search {
         std::vector<double> start;
         if (known >= best_.peak.value)
             if (auto point = model->encode(best_.runs)) start = *std::move(point);
-        MilpLimits limits{
-            .relative_gap = options_.gap * 0.9, .threads = limits_.threads, .seed = limits_.seed};
+        MilpLimits limits{.relative_gap = std::max(0.0, options_.gap - 2 * kRounding),
+                          .threads = limits_.threads,
+                          .seed = limits_.seed};
         limits.time = deadline_.left();
         // Shares the ownership of the whole model.
         MilpThread thread(options_.library, std::shared_ptr<const MilpModel>(model, &model->milp()), limits,
@@ -178,20 +178,10 @@ class Search {
 
     /// To the next bytes that a schedule can have; schedules of more than the start may not be in the model.
     void raise_to(std::int64_t bytes) {
-        const std::int64_t unit = byte_unit(), over = (bytes - graph_.resident_bytes) % unit;
+        const std::int64_t unit = StagedModel::byte_unit(graph_),
+                           over = (bytes - graph_.resident_bytes) % unit;
         if (over > 0) bytes += unit - over;
         bound_ = std::max(bound_, std::min(bytes, best_.peak.value));
-    }
-
-    /// What all sums of bytes beside the residents are multiples of.
-    std::int64_t byte_unit() const {
-        std::int64_t unit = 0;
-        for (int op = 0; op < graph_.op_count; ++op) {
-            unit = std::gcd(unit, graph_.workspace[op]);
-            for (int tensor : graph_.outputs[op]) unit = std::gcd(unit, graph_.bytes[tensor]);
-            for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) unit = std::gcd(unit, pair.saved);
-        }
-        return std::max<std::int64_t>(unit, 1);
     }
 
     const Problem& problem_;

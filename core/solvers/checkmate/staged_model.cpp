@@ -11,14 +11,10 @@ namespace {
 constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
-/// What can be used of the room: all that is held is a multiple of the sizes' common divisor. The libraries
-/// would take a byte too many for a rounding error.
+/// What can be used of the room: the libraries would take a byte too many for a rounding error.
 std::int64_t usable(const FlatGraph& graph, std::int64_t room) {
-    std::int64_t divisor = 0;
-    for (int t = 0; t < graph.tensor_count; ++t)
-        if (graph.producer[t] >= 0) divisor = std::gcd(divisor, graph.bytes[t]);
-    for (std::int64_t bytes : graph.workspace) divisor = std::gcd(divisor, bytes);
-    return divisor > 0 && room > 0 ? room / divisor * divisor : room;
+    const std::int64_t unit = StagedModel::byte_unit(graph);
+    return room > 0 ? room / unit * unit : room;
 }
 
 }  // namespace
@@ -42,6 +38,14 @@ struct StagedModel::Row {
 
 bool StagedModel::fits(const FlatGraph& graph) {
     return required_once(graph).size() <= kMostOps;
+}
+
+std::int64_t StagedModel::byte_unit(const FlatGraph& graph) {
+    std::int64_t unit = 0;
+    for (int t = 0; t < graph.tensor_count; ++t)
+        if (graph.producer[t] >= 0) unit = std::gcd(unit, graph.bytes[t]);
+    for (std::int64_t bytes : graph.workspace) unit = std::gcd(unit, bytes);
+    return std::max<std::int64_t>(unit, 1);
 }
 
 StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options)

@@ -48,6 +48,9 @@ class StagedModel {
     /// Up to 600 ops: of more the programme would have millions of columns, and no library gets anywhere.
     static bool fits(const FlatGraph& graph);
 
+    /// What all that is held beside the residents is a multiple of, at least 1.
+    static std::int64_t byte_unit(const FlatGraph& graph);
+
     /// Cost: about (ops squared + ops times uses) columns and as many rows. Times are scaled so that the step
     /// without recomputation is 1,000, bytes so that the budget less the residents is 1,000.
     StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options = {});
