@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/reading.h"
 #include "core/base/sizes.h"
 #include "core/dtr/online_eviction.h"
 #include "core/dtr/trace_log.h"
@@ -61,7 +62,7 @@ struct Point {
 
 Result<std::vector<Point>> points_from(const DtrFlags& flags, Bytes peak) {
     std::vector<Point> points;
-    const double full = static_cast<double>(peak.value);
+    const double full = static_cast<double>(std::max<std::int64_t>(peak.value, 1));
     if (!flags.budget.empty()) {
         const Result<Bytes> budget = parse_budget(flags.budget, peak);
         if (!budget) return Error{"--budget: " + budget.error().message};
@@ -167,18 +168,20 @@ void add_dtr_command(const Commands& commands) {
         ->capture_default_str();
     CLI::Option* ratio = app->add_option("--ratio", flags.ratios, "budget over the peak without evictions")
                              ->delimiter(',')
-                             ->check(CLI::Range(0.0, 1e3))
+                             ->check(number_between(0, 1e3))
                              ->capture_default_str();
     app->add_option("--budget", flags.budget, "bytes (4GB) or a share of that peak (60%)")->excludes(ratio);
     app->add_option("--deallocation", flags.deallocation, "what happens when the program drops a tensor")
         ->check(member_of(deallocations()))
         ->capture_default_str();
     app->add_option("--thrash", flags.thrash, "gives up when the time passes this multiple")
-        ->check(CLI::Range(1.0, 1e6))
+        ->check(number_between(1, 1e6))
         ->capture_default_str();
     app->add_flag("--sample", flags.sample, "scores a random sample: the root of the number of candidates");
     app->add_flag("--ignore-small", flags.ignore_small, "never evicts below 1 % of the average size");
-    app->add_option("--seed", flags.seed, "of random and --sample")->capture_default_str();
+    app->add_option("--seed", flags.seed, "of random and --sample")
+        ->check(unsigned_number())
+        ->capture_default_str();
 }
 
 }  // namespace rematlas

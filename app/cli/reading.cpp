@@ -1,5 +1,6 @@
 #include "app/cli/reading.h"
 
+#include <charconv>
 #include <fstream>
 
 #include "core/base/sizes.h"
@@ -51,6 +52,28 @@ Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph) {
     Result<Bytes> budget = parse_budget(text, keep_all_peak(graph));
     if (!budget) return Error{"--budget: " + budget.error().message};
     return budget;
+}
+
+CLI::Validator number_between(double least, double most) {
+    const CLI::Range range(least, most);
+    const auto check = [range](std::string& text) {
+        double number = 0;
+        const bool ordered = !CLI::detail::lexical_cast(text, number) || number == number;
+        return ordered ? range(text) : "'" + text + "' is not a number";
+    };
+    return CLI::Validator(check, range.get_description());
+}
+
+CLI::Validator unsigned_number() {
+    const auto check = [](std::string& text) {
+        std::uint64_t number = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, failure] = std::from_chars(text.data(), end, number);
+        const bool whole = failure == std::errc() && stop == end;
+        return whole ? std::string()
+                     : "'" + text.substr(0, 60) + "' is not a whole number from 0 to 2^64 - 1";
+    };
+    return CLI::Validator(check, "");
 }
 
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text) {

@@ -1,6 +1,7 @@
 // Reading what a command is given: a graph for a schedule, a budget for a graph.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 
@@ -26,6 +27,11 @@ Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& s
 
 /// The budget that `--budget text` means for this graph; the error names the flag.
 Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph);
+
+/// For `check` of an option. Unlike those of CLI11 they refuse nan, and a sign or an overflow where the
+/// number is unsigned.
+CLI::Validator number_between(double least, double most);
+CLI::Validator unsigned_number();
 
 /// The error names the flag.
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);

@@ -20,7 +20,8 @@ namespace {
 using nlohmann::json;
 
 struct SolveFlags {
-    std::string graph, budget, solver = "atlas", milp, time_limit = "60s", bound_time, config, out;
+    std::string graph, budget, milp, time_limit = "60s", bound_time, config, out;
+    std::optional<std::string> solver;
     int threads = 1;
     std::uint64_t seed = 1;
     bool arena = false;
@@ -156,11 +157,13 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
         if (!read) return read.error();
         bound_time = *read;
     }
-    std::string name = flags.solver;
+    std::string name = flags.solver.value_or("atlas");
     std::shared_ptr<const json> options;
     if (!flags.config.empty()) {
         const Result<Config> config = read_config(flags.config);
         if (!config) return config.error();
+        if (name != config->solver && flags.solver)
+            return Error{"--solver: is " + name + ", but " + flags.config + " is for " + config->solver};
         name = config->solver;
         options = config->options;
     }
@@ -292,7 +295,7 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("--budget", flags.budget,
                     "bytes (2GiB, 512MiB) or a share of the peak without recomputation (60%)")
         ->required();
-    app->add_option("--solver", flags.solver, "one of " + names)->capture_default_str();
+    app->add_option("--solver", flags.solver, "one of " + names + "; default: atlas");
     app->add_option("--milp", flags.milp,
                     "library of the checkmate solvers: highs or glpk; default: the faster that is there")
         ->check(CLI::IsMember({"highs", "glpk"}));
@@ -300,7 +303,9 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("--bound-time", flags.bound_time,
                     "more wall clock after the search for a better proven bound, where there is a gap");
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
-    app->add_option("--seed", flags.seed, "of the random choices")->capture_default_str();
+    app->add_option("--seed", flags.seed, "of the random choices")
+        ->check(unsigned_number())
+        ->capture_default_str();
     app->add_option("--config", flags.config, "a configuration file; it names the solver too");
     app->add_flag("--arena", flags.arena,
                   "the budget bounds the arena: planned addresses, fragmentation included");

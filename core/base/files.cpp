@@ -67,6 +67,7 @@ std::string one_line(const std::string& what) {
     }
     for (char& c : text) {
         if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+        if (static_cast<unsigned char>(c) > 0x7e) c = '?';  // perhaps the byte that is no UTF-8
     }
     return text.substr(0, 300);
 }

@@ -165,6 +165,8 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("solve " + g + " --budget 50% --solver magic"), 2, "magic");
     expect_error(run("solve " + g + " --budget 50% --time-limit never"), 2, "--time-limit");
     expect_error(run("solve " + g + " --budget 50% --threads 0"), 2, "--threads");
+    expect_error(run("solve " + g + " --budget 50% --seed=-1"), 2, "--seed");
+    expect_error(run("solve " + g + " --budget 50% --seed 99999999999999999999"), 2, "--seed");
     expect_error(run("solve " + file("none.graph.json") + " --budget 50%"), 2, "none.graph.json");
     expect_error(run("solve " + folder_.string() + " --budget 50%"), 2, "directory");
     expect_error(run("frobnicate"), 2, "frobnicate");
@@ -258,6 +260,9 @@ TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
         run("solve " + file("g.graph.json") + " --budget 90% --json --config " + file("c.json"));
     ASSERT_EQ(solved.exit, 0) << solved.err;
     EXPECT_EQ(json::parse(solved.out)["solver"], "dtr");
+    expect_error(
+        run("solve " + file("g.graph.json") + " --budget 90% --solver rotor --config " + file("c.json")), 2,
+        "rotor");
     config["options"]["heuristic"] = "astrology";
     ASSERT_TRUE(write_file(file("c.json"), config.dump()));
     expect_error(run("solve " + file("g.graph.json") + " --budget 90% --config " + file("c.json")), 2,
@@ -292,6 +297,8 @@ TEST_F(CommandLine, dtr_simulates_a_log) {
     EXPECT_EQ(json::parse(several.out)["points"][1]["status"], "oom");
     expect_error(run("dtr " + file("g.graph.json")), 2, "line 1");
     expect_error(run("dtr " + file("t.log") + " --heuristic best"), 2, "--heuristic");
+    expect_error(run("dtr " + file("t.log") + " --ratio nan"), 2, "--ratio");
+    expect_error(run("dtr " + file("t.log") + " --thrash nan"), 2, "--thrash");
     expect_error(run("dtr " + file("t.log") + " --ratio 0.5 --budget 3"), 2, "--budget");
 }
 
