@@ -117,6 +117,7 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
         budgets = even_budgets(smallest.peak, keep_all_peak(flat), options.count);
     }
     std::sort(budgets.begin(), budgets.end());
+    budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
     TimeShares shares(options.limits.time - (Clock::now() - start), solvers.size() * budgets.size());
     Sweep sweep{graph.name, graph.sha256, {}};
     sweep.curves.resize(solvers.size());
