@@ -48,6 +48,7 @@ std::span<const MilpLibrary> milp_libraries() {
 Result<void> has_milp(MilpLibrary library) {
     const auto built = milp_libraries();
     if (std::find(built.begin(), built.end(), library) != built.end()) return {};
+    if (built.empty()) return Error{"this build has neither HiGHS nor GLPK"};
     return Error{"this build has no " + std::string(to_string(library))};
 }
 

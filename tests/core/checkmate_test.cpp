@@ -308,6 +308,7 @@ TEST(LeastPeakWithin, RefusesTooShortATimeAndALibraryThatThisBuildLacks) {
 }
 
 TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     for (std::uint64_t seed = 1; seed <= 25; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 3});
         const FlatGraph flat = flatten(graph);
@@ -326,6 +327,7 @@ TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {
 }
 
 TEST(CheckmateLp, IsNeverWorseThanItsStartsNorBelowTheOptimumAndFitsTheBudget) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     int better = 0, answers = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 7, .run_once = false});
@@ -379,6 +381,7 @@ TEST(Checkmate, AScheduleOfTheClassIsAPointOfTheProgramme) {
 }
 
 TEST(Checkmate, AStopReturnsTheBestSoFar) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const Graph graph = random_training_graph(5, {.forward_ops = 30, .run_once = false});
     const FlatGraph flat = flatten(graph);
     const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);

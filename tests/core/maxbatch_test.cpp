@@ -207,7 +207,7 @@ TEST(LargestBatch, OfCheckmateSaysWhichLibraryIsMissing) {
     const Result<LargestBatch> found =
         largest_batch([](std::int64_t batch) -> Result<Graph> { return at_batch(1, batch); }, wanted);
     ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().message, "checkmate: this build has no highs");
+    EXPECT_EQ(found.error().message, "checkmate: this build has neither HiGHS nor GLPK");
 }
 
 TEST(LargestBatch, SearchesWhereNothingCanBeForetold) {
