@@ -352,6 +352,22 @@ TEST(CheckmateLp, IsNeverWorseThanItsStartsNorBelowTheOptimumAndFitsTheBudget) {
     EXPECT_GE(better, 2);
 }
 
+TEST_P(Milp, WhatRoundsOverTheBudgetIsRepaired) {
+    const nlohmann::json options = {{"milp", to_string(GetParam())}};
+    int near = 0;
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 3, .run_once = false});
+        const FlatGraph flat = flatten(graph);
+        const std::int64_t budget = (3 * brute_force_least_peak(flat) + keep_all_peak(flat).value) / 4;
+        const auto outcome = solve(graph, "checkmate-lp", &options, Bytes(budget), {.time = 5s});
+        ASSERT_TRUE(outcome) << outcome.error().message;
+        if (!outcome->schedule()) continue;
+        EXPECT_TRUE(check(graph, *outcome->schedule(), Bytes(budget)).ok());
+        near += outcome->schedule()->time.value <= brute_force(flat, budget)->time * 1.05;
+    }
+    EXPECT_GE(near, 8) << "6 without";
+}
+
 /// The start of the programme: encode is the inverse of decode and a feasible point.
 TEST(Checkmate, AScheduleOfTheClassIsAPointOfTheProgramme) {
     int encoded = 0;

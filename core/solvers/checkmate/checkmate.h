@@ -36,7 +36,8 @@ struct CheckmateLpOptions {
 };
 
 /// Two-phase rounding (section 5 of the paper): the relaxation says what is kept, the least is run for that.
-/// Every threshold that makes a difference, up to 64, and random ones; where none fits, the relaxation is
+/// Every threshold that makes a difference, up to 64, and random ones. The least that are over the budget are
+/// repaired by annealing up to their first schedule within it; where none gets there, the relaxation is
 /// solved for smaller budgets. Never worse than the best of chen-greedy, chen-sqrt and dtr. No bound of its
 /// own but that of the relaxation.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});

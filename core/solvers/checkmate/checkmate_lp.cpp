@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/milp/milp_thread.h"
+#include "core/solvers/atlas/anneal.h"
 #include "core/solvers/checkmate/best_found.h"
 #include "core/solvers/checkmate/checkmate.h"
 #include "core/solvers/checkmate/library_option.h"
@@ -21,6 +22,9 @@ namespace {
 constexpr auto kGlance = std::chrono::milliseconds(20);
 constexpr double kRounding = 1e-7;                               ///< what a bound in doubles may be off
 constexpr std::size_t kThresholds = 64;                          ///< at most so many
+constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
+constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< each
+constexpr double kRepairHeat = 0.1;                              ///< little: the start is to be kept
 constexpr double kMargins[] = {1.0, 0.95, 0.9, 0.8, 0.65, 0.5};  ///< of the room beside the residents
 
 class Rounding {
@@ -44,6 +48,7 @@ class Rounding {
             // A smaller budget only serves to find something at all.
             if (margin < 1 && rounded_) break;
             round_at(margin);
+            repair();
         }
         if (!best_.any()) return infeasible_from(graph_, budget_, {});
         Solution solution = solution_from(graph_, best_.runs());
@@ -113,9 +118,35 @@ class Rounding {
     void try_one(const StagedModel& model, const std::vector<double>& values,
                  const std::vector<double>& threshold) {
         auto runs = model.round(values, threshold);
-        if (!runs) return;
-        rounded_ |= cost_of(graph_, *runs).peak <= budget_.value;
+        if (!runs || !is_executable(graph_, *runs)) return;
+        if (const SequenceCost cost = cost_of(graph_, *runs); cost.peak > budget_.value) {
+            over_.push_back({*std::move(runs), cost.time, cost.peak});
+            return;
+        }
+        rounded_ = true;
         offer(*std::move(runs));
+    }
+
+    /// Those that are least over the budget, by annealing that ends at the first schedule that fits.
+    void repair() {
+        std::sort(over_.begin(), over_.end(), [](const atlas::Candidate& a, const atlas::Candidate& b) {
+            return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);
+        });
+        const auto same = [](const atlas::Candidate& a, const atlas::Candidate& b) {
+            return a.runs == b.runs;
+        };
+        over_.erase(std::unique(over_.begin(), over_.end(), same), over_.end());
+        if (over_.size() > kMostRepairs) over_.resize(kMostRepairs);
+        const AtlasOptions annealing;
+        const auto moves = kRepairMovesAnOp * static_cast<std::uint64_t>(graph_.op_count);
+        for (const atlas::Candidate& over : std::exchange(over_, {})) {
+            if (deadline_.passed()) return;
+            atlas::Annealer annealer(graph_, budget_.value, over, annealing, options_.seed + limits_.seed);
+            annealer.run_cycle(moves, kRepairHeat, deadline_,
+                               [&](const atlas::Candidate& found) { return found.peak > budget_.value; });
+            rounded_ |= annealer.best().peak <= budget_.value;
+            offer(annealer.best().runs);
+        }
     }
 
     /// The shares that occur, thinned out evenly when they are many.
@@ -137,7 +168,8 @@ class Rounding {
     const Progress& progress_;
     const Deadline deadline_;
     BestFound best_;
-    bool rounded_ = false;  ///< a rounded schedule fits the budget
+    std::vector<atlas::Candidate> over_;  ///< rounded schedules that do not fit the budget
+    bool rounded_ = false;                ///< a rounded schedule fits it, as it is or repaired
     double bound_ = 0;
 };
 
