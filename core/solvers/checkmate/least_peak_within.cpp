@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/bounds/best_bound.h"
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
 #include "core/solvers/atlas/atlas.h"
@@ -19,6 +20,7 @@ constexpr double kRounding = 1e-7;                    ///< what a bound in doubl
 constexpr double kStart = 0.15, kStartOfLarge = 0.4;  ///< share of the time for the start
 constexpr std::size_t kLarge = 120;                   ///< ops
 constexpr double kPrecision = 1e-3;                   ///< of the bytes in question, where bisections end
+constexpr double kProof = 0.15;                       ///< share of what is left, over any order
 constexpr auto kStartAPair = std::chrono::microseconds(500);  ///< the start is no longer, for each two ops
 constexpr int kRounds = 10;                                   ///< of atlas, at most about so many
 
@@ -40,7 +42,8 @@ class Search {
         offer(options_.start);
         const bool fits = StagedModel::fits(graph_);
         bound_any_order(Deadline(within(kStart / 3)));
-        search(Deadline(fits ? start() : within(1)));
+        search(Deadline(fits ? start() : within(1 - kProof)));
+        if (!ended()) prove(fits ? kProof : 1);
         if (fits && !ended() && !deadline_.passed()) solve();
         best_.bound = Bytes(bound_);
         if (tight()) best_.status = Status::optimal;
@@ -118,6 +121,20 @@ class Search {
             share.time = useless ? deadline.left() : round;
             if (!atlas_at(Bytes(tried), share)) failed = tried;
         }
+    }
+
+    /// That nothing keeps the budget, or that little better than what is known is possible: over any order.
+    void prove(double share) {
+        const auto room = static_cast<double>(best_.peak.value - graph_.resident_bytes);
+        const std::int64_t better = best_.peak.value - 1 - static_cast<std::int64_t>(options_.gap * room);
+        const std::int64_t tried = std::min(options_.budget.value_or(best_.peak).value, better);
+        BestBoundLimits limits{.time = within(share).time, .stop = limits_.stop};
+        if (most_time_ < limits.known) limits.known = most_time_ + 1;
+        const ProvenBound bound = best_bound(graph_, Bytes(tried), limits);
+        offer(bound.runs);
+        if (bound.time <= most_time_ && std::isfinite(bound.overhead)) return;
+        raise_to(tried + 1);
+        best_.any_order = Bytes(bound_);
     }
 
     bool atlas_at(Bytes budget, Limits limits) {

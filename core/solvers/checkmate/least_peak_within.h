@@ -37,11 +37,11 @@ struct LeastPeak {
     std::int64_t nodes = 0;            ///< of the branch and bound
 };
 
-/// A start by atlas at falling budgets, then the programme; of more than 600 ops the start alone, with the
-/// bound of any order. `bound` is rounded up to bytes that a schedule can have, after a margin of 1e-7 of the
-/// bytes beside the residents for the tolerances of the library. Ends within `limits.time` and 100 ms of a
-/// stop. Useful up to about 200 ops. Errors: this build lacks the library; the required ops alone take more
-/// time than `most_time`.
+/// A start by atlas at falling budgets, a bound over any order (best_bound.h), then the programme if that
+/// leaves something open; of more than 600 ops the first two alone. `bound` is rounded up to bytes that a
+/// schedule can have, after a margin of 1e-7 of the bytes beside the residents for the tolerances of the
+/// library. Ends within `limits.time` and 100 ms of a stop. Useful up to about 200 ops. Errors: this build
+/// lacks the library; the required ops alone take more time than `most_time`.
 Result<LeastPeak> least_peak_within(const Problem& problem, Nanoseconds most_time, const Limits& limits = {},
                                     const LeastPeakOptions& options = {});
 
