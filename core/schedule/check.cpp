@@ -185,6 +185,11 @@ class Checker {
             violation_at_end("the overhead is " + std::to_string(report_.overhead) +
                              ", the schedule predicts " + std::to_string(schedule_.overhead));
         }
+        if (schedule_.bound && schedule_.bound->overhead > report_.overhead * (1 + 1e-6)) {
+            violation_at_end("the overhead is " + std::to_string(report_.overhead) +
+                             ", below the bound that the schedule names, " +
+                             std::to_string(schedule_.bound->overhead));
+        }
         if (!budget && schedule_.budget.value > 0) budget = schedule_.budget;
         if (budget && peak_ > budget->value) {
             at_ = report_.peak_step;

@@ -101,6 +101,17 @@ TEST(Check, the_budget_and_the_prediction_are_kept_to_the_byte) {
     EXPECT_NE(violation(graph, schedule).find("overhead"), std::string::npos);
 }
 
+TEST(Check, no_schedule_is_below_its_bound) {
+    const Graph graph = small_graph();
+    const FlatGraph flat = flatten(graph);
+    Schedule schedule;
+    schedule.steps = lower(flat, keep_all_sequence(flat));
+    schedule.bound = Bound{.overhead = 1, .gap = 0, .over = "any"};
+    EXPECT_TRUE(check(graph, schedule).ok());
+    schedule.bound->overhead = 1.01;
+    EXPECT_NE(violation(graph, schedule).find("below the bound"), std::string::npos);
+}
+
 TEST(Check, a_schedule_of_another_graph_is_refused) {
     Graph graph = small_graph();
     Schedule schedule = keep_all(graph);
