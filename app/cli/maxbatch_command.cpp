@@ -129,7 +129,7 @@ json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, con
     return object;
 }
 
-std::string why_not_more(const LargestBatch& found) {
+std::string why_not_more(const LargestBatchOptions& options, const LargestBatch& found) {
     if (found.at_most) return "nothing larger was tried (--most)";
     const std::string next = "a batch of " + std::to_string(found.batch + 1);
     if (found.next_needs) return next + " needs at least " + format_bytes(*found.next_needs);
@@ -138,13 +138,14 @@ std::string why_not_more(const LargestBatch& found) {
         std::snprintf(overhead, sizeof overhead, "%.4f", *found.next_overhead);
         return next + (found.proven ? " costs at least " : " was found to cost ") + overhead;
     }
-    if (found.next_needs_in_class && !found.proven) return next + " provably does not fit in " + kStagedClass;
-    return found.proven ? next + " provably does not fit" : "no schedule was found for " + next;
+    if (!found.proven && !found.next_needs_in_class) return "no schedule was found for " + next;
+    return next + " provably does not fit" + (options.max_overhead ? " within the overhead" : "") +
+           (found.proven ? "" : ", in " + std::string(kStagedClass));
 }
 
 void print(const LargestBatchOptions& options, const LargestBatch& found) {
     std::printf("%-10s %lld; %s\n", "batch", static_cast<long long>(found.batch),
-                why_not_more(found).c_str());
+                why_not_more(options, found).c_str());
     if (!found.schedule) return;
     if (found.without_recomputation)
         std::printf("%-10s %lld without recomputation, foretold\n", "",

@@ -218,12 +218,12 @@ class Search {
         }
         verdict.proven = least->any_order > options_.budget;
         if (least->bound > options_.budget) verdict.needs_in_class = least->bound;
-        if (!verdict.proven) return verdict;
-        const OverheadBound bound = overhead_lower_bound(flat, options_.budget);
-        if (std::isfinite(bound.overhead) && !good_enough(bound.overhead))
-            verdict.overhead = bound.overhead;
-        else
-            verdict.needs = least->any_order;
+        if (verdict.proven && !options_.max_overhead) verdict.needs = least->any_order;
+        if (verdict.proven && options_.max_overhead) {
+            const OverheadBound bound = overhead_lower_bound(flat, options_.budget);
+            if (!good_enough(bound.overhead) && std::isfinite(bound.overhead))
+                verdict.overhead = bound.overhead;
+        }
         return verdict;
     }
 

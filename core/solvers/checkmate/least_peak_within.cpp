@@ -112,14 +112,16 @@ class Search {
         share.time = deadline.left() / 8;
         offer(smallest_feasible(graph_, share, options_.first ? *options_.budget : Bytes(0)).runs);
         const std::chrono::nanoseconds round = deadline.left() / kRounds;
-        std::int64_t failed = bound_ - 1;
-        const double precision = kPrecision * static_cast<double>(best_.peak.value - failed);
+        std::int64_t failed = bound_ - 1, tried = bound_;
+        const double precision = options_.gap * static_cast<double>(best_.peak.value - failed);
         while (!ended() && !deadline.passed() && static_cast<double>(best_.peak.value - failed) > precision) {
             const bool useless = options_.budget && best_.peak > *options_.budget;
-            const std::int64_t tried =
-                useless ? options_.budget->value : failed + (best_.peak.value - failed) / 2;
+            if (useless) tried = options_.budget->value;
             share.time = useless ? deadline.left() : round;
-            if (!atlas_at(Bytes(tried), share)) failed = tried;
+            const bool found = atlas_at(Bytes(tried), share);
+            if (useless && !found) break;
+            if (!found) failed = tried;
+            tried = failed + (best_.peak.value - failed) / 2;
         }
     }
 
