@@ -68,8 +68,9 @@ void print_infeasible(const Graph& graph, const std::string& solver, Bytes budge
                      format_bytes(answer.needed).c_str(), static_cast<long long>(answer.needed.value),
                      format_bytes(answer.needed - budget).c_str());
     } else {
-        const std::string found =
+        std::string found =
             answer.smallest_found ? ", its smallest is " + format_bytes(*answer.smallest_found) : "";
+        if (!answer.reason.empty()) found += " (" + answer.reason + ")";
         std::fprintf(
             stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
             solver.c_str(), format_bytes(budget).c_str(), found.c_str(), format_bytes(answer.needed).c_str());
@@ -97,6 +98,7 @@ json infeasible_json(const Graph& graph, const std::string& solver, Bytes budget
         {"needed_bytes", answer.needed.value},
         {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - budget.value)},
         {"proven", answer.proven},
+        {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
         {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
         {"dominant", dominant_json(graph, answer)}};
 }

@@ -82,8 +82,11 @@ class Dtr : public Solver {
                 if (progress) progress({now.overhead(), now.peak, {}, done});
                 return !deadline.passed();
             });
-        if (outcome.status != DtrOutcome::Status::ok)
-            return infeasible_from(problem.flat, budget, std::nullopt);
+        if (outcome.status != DtrOutcome::Status::ok) {
+            Infeasible none = infeasible_from(problem.flat, budget, std::nullopt);
+            none.reason = reason(outcome.status);
+            return none;
+        }
         RunSequence runs;
         for (int op : outcome.runs) {
             if (program.ops[op] >= 0) runs.push_back(program.ops[op]);
@@ -92,6 +95,17 @@ class Dtr : public Solver {
     }
 
   private:
+    static std::string reason(DtrOutcome::Status status) {
+        switch (status) {
+            case DtrOutcome::Status::oom:
+                return "nothing was left to evict";
+            case DtrOutcome::Status::thrash:
+                return "it thrashed: reruns took more than its limit";
+            default:
+                return "it was stopped before the end";
+        }
+    }
+
     DtrOptions options_;
 };
 

@@ -72,7 +72,7 @@ class Revolve final : public Solver {
         const RotorChain chain = rotor_chain(problem, options_.max_stages);
         const int stages = static_cast<int>(chain.stages.size());
         std::optional<Bytes> smallest;
-        if (stages < 2) return infeasible_from(problem.flat, budget, smallest);
+        if (stages < 2) return no_chain(infeasible_from(problem.flat, budget, smallest));
         const Advances least = revolve_advances(stages - 1, stages);
         // More checkpoints never take more time.
         for (int checkpoints = stages - 1; checkpoints >= 0 && !deadline.passed(); --checkpoints) {

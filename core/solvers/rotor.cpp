@@ -224,7 +224,7 @@ class Rotor : public Solver {
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
         const std::int64_t full = cost_of(problem.flat, required_once(problem.flat)).peak;
         const RotorChain chain = rotor_chain(problem, options_.max_stages);
-        if (chain.stages.size() < 2) return infeasible_from(problem.flat, budget, Bytes(full));
+        if (chain.stages.size() < 2) return no_chain(infeasible_from(problem.flat, budget, Bytes(full)));
         Answer answer = infeasible_from(problem.flat, budget, std::nullopt);
         for (int wanted : {options_.slots, kFiner * options_.slots}) {
             if (wanted > options_.slots && !worth_finer(chain.stages.size(), wanted)) break;

@@ -373,4 +373,9 @@ RotorChain rotor_chain(const Problem& problem, int max_stages) {
     return ChainReader(problem, std::max(max_stages, 1)).read();
 }
 
+Infeasible no_chain(Infeasible answer) {
+    answer.reason = "the graph is no chain: its forward part has no articulation point to cut it at";
+    return answer;
+}
+
 }  // namespace rematlas

@@ -58,4 +58,7 @@ class ChainRuns {
 /// chain.
 RotorChain rotor_chain(const Problem& problem, int max_stages);
 
+/// The answer, with that as its reason.
+Infeasible no_chain(Infeasible answer);
+
 }  // namespace rematlas

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -64,6 +65,7 @@ struct Infeasible {
     std::optional<Bytes> smallest_found;  ///< least peak this solver reached
     OpId op;                              ///< where the memory is needed
     std::vector<TensorId> dominant;       ///< the tensors held there, heaviest first
+    std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty
 };
 
 using Answer = std::variant<Solution, Infeasible>;

@@ -13,10 +13,12 @@
 #include "core/solvers/dtr.h"
 #include "core/solvers/revolve.h"
 #include "core/solvers/rotor.h"
+#include "core/solvers/solve.h"
 #include "core/solvers/solver.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/problem_files.h"
 #include "tests/core/random_graph.h"
+#include "tests/core/small_graph.h"
 
 namespace rematlas {
 namespace {
@@ -318,6 +320,19 @@ TEST(Dtr, gives_the_published_figures) {
         }
     }
     EXPECT_GT(compared, 300);
+}
+
+TEST(PublishedSolvers, say_why_they_found_nothing) {
+    Graph graph = small_graph();
+    graph.ops[OpId(1)].phase = Phase::loss;  // a single forward op is left
+    for (const auto& [name, why] :
+         {std::pair{"rotor", "no chain"}, {"revolve", "no chain"}, {"dtr", "left to evict"}}) {
+        const Result<Outcome> outcome = solve(graph, name, nullptr, Bytes(409), {});
+        ASSERT_TRUE(outcome) << outcome.error().message;
+        ASSERT_TRUE(outcome->infeasible()) << name;
+        EXPECT_NE(outcome->infeasible()->reason.find(why), std::string::npos)
+            << outcome->infeasible()->reason;
+    }
 }
 
 TEST(PublishedSolvers, stop_when_asked) {
