@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "core/bounds/best_bound.h"
+#include "core/milp/milp.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
+#include "core/solvers/atlas/window_search.h"
 #include "core/solvers/chen.h"
 #include "core/solvers/deadline.h"
 #include "core/solvers/dtr.h"
@@ -30,6 +32,9 @@ constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr std::int64_t kMostOpsProved = 1000;                // for the bounds that take as long as the search
 constexpr int kProofShare = 3;                               // part of the time that they may take
 constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
+constexpr int kWindowShare = 10;                             // part of the time for windows, at the end
+constexpr int kMostWindows = 1000;
+constexpr double kStalled = 0.3;  // of the time without news, before they begin
 constexpr std::uint64_t kSeedStride = 1'000'003;
 constexpr std::size_t kMostStarts = 4;
 constexpr double kReportStep = 0.01;  // of the time, between reports without news
@@ -61,7 +66,9 @@ class Search {
                                                              kBeforeProof * graph_.op_count));
             prove();
         }
-        anneal(best_, limits_.time, starts_);
+        anneal(best_, deadline_.left() - limits_.time / kWindowShare, starts_);
+        plan_windows();
+        anneal(best_, limits_.time);
         if (best_.peak > budget_) return infeasible_from(graph_, Bytes(budget_), Bytes(smallest_peak_));
         return answer();
     }
@@ -72,6 +79,7 @@ class Search {
     void descend();
     void prove();
     void anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others = {});
+    void plan_windows();
     bool is_optimal() const {
         return bound_ && best_.peak <= budget_ && overhead() <= *bound_ * (1 + kBoundTolerance);
     }
@@ -95,6 +103,7 @@ class Search {
     std::optional<double> bound_;
     std::uint64_t legs_ = 0;  ///< of the annealing
     double reported_ = 0;     ///< share of the time gone by at the last report
+    double improved_ = 0;     ///< the same, at the last improvement
 };
 
 double Search::overhead() const {
@@ -120,6 +129,7 @@ void Search::offer(const Candidate& candidate) {
     smallest_peak_ = std::min(smallest_peak_, candidate.peak);
     if (!candidate.better_than(best_, budget_)) return;
     best_ = candidate;
+    improved_ = deadline_.fraction();
     if (best_.peak <= budget_) report();
 }
 
@@ -199,9 +209,19 @@ void Search::anneal(Candidate start, std::chrono::nanoseconds time, std::span<co
                          options_, Deadline(limits));
     // Of equals the reports had the one that came first; this one does not depend on the threads' timing.
     const bool improved = result.best.better_than(best_, budget_);
+    if (improved) improved_ = deadline_.fraction();
     if (!best_.better_than(result.best, budget_)) best_ = result.best;
     if (improved && best_.peak <= budget_) report();
     smallest_peak_ = std::min(smallest_peak_, result.smallest_peak);
+}
+
+// What is left when annealing has come to an end.
+void Search::plan_windows() {
+    const bool stalled = deadline_.fraction() - improved_ >= kStalled;
+    if (!stalled || options_.max_moves > 0 || milp_libraries().empty()) return;
+    if (deadline_.passed() || is_optimal() || best_.peak > budget_) return;
+    atlas::WindowSearch windows(graph_, budget_, milp_libraries().front(), limits_.seed + options_.seed);
+    windows.improve(best_, kMostWindows, deadline_, [this](const Candidate& found) { offer(found); });
 }
 
 Solution Search::answer() const {

@@ -48,7 +48,8 @@ class RunProfile {
     }
     std::int64_t peak() const;  ///< cost: O(number of blocks)
     std::int64_t budget() const { return budget_; }
-    std::int64_t memory(Node run) const;  ///< bytes held while it runs
+    std::int64_t memory(Node run) const;         ///< bytes held while it runs
+    std::int64_t memory_before(Node run) const;  ///< bytes held right before it; of kEnd: at the end
     RunSequence sequence() const;
 
     // The runs.
@@ -132,7 +133,6 @@ class RunProfile {
     }
     Position position(Node run) const { return {rank_[places_[run].block], places_[run].slot}; }
     Position after(Node run) const;
-    std::int64_t memory_before(Node run) const;
     std::int64_t* stored(int block) { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
     const std::int64_t* stored(int block) const {
         return memory_.data() + static_cast<std::size_t>(block) * capacity_;

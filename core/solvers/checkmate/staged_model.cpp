@@ -12,8 +12,7 @@ constexpr double kObjectiveOfStep = 1000, kBudgetInRows = 1000;
 constexpr std::size_t kMostOps = 600;
 
 /// What can be used of the room: the libraries would take a byte too many for a rounding error.
-std::int64_t usable(const FlatGraph& graph, std::int64_t room) {
-    const std::int64_t unit = StagedModel::byte_unit(graph);
+std::int64_t usable(std::int64_t room, std::int64_t unit) {
     return room > 0 ? room / unit * unit : room;
 }
 
@@ -49,7 +48,8 @@ std::int64_t StagedModel::byte_unit(const FlatGraph& graph) {
 }
 
 StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const StagedModelOptions& options)
-    : graph_(graph), room_(usable(graph, budget - graph.resident_bytes)) {
+    : graph_(graph), unit_(byte_unit(graph)), room_(budget - graph.resident_bytes) {
+    if (options.held.empty()) room_ = usable(room_, unit_);
     place_ops();
     std::int64_t base = 0;
     for (int op : ops_) base += graph.time[op];
@@ -70,7 +70,7 @@ StagedModel::StagedModel(const FlatGraph& graph, std::int64_t budget, const Stag
     // Times are whole: half a nanosecond more cuts nothing off and lets nothing in.
     if (options.most_time) add_time_row((static_cast<double>(*options.most_time - base) + 0.5) * time_scale_);
     for (int stage = 0; stage < static_cast<int>(ops_.size()) && !options.stop.stop_requested(); ++stage)
-        add_stage(stage);
+        add_stage(stage, options.held.empty() ? StageBytes{} : options.held[stage]);
 }
 
 void StagedModel::place_ops() {
@@ -239,7 +239,10 @@ void StagedModel::add_balance(int stage, const Tensor& tensor, int index) {
     if (!present.entries.empty() || present.constant != 0) present.store(milp_, 0, 0);
 }
 
-void StagedModel::add_memory(int stage) {
+void StagedModel::add_memory(int stage, const StageBytes& held) {
+    const auto beside = [&](std::int64_t bytes) {
+        return static_cast<double>(room_ - usable(room_ - bytes, unit_)) * byte_scale_;
+    };
     Row alive;  // before the next op
     for (std::size_t index = 0; index < tensors_.size(); ++index)
         alive.add(kept(stage, static_cast<int>(index)),
@@ -261,10 +264,11 @@ void StagedModel::add_memory(int stage) {
                           -static_cast<double>(tensors_[index].bytes) * byte_scale_);
         save_in_place(stage, place, during);
         during.add(most_alive_, -1);
-        during.store(milp_, -kInfinite, 0);
+        during.store(milp_, -kInfinite, -beside(place < stage ? held.before : held.during));
         after.add({column, 0}, -1);
         after.store(milp_, 0, 0);
         alive = Row{{{column, 1.0}}, 0};
+        if (place == stage && held.after > 0) milp_.columns[column].upper = kBudgetInRows - beside(held.after);
     }
 }
 
@@ -287,10 +291,10 @@ void StagedModel::save_in_place(int stage, int place, Row& during) {
     during.add({run.column, 0}, -saved);
 }
 
-void StagedModel::add_stage(int stage) {
+void StagedModel::add_stage(int stage, const StageBytes& held) {
     for (std::size_t index = 0; index < tensors_.size(); ++index)
         if (tensors_[index].maker <= stage) add_balance(stage, tensors_[index], static_cast<int>(index));
-    add_memory(stage);
+    add_memory(stage, held);
 }
 
 RunSequence StagedModel::decode(std::span<const double> values) const {

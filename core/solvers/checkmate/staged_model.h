@@ -34,12 +34,20 @@
 
 namespace rematlas {
 
+/// Bytes held beside the tensors of the graph: while reruns of a stage run, while its first run does, and at
+/// most between that and the next stage.
+struct StageBytes {
+    std::int64_t before = 0, during = 0, after = 0;
+};
+
 struct StagedModelOptions {
     /// Schedules of at least this time are of no interest and may be left out; nanoseconds.
     std::int64_t below = std::numeric_limits<std::int64_t>::max();
     /// The peak is minimized among the schedules of at most this time, nanoseconds, and `below` is not used;
     /// none: the time is, within the budget.
     std::optional<std::int64_t> most_time = {};
+    /// One a stage, or none for graphs that hold nothing else.
+    std::span<const StageBytes> held = {};
     std::stop_token stop = {};  ///< ends the construction; the model is of no use then
 };
 
@@ -107,9 +115,9 @@ class StagedModel {
     void limit_reruns(std::int64_t slack);
     void add_columns();
     void add_time_row(double most);
-    void add_stage(int stage);
+    void add_stage(int stage, const StageBytes& held);
     void add_balance(int stage, const Tensor& tensor, int index);
-    void add_memory(int stage);
+    void add_memory(int stage, const StageBytes& held);
     void save_in_place(int stage, int place, Row& during);
     double value(const Variable& variable, std::span<const double> values) const {
         return variable.column < 0 ? variable.constant : values[variable.column];
@@ -120,6 +128,7 @@ class StagedModel {
     Variable freed_after(int stage, int tensor, int place) const;
 
     const FlatGraph& graph_;
+    std::int64_t unit_;  ///< byte_unit
     std::int64_t room_;  ///< the budget without residents and without what nothing can fill
     double time_scale_, byte_scale_;
     Variable most_alive_;        ///< what all memory rows are below: the budget, or the peak's column
