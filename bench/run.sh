@@ -19,6 +19,9 @@ if [ -f "$problems/reference.json" ]; then
     } | tee "$here/results/bounds.csv"
     "$python" -c 'import matplotlib' 2>/dev/null &&
         "$python" "$here/solvers/picture.py" "$here/results/solvers.csv" "$here/results/solvers.png"
+    if [ -x "$bin/bench_least_peak" ]; then
+        "$bin/bench_least_peak" 12 "$here"/../resources/graphs/*.graph.json "$problems"/*.graph.json | tee "$here/results/least_peak.csv"
+    fi
     python3 "$here/solvers/dtr.py" "$bin" "$problems/dtr" | tee "$here/results/dtr.csv"
 else
     echo "no reference problems at $problems: solvers not benched (REMATLAS_PROBLEMS names the folder)"

@@ -242,6 +242,7 @@ class Search {
         if (least_peak(flat).bytes > options_.budget) {
             verdict.proven = true;
             verdict.needs = least_peak(flat).bytes;
+            if (by_least_peak_) verdict.needs_in_class = verdict.needs;
             return verdict;
         }
         if (by_least_peak_) return judge_by_least_peak(graph, flat);
