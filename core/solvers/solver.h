@@ -77,6 +77,14 @@ class Solver {
     virtual std::string_view summary() const = 0;  ///< one line: what it is and what it assumes
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
+
+    /// For many budgets up to `largest`: a solver of this problem alone (which must outlive it) with the work
+    /// that its budgets share done, within the limits. Same answers. For one thread at a time. Null: they
+    /// share none.
+    virtual std::unique_ptr<Solver> up_to(const Problem& /*problem*/, Bytes /*largest*/,
+                                          const Limits& /*limits*/) const {
+        return nullptr;
+    }
 };
 
 /// Builds a solver by name with options (null: defaults). Errors: unknown name, unknown key, wrong type, out

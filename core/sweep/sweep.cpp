@@ -17,9 +17,14 @@ class TimeShares {
     TimeShares(std::chrono::nanoseconds total, std::size_t points)
         : end_(Clock::now() + total), left_(points) {}
     std::chrono::nanoseconds next() {
+        const auto share = of(1);
+        --left_;
+        return share;
+    }
+    std::chrono::nanoseconds of(std::size_t points) const {
         const auto rest =
             std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::milliseconds(1));
-        return rest / std::max<std::size_t>(left_--, 1);
+        return rest * points / std::max<std::size_t>(left_, points);
     }
 
   private:
@@ -122,8 +127,11 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
     Sweep sweep{graph.name, graph.sha256, {}};
     sweep.curves.resize(solvers.size());
     for (std::size_t index : quick_solvers_first(solvers)) {
-        const std::unique_ptr<Solver>& solver = solvers[index];
+        std::unique_ptr<Solver>& solver = solvers[index];
         SweepCurve& curve = sweep.curves[index];
+        Limits shared = options.limits;
+        shared.time = shares.of(budgets.size());
+        if (auto prepared = solver->up_to(problem, budgets.back(), shared)) solver = std::move(prepared);
         curve.solver = solver->name();
         for (Bytes budget : budgets) {
             Limits limits = options.limits;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "core/schedule/check.h"
@@ -15,6 +16,7 @@
 #include "core/solvers/rotor.h"
 #include "core/solvers/solve.h"
 #include "core/solvers/solver.h"
+#include "core/sweep/sweep.h"
 #include "tests/core/brute_force.h"
 #include "tests/core/problem_files.h"
 #include "tests/core/random_graph.h"
@@ -190,32 +192,124 @@ class ChainSequences {
     int stages_;
 };
 
-TEST(Rotor, is_the_best_of_all_checkpointing_sequences_of_small_chains) {
-    int cases = 0;
+/// Sizes and times of which no two need be equal or have a divisor.
+Graph with_uneven_costs(Graph graph, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (Tensor& t : graph.tensors)
+        t.bytes = Bytes(t.bytes.value * 1'000'003 + static_cast<std::int64_t>(random() % 1000));
+    for (Op& op : graph.ops)
+        op.time = Nanoseconds(op.time.value * 1'000 + static_cast<std::int64_t>(random() % 1000));
+    return graph;
+}
+
+std::optional<std::int64_t> time_of(const Answer& answer) {
+    const auto* solution = std::get_if<Solution>(&answer);
+    return solution ? std::optional(solution->time.value) : std::nullopt;
+}
+
+/// On its own and from the table that all budgets share.
+void expect_best_of(const std::set<RunSequence>& sequences, const Graph& graph) {
+    const FlatGraph flat = flatten(graph);
+    const Problem problem{graph, flat};
+    std::map<std::int64_t, std::int64_t> least_time;  // by peak
+    for (const RunSequence& sequence : sequences) {
+        const SequenceCost cost = cost_of(flat, sequence);
+        const auto [at, fresh] = least_time.try_emplace(cost.peak, cost.time);
+        if (!fresh) at->second = std::min(at->second, cost.time);
+    }
+    const std::unique_ptr<Solver> curve = make_rotor()->up_to(problem, Bytes(least_time.rbegin()->first), {});
+    std::optional<std::int64_t> best;
+    for (const auto& [peak, time] : least_time) {
+        for (const std::int64_t budget : {peak - 1, peak}) {
+            if (budget == peak) best = std::min(best.value_or(time), time);
+            const std::string what = graph.name + " at " + std::to_string(budget);
+            const Answer answer = curve->solve(problem, Bytes(budget), {}, {});
+            expect_valid(graph, Bytes(budget), answer, what);
+            EXPECT_EQ(time_of(answer), best) << what;
+            EXPECT_EQ(time_of(make_rotor()->solve(problem, Bytes(budget), {}, {})), best) << what;
+        }
+    }
+}
+
+TEST(Rotor, is_the_best_of_all_checkpointing_sequences_of_small_chains_to_the_byte_at_every_budget) {
     for (int stages = 2; stages <= 5; ++stages) {
         const std::set<RunSequence> sequences = ChainSequences(stages).all();
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             const Graph graph = random_chain(seed, stages, true);
-            const FlatGraph flat = flatten(graph);
-            const std::int64_t most = cost_of(flat, keep_all_sequence(flat)).peak;
-            for (std::int64_t budget = least_peak(flat).bytes.value - 1; budget <= most; ++budget) {
-                std::optional<std::int64_t> best;
-                for (const RunSequence& sequence : sequences) {
-                    const SequenceCost cost = cost_of(flat, sequence);
-                    if (cost.peak <= budget && (!best || cost.time < *best)) best = cost.time;
-                }
-                const Answer answer = make_rotor()->solve({graph, flat}, Bytes(budget), {}, {});
-                const auto* solution = std::get_if<Solution>(&answer);
-                ASSERT_EQ(solution != nullptr, best.has_value())
-                    << graph.name << " " << stages << " at " << budget;
-                if (best) {
-                    EXPECT_EQ(solution->time.value, *best) << graph.name << " " << stages << " at " << budget;
-                }
-                ++cases;
+            expect_best_of(sequences, graph);
+            expect_best_of(sequences, with_uneven_costs(graph, seed));
+        }
+    }
+}
+
+void expect_curve_equals_solves(const Graph& graph, const RotorOptions& options) {
+    const FlatGraph flat = flatten(graph);
+    const Problem problem{graph, flat};
+    const std::unique_ptr<Solver> rotor = make_rotor(options);
+    const Bytes least = least_peak(flat).bytes, most = keep_all_peak(flat);
+    const std::unique_ptr<Solver> curve = rotor->up_to(problem, most, {});
+    for (const Bytes budget : even_budgets(least, most, 20)) {
+        const std::string what = named(graph, *rotor, budget);
+        const Answer shared = curve->solve(problem, budget, {}, {});
+        const Answer alone = rotor->solve(problem, budget, {}, {});
+        expect_valid(graph, budget, shared, what);
+        EXPECT_EQ(time_of(shared), time_of(alone)) << what;
+        if (const auto* solution = std::get_if<Solution>(&shared)) {
+            EXPECT_EQ(solution->steps, std::get<Solution>(alone).steps) << what;
+        } else {
+            EXPECT_EQ(std::get<Infeasible>(shared).smallest_found, std::get<Infeasible>(alone).smallest_found)
+                << what;
+        }
+    }
+}
+
+TEST(Rotor, gives_from_one_table_the_schedules_of_single_solves) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        for (const Graph& graph :
+             {random_chain(seed, 12), random_chain(seed, 30),
+              random_training_graph(seed, {.forward_ops = 30}), random_odd_graph(seed, 40)}) {
+            for (const RotorOptions& options : {RotorOptions{}, {.slots = 10}, {.max_stages = 7}}) {
+                expect_curve_equals_solves(graph, options);
+                expect_curve_equals_solves(with_uneven_costs(graph, seed), options);
             }
         }
     }
-    EXPECT_GT(cases, 300);
+}
+
+TEST(Rotor, takes_more_time_the_more_trade_offs_are_rounded_and_never_more_memory) {
+    int worse = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        const Graph graph = with_uneven_costs(random_chain(seed, 20, true), seed);
+        const FlatGraph flat = flatten(graph);
+        const Problem problem{graph, flat};
+        const Bytes least = least_peak(flat).bytes, most = keep_all_peak(flat);
+        const auto exact = make_rotor()->up_to(problem, most, {}),
+                   rounded = make_rotor({.slots = 10})->up_to(problem, most, {});
+        for (const Bytes budget : even_budgets(least, most, 20)) {
+            const Answer answer = rounded->solve(problem, budget, {}, {});
+            expect_valid(graph, budget, answer, graph.name);
+            const auto time = time_of(answer), best = time_of(exact->solve(problem, budget, {}, {}));
+            if (!time) continue;
+            ASSERT_TRUE(best);
+            EXPECT_LE(*best, *time);
+            worse += *best < *time;
+        }
+    }
+    EXPECT_GT(worse, 0);
+}
+
+TEST(Rotor, says_that_a_table_was_stopped) {
+    const Graph graph = random_chain(1, 40);
+    const FlatGraph flat = flatten(graph);
+    const Problem problem{graph, flat};
+    std::stop_source stop;
+    stop.request_stop();
+    const auto curve = make_rotor()->up_to(problem, keep_all_peak(flat), {.stop = stop.get_token()});
+    const Answer answer = curve->solve(problem, keep_all_peak(flat) - Bytes(1), {}, {});
+    ASSERT_TRUE(std::holds_alternative<Infeasible>(answer));
+    EXPECT_NE(std::get<Infeasible>(answer).reason.find("before the table"), std::string::npos);
+    EXPECT_FALSE(std::get<Infeasible>(answer).proven);
+    EXPECT_EQ(time_of(curve->solve(problem, keep_all_peak(flat), {}, {})), flat.base_time);
 }
 
 /// A chain of n unit ops and its backward part, which reads the incoming gradient and the forward op's input.

@@ -51,6 +51,32 @@ TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
     }
 }
 
+TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_of_its_own) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        for (const bool arena : {false, true}) {
+            const Graph graph = random_chain(seed, 12);
+            SweepOptions options = quick({"rotor"});
+            options.count = 12;
+            options.limits.time = 60s;
+            options.arena = arena;
+            const Result<Sweep> sweep = run_sweep(graph, options);
+            ASSERT_TRUE(sweep) << sweep.error().message;
+            EXPECT_EQ(sweep->curves.front().solver, "rotor");
+            for (const SweepPoint& point : sweep->curves.front().points) {
+                if (arena) {
+                    EXPECT_TRUE(point.status == "infeasible" || point.arena <= point.budget);
+                    continue;
+                }
+                const Result<Outcome> alone = solve(graph, "rotor", nullptr, point.budget, {});
+                ASSERT_TRUE(alone) << alone.error().message;
+                if (!alone->schedule()) continue;
+                ASSERT_NE(point.status, "infeasible");
+                EXPECT_LE(point.overhead, alone->schedule()->overhead);
+            }
+        }
+    }
+}
+
 TEST(Sweep, reads_back_what_it_wrote) {
     const Graph graph = random_training_graph(5, {.forward_ops = 6});
     const Result<Sweep> sweep = run_sweep(graph, quick({"atlas", "keep-all"}));
