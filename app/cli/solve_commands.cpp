@@ -94,6 +94,8 @@ json infeasible_json(const Graph& graph, const std::string& solver, Bytes budget
         {"budget_bytes", budget.value},
         {"bound", nullptr},
         {"gap", nullptr},
+        {"bound_seconds", nullptr},
+        {"nodes", nullptr},
         {"solve_seconds", outcome.seconds},
         {"needed_bytes", answer.needed.value},
         {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - budget.value)},
@@ -101,6 +103,10 @@ json infeasible_json(const Graph& graph, const std::string& solver, Bytes budget
         {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
         {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
         {"dominant", dominant_json(graph, answer)}};
+}
+
+std::string seconds_text(double seconds) {
+    return format_duration(Nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
 }
 
 json schedule_json(const Schedule& schedule) {
@@ -114,14 +120,27 @@ json schedule_json(const Schedule& schedule) {
             {"bound", schedule.bound ? json(schedule.bound->overhead) : json(nullptr)},
             {"bound_class", schedule.bound ? json(schedule.bound->over) : json(nullptr)},
             {"gap", schedule.bound ? json(schedule.bound->gap) : json(nullptr)},
+            {"bound_seconds", schedule.bound ? json(schedule.bound->seconds) : json(nullptr)},
+            {"nodes", schedule.bound && schedule.bound->nodes ? json(*schedule.bound->nodes) : json(nullptr)},
             {"steps", schedule.steps.size()},
             {"solve_seconds", schedule.solve_seconds}};
 }
 
+void print_bound(const std::optional<Bound>& bound) {
+    if (!bound) {
+        std::printf("%-10s none is known\n", "bound");
+        return;
+    }
+    std::printf("%-10s %.4f over %s; gap %.2f %%", "bound", bound->overhead, bound->over.c_str(),
+                bound->gap * 100);
+    if (bound->seconds > 0) std::printf("; took %s", seconds_text(bound->seconds).c_str());
+    if (bound->nodes) std::printf(", %lld nodes", static_cast<long long>(*bound->nodes));
+    std::printf("\n");
+}
+
 void print_schedule(const Schedule& schedule) {
-    std::printf(
-        "%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
-        format_duration(Nanoseconds(static_cast<std::int64_t>(schedule.solve_seconds * 1e9))).c_str());
+    std::printf("%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
+                seconds_text(schedule.solve_seconds).c_str());
     std::printf("%-10s %.4f  (%+.2f %% time, %s)\n", "overhead", schedule.overhead,
                 (schedule.overhead - 1) * 100, format_duration(schedule.time).c_str());
     std::printf("%-10s %s of a budget of %s\n", "peak", format_bytes(schedule.peak).c_str(),
@@ -129,11 +148,7 @@ void print_schedule(const Schedule& schedule) {
     if (schedule.addresses)
         std::printf("%-10s %s at planned addresses; the budget bounds it\n", "arena",
                     format_bytes(schedule.addresses->arena).c_str());
-    if (schedule.bound)
-        std::printf("%-10s %.4f over %s; gap %.2f %%\n", "bound", schedule.bound->overhead,
-                    schedule.bound->over.c_str(), schedule.bound->gap * 100);
-    else
-        std::printf("%-10s none is known\n", "bound");
+    print_bound(schedule.bound);
 }
 
 Progress solve_progress(const OutputFlags& flags) {

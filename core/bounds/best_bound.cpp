@@ -108,6 +108,7 @@ class BestBound {
         if (!whole) return;
         bound_.runs = std::move(whole->runs);
         raise(whole->bound, ProvenBound::By::whole_moments);
+        bound_.nodes = whole->nodes;
     }
 
     const FlatGraph& graph_;

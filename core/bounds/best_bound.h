@@ -37,8 +37,9 @@ struct ProvenBound {
         0;                ///< nanoseconds; no schedule takes less; the greatest number: none fits the budget
     double overhead = 0;  ///< the same over the step without recomputation; infinite when none fits
     enum class By : std::uint8_t { required_runs, one_moment, chain_moments, whole_moments };
-    By by = By::required_runs;  ///< the weakest relaxation that gave it
-    double seconds = 0;         ///< that it took
+    By by = By::required_runs;               ///< the weakest relaxation that gave it
+    double seconds = 0;                      ///< that it took
+    std::optional<std::int64_t> nodes = {};  ///< of the branch and bound, where there was one
     RunSequence runs;  ///< read back from the whole solution: executable, perhaps over the budget; or empty
 };
 

@@ -314,20 +314,15 @@ class Moments {
     std::int64_t most_ = 0;
 };
 
-}  // namespace
-
-OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits) {
-    const auto start = std::chrono::steady_clock::now();
-    const auto stop = [&] {
-        return limits.stop.stop_requested() || std::chrono::steady_clock::now() - start >= limits.time;
-    };
+OverheadBound bound_of_moments(const FlatGraph& graph, Bytes budget, int at_most,
+                               const std::function<bool()>& stop) {
     double required = 0;
     for (int op = 0; op < graph.op_count; ++op)
         required += graph.required[op] ? static_cast<double>(graph.time[op]) : 0;
     OverheadBound bound;
     Moments moments(graph, budget.value);
     double extra = 0, price = 0;
-    while (bound.moments < limits.moments && !stop()) {
+    while (bound.moments < at_most && !stop()) {
         const int index = moments.next();
         if (index < 0) break;
         ++bound.moments;
@@ -348,6 +343,18 @@ OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const B
     if (graph.base_time <= 0) return {.overhead = 1, .moments = bound.moments};
     bound.overhead = (required + extra) / static_cast<double>(graph.base_time);
     if (extra > 0) bound.overhead *= 1 - 4 * kEpsilon;
+    return bound;
+}
+
+}  // namespace
+
+OverheadBound overhead_lower_bound(const FlatGraph& graph, Bytes budget, const BoundLimits& limits) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto stop = [&] {
+        return limits.stop.stop_requested() || std::chrono::steady_clock::now() - start >= limits.time;
+    };
+    OverheadBound bound = bound_of_moments(graph, budget, limits.moments, stop);
+    bound.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return bound;
 }
 

@@ -33,6 +33,7 @@ struct BoundLimits {
 struct OverheadBound {
     double overhead = 0;  ///< no schedule within the budget has a smaller one
     int moments = 0;      ///< moments that were evaluated; 0: only that every required op runs
+    double seconds = 0;   ///< that it took
 };
 
 /// The best bound over many moments; at least the share of the required ops in the time of the step. Never

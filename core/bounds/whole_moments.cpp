@@ -42,6 +42,7 @@ class WholeSearch {
         while (!limits_.stop.stop_requested() && std::chrono::steady_clock::now() < end && !is_proven()) {
             const MilpThread::News news = thread.news(kGlance);
             raise_bound(news.bound);
+            found_.nodes = news.nodes;
             for (const std::vector<double>& values : news.incumbents) offer(values);
             if (!news.answer) continue;
             if (*news.answer) conclude(**news.answer);

@@ -24,6 +24,7 @@ struct WholeMomentsLimits {
 
 struct WholeMoments {
     std::int64_t bound = 0;  ///< no schedule takes less time; nanoseconds, at most `known`
+    std::int64_t nodes = 0;  ///< of the branch and bound
     RunSequence runs;        ///< read back from the best solution; within the budget if any was; may be empty
 };
 

@@ -102,9 +102,10 @@ struct Watch {
         }
         if (!watch.limits.progress) return;
         if (glp_ios_reason(tree) == GLP_IBINGO) {
-            watch.limits.progress(values_of(glp_ios_get_prob(tree), glp_get_col_prim), watch.bound);
+            const std::vector<double> values = values_of(glp_ios_get_prob(tree), glp_get_col_prim);
+            watch.limits.progress({.values = values, .bound = watch.bound, .nodes = watch.nodes});
         } else if (glp_ios_reason(tree) == GLP_ISELECT) {
-            watch.limits.progress({}, watch.bound);
+            watch.limits.progress({.values = {}, .bound = watch.bound, .nodes = watch.nodes});
         }
     }
 };

@@ -27,7 +27,7 @@ struct Watch {
         if (!watch.limits.progress || (!solved && kind != kHighsCallbackMipInterrupt)) return;
         std::span<const double> values;
         if (solved) values = {out->mip_solution, static_cast<std::size_t>(out->mip_solution_size)};
-        watch.limits.progress(values, out->mip_dual_bound);
+        watch.limits.progress({.values = values, .bound = out->mip_dual_bound, .nodes = out->mip_node_count});
     }
 };
 
@@ -85,6 +85,7 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
     } else {
         Highs_getDoubleInfoValue(highs, "mip_dual_bound", &answer.bound);
         Highs_getInt64InfoValue(highs, "mip_node_count", &answer.nodes);
+        answer.nodes = std::max<std::int64_t>(answer.nodes, 0);  // -1 where it came to none
     }
     return answer;
 }

@@ -57,8 +57,12 @@ std::span<const MilpLibrary> milp_libraries();
 /// Errors: this build lacks it.
 Result<void> has_milp(MilpLibrary library);
 
-/// An incumbent (its values, or none) and the bound, -infinite when none is known yet. Called often.
-using MilpProgress = std::function<void(std::span<const double> values, double bound)>;
+struct MilpNews {
+    std::span<const double> values;  ///< of an incumbent, or empty
+    double bound = -kInfinite;       ///< infinite below zero when none is known yet
+    std::int64_t nodes = 0;          ///< of the branch and bound so far
+};
+using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often
 
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock

@@ -9,10 +9,11 @@ namespace rematlas {
 MilpThread::MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> model, MilpLimits limits,
                        std::vector<double> start) {
     limits.stop = stop_.get_token();
-    limits.progress = [shared = shared_](std::span<const double> values, double bound) {
+    limits.progress = [shared = shared_](const MilpNews& now) {
         std::lock_guard lock(shared->mutex);
-        if (!values.empty()) shared->news.incumbents.emplace_back(values.begin(), values.end());
-        shared->news.bound = std::max(shared->news.bound, bound);
+        if (!now.values.empty()) shared->news.incumbents.emplace_back(now.values.begin(), now.values.end());
+        shared->news.bound = std::max(shared->news.bound, now.bound);
+        shared->news.nodes = std::max(shared->news.nodes, now.nodes);
         shared->changed.notify_one();
     };
     std::thread([library, model = std::move(model), limits, start = std::move(start),
@@ -20,6 +21,7 @@ MilpThread::MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> mod
         limits.start = start;
         Result<MilpAnswer> answer = solve_milp(library, *model, limits);
         std::lock_guard lock(shared->mutex);
+        if (answer) shared->news.nodes = std::max(shared->news.nodes, answer->nodes);
         shared->news.answer = std::move(answer);
         shared->changed.notify_one();
     }).detach();

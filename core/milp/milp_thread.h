@@ -22,6 +22,7 @@ class MilpThread {
     struct News {
         std::vector<std::vector<double>> incumbents;
         double bound = -kInfinite;                 ///< the best so far
+        std::int64_t nodes = 0;                    ///< of the branch and bound so far
         std::optional<Result<MilpAnswer>> answer;  ///< once it has ended
     };
 

@@ -92,13 +92,18 @@ Result<Schedule> read_schedule(const std::filesystem::path& path) {
 std::optional<Bound> bound_from(const Fields& object) {
     if (!object.has("bound")) return std::nullopt;
     const Fields fields(object.at("bound"), "bound");
-    return Bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
-                 fields.text_or("class", "")};
+    Bound bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
+                fields.text_or("class", ""), fields.has("seconds") ? fields.number("seconds") : 0.0};
+    if (fields.has("nodes")) bound.nodes = fields.integer("nodes");
+    return bound;
 }
 
 json bound_json(const std::optional<Bound>& bound) {
     if (!bound) return nullptr;
-    return {{"overhead", bound->overhead}, {"gap", bound->gap}, {"class", bound->over}};
+    json object = {{"overhead", bound->overhead}, {"gap", bound->gap}, {"class", bound->over}};
+    if (bound->seconds > 0) object["seconds"] = bound->seconds;
+    if (bound->nodes) object["nodes"] = *bound->nodes;
+    return object;
 }
 
 std::string schedule_text(const Schedule& schedule) {

@@ -45,14 +45,18 @@ void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limit
     const ProvenBound bound = best_bound(
         problem.flat, budget,
         {.time = std::max(bound_limits(limits).time, limits.bound_time), .stop = limits.stop, .host = links});
-    schedule.bound = Bound{bound.overhead, 0, kHostCopiesBoundClass};
+    schedule.bound = Bound{bound.overhead, 0, kHostCopiesBoundClass, bound.seconds, bound.nodes};
 }
 
 void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
     const ProvenBound bound = best_bound(
         graph, budget, {.time = limits.bound_time, .stop = limits.stop, .known = schedule.time.value});
+    const double before = schedule.bound ? schedule.bound->seconds : 0;
+    const auto nodes = bound.nodes || !schedule.bound ? bound.nodes : schedule.bound->nodes;
     if (!schedule.bound || bound.overhead > schedule.bound->overhead)
         schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+    schedule.bound->seconds = before + bound.seconds;
+    schedule.bound->nodes = nodes;
 }
 
 }  // namespace
@@ -67,7 +71,7 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
         raise_bound(problem.flat, budget, limits, schedule);
     } else if (!schedule.bound) {
         const OverheadBound bound = overhead_lower_bound(problem.flat, budget, bound_limits(limits));
-        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass};
+        if (bound.overhead > 0) schedule.bound = Bound{bound.overhead, 0, kOverheadBoundClass, bound.seconds};
     }
     if (!schedule.bound) return {};
     if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {

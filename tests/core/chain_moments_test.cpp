@@ -321,6 +321,7 @@ TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optim
         ASSERT_TRUE(schedule->bound);
         EXPECT_EQ(schedule->bound->over, kOverheadBoundClass);
         EXPECT_GE(schedule->bound->overhead, brief->schedule()->bound->overhead);
+        EXPECT_TRUE(schedule->bound->seconds > 0 || schedule->overhead == 1) << graph.name;
         const bool is_optimum = schedule->time.value == optimum->time;
         EXPECT_TRUE(is_optimum || schedule->status != "optimal") << graph.name;
         optimal += is_optimum;

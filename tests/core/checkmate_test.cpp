@@ -191,6 +191,32 @@ TEST(Checkmate, IsOptimalWhereTheLibraryEndsAtTheGapAskedFor) {
     }
 }
 
+TEST(Checkmate, TellsTheNodesAndTheTimeOfItsProof) {
+    for (MilpLibrary library : milp_libraries()) {
+        const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}, {"gap", 0}};
+        int answers = 0;
+        std::int64_t nodes = 0;
+        for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+            const Graph graph = random_training_graph(seed, {.forward_ops = 5, .run_once = false});
+            const FlatGraph flat = flatten(graph);
+            const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
+            const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
+            ASSERT_TRUE(outcome) << outcome.error().message;
+            const Schedule* schedule = outcome->schedule();
+            if (!schedule || schedule->overhead == 1) continue;
+            ASSERT_TRUE(schedule->bound);
+            EXPECT_FALSE(schedule->bound->over.empty());
+            EXPECT_GT(schedule->bound->seconds, 0);
+            ASSERT_TRUE(schedule->bound->nodes) << to_string(library) << ", seed " << seed;
+            EXPECT_GE(*schedule->bound->nodes, 0);
+            nodes += *schedule->bound->nodes;
+            ++answers;
+        }
+        EXPECT_GE(answers, 6);
+        EXPECT_GT(nodes, 0) << to_string(library) << " never branched";
+    }
+}
+
 TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     int optimal = 0, smaller = 0, answers = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {

@@ -96,7 +96,7 @@ TEST(DamagedFiles, sweep) {
                            .status = "feasible",
                            .peak = Bytes(9),
                            .overhead = 1.5,
-                           .bound = Bound{1.2, 0.25, "any"},
+                           .bound = Bound{1.2, 0.25, "any", 0.5, 7},
                            .steps = {}};
     const Sweep sweep{"g", "ab", {{"atlas", {point, point}}}};
     expect_survives(sweep_text(sweep),

@@ -25,7 +25,7 @@ Schedule some_schedule(const std::string& digest) {
     schedule.time = Nanoseconds(60);
     schedule.overhead = 1.2;
     schedule.peak = Bytes(410);
-    schedule.bound = Bound{1.1, 0.09, "any order"};
+    schedule.bound = Bound{1.1, 0.09, "any order", 0.25, 12};
     schedule.status = "feasible";
     schedule.solve_seconds = 0.5;
     schedule.steps = {Step::run(OpId(0)), Step::run_inplace(OpId(1)), Step::free(TensorId(2)),
@@ -40,6 +40,18 @@ TEST(ScheduleFile, a_written_schedule_reads_back_equal) {
     EXPECT_EQ(schedule_text(*read), schedule_text(schedule));
     EXPECT_EQ(read->steps, schedule.steps);
     EXPECT_EQ(read->bound->over, "any order");
+    EXPECT_EQ(read->bound->seconds, 0.25);
+    EXPECT_EQ(read->bound->nodes, 12);
+}
+
+TEST(ScheduleFile, a_bound_need_not_tell_what_it_took) {
+    const Result<Schedule> read = parse_schedule(
+        R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[],"bound":{"overhead":1.5}})", "s");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_TRUE(read->bound);
+    EXPECT_FALSE(read->bound->nodes);
+    EXPECT_EQ(json::parse(schedule_text(*read))["bound"],
+              json({{"overhead", 1.5}, {"gap", 0.0}, {"class", ""}}));
 }
 
 TEST(ScheduleFile, a_schedule_of_another_writer_needs_the_steps_only) {

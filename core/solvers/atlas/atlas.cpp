@@ -101,9 +101,11 @@ class Search {
     std::vector<Candidate> starts_;  ///< of different times, best first
     std::int64_t smallest_peak_ = best_.peak;
     std::optional<double> bound_;
-    std::uint64_t legs_ = 0;  ///< of the annealing
-    double reported_ = 0;     ///< share of the time gone by at the last report
-    double improved_ = 0;     ///< the same, at the last improvement
+    double bound_seconds_ = 0;                 ///< that the bounds took
+    std::optional<std::int64_t> bound_nodes_;  ///< where they solved a programme
+    std::uint64_t legs_ = 0;                   ///< of the annealing
+    double reported_ = 0;                      ///< share of the time gone by at the last report
+    double improved_ = 0;                      ///< the same, at the last improvement
 };
 
 double Search::overhead() const {
@@ -156,7 +158,10 @@ void Search::start_from_published() {
 void Search::find_bound() {
     if (deadline_.passed()) return;
     const auto time = std::min<std::chrono::nanoseconds>(limits_.time / kBoundShare, kLongestBound);
-    bound_ = overhead_lower_bound(graph_, Bytes(budget_), {.time = time, .stop = limits_.stop}).overhead;
+    const OverheadBound bound =
+        overhead_lower_bound(graph_, Bytes(budget_), {.time = time, .stop = limits_.stop});
+    bound_ = bound.overhead;
+    bound_seconds_ += bound.seconds;
     if (best_.peak <= budget_) report();
 }
 
@@ -178,6 +183,8 @@ void Search::prove() {
         .stop = limits_.stop};
     if (best_.peak <= budget_) limits.known = best_.time;
     const ProvenBound bound = best_bound(graph_, Bytes(budget_), limits);
+    bound_seconds_ += bound.seconds;
+    bound_nodes_ = bound.nodes;
     bound_ = std::max(bound_.value_or(0), bound.overhead);
     if (best_.peak <= budget_) report();
     if (bound.runs.empty()) return;
@@ -227,8 +234,11 @@ void Search::plan_windows() {
 Solution Search::answer() const {
     Solution solution = solution_from(graph_, best_.runs);
     if (solution.bound || !bound_) return solution;
-    solution.bound =
-        Bound{.overhead = *bound_, .gap = (overhead() - *bound_) / *bound_, .over = kOverheadBoundClass};
+    solution.bound = Bound{.overhead = *bound_,
+                           .gap = (overhead() - *bound_) / *bound_,
+                           .over = kOverheadBoundClass,
+                           .seconds = bound_seconds_,
+                           .nodes = bound_nodes_};
     if (is_optimal()) solution.status = Status::optimal;
     return solution;
 }

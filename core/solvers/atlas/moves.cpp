@@ -11,6 +11,8 @@ constexpr int kMostPullDepth = 200;
 constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
 constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
 constexpr int kLongestHop = 30;
+constexpr int kMostFollowers = 20;  // one after another
+constexpr double kFollows = 0.8;
 constexpr double kInPlaceShare = 0.3;           // of the evictions at a run that might be in place
 constexpr std::size_t kMovesAnExchange = 1000;  // it takes as long as some hundred other moves
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
@@ -46,6 +48,7 @@ bool Moves::propose_repair() {
     if (draw < 0.70) return remove_rerun();
     if (draw < 0.80) return shift_rerun();
     if (draw < 0.85) return shift_any();
+    if (draw < 0.92) return shift_group();
     return remove_then_evict(3);
 }
 
@@ -55,6 +58,7 @@ bool Moves::propose_improvement() {
     if (draw < 0.45) return remove_rerun();
     if (draw < 0.55) return shift_rerun();
     if (draw < 0.60) return shift_any();
+    if (draw < 0.67) return shift_group();
     if (draw < 0.90) return remove_then_evict(4);
     return evict_then_remove();
 }
@@ -325,10 +329,51 @@ bool Moves::shift_any() {
 
 bool Moves::shift(Node run) {
     const std::optional<Node> target = shift_target(run);
-    if (!target || *target == run || profile_.next(run) == *target || !can_move(run, *target)) return false;
-    profile_.insert(profile_.op(run), *target);
-    profile_.remove(run);
+    if (!target || !can_move(run, *target)) return false;
+    move(run, *target);
     return true;
+}
+
+Moves::Node Moves::move(Node run, Node target) {
+    const Node moved = profile_.insert(profile_.op(run), target);
+    profile_.remove(run);
+    return moved;
+}
+
+// Each move alone may hold more than it frees.
+bool Moves::shift_group() {
+    const Node run = random_run();
+    if (run == RunProfile::kNone) return false;
+    const std::optional<Node> target = shift_target(run);
+    if (!target || !can_move(run, *target)) return false;
+    const bool later = profile_.before(run, *target);
+    const Node moved = move(run, *target);
+    later ? bring_makers(moved, 0) : bring_users(moved, 0);
+    return true;
+}
+
+// Runs that made what this one reads, to right before it.
+void Moves::bring_makers(Node run, int depth) {
+    if (depth == kMostFollowers) return;
+    for (const int input : graph_.inputs[profile_.op(run)]) {
+        const std::size_t at = profile_.index_of(input, run);
+        if (at == 0 || !random_.chance(kFollows)) continue;
+        const Node maker = profile_.events(input)[at - 1];
+        if (!profile_.is_use(input, maker) && can_move(maker, run)) bring_makers(move(maker, run), depth + 1);
+    }
+}
+
+// The next runs that read what this one makes, to right behind it.
+void Moves::bring_users(Node run, int depth) {
+    if (depth == kMostFollowers) return;
+    for (const int output : graph_.outputs[profile_.op(run)]) {
+        const std::size_t next = profile_.index_of(output, run) + 1;
+        const auto events = profile_.events(output);
+        if (next == events.size() || !random_.chance(kFollows)) continue;
+        const Node user = events[next], target = profile_.next(run);
+        if (user != RunProfile::kEnd && profile_.is_use(output, user) && can_move(user, target))
+            bring_users(move(user, target), depth + 1);
+    }
 }
 
 // Where to: beside an event of an input, right before the next use of an output, or some places away.
@@ -359,8 +404,10 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
     return target;
 }
 
-// The op has its inputs at the target, and what uses the outputs of this run still finds them made.
+// It is another place, the op has its inputs there, and what uses the outputs of this run still finds them
+// made.
 bool Moves::can_move(Node run, Node target) const {
+    if (target == run || target == profile_.next(run)) return false;
     const int op = profile_.op(run);
     if (profile_.before(target, run)) {
         for (const int t : graph_.inputs[op])

@@ -3,7 +3,8 @@
 // - evict a gap: a tensor is not kept until a use, its producer is rerun right before it, with whatever that
 //   needs; runs that serve nothing any more are removed;
 // - remove a rerun: the earlier copy is kept instead; runs that served only this one are removed too;
-// - shift a run: the same op at another place (this changes the order of ops that run once, as well);
+// - shift a run: the same op at another place (this changes the order of ops that run once, as well),
+//   alone or with the makers of what it reads, or the users of what it makes, one after another;
 // - compounds of these: make room where a removal went over the budget, or spend the room that an eviction
 //   made;
 // - in all equal blocks at once: a rerun is removed, then a tensor evicted, in each block that has them.
@@ -57,6 +58,10 @@ class Moves {
     bool evict_over();
     bool shift_rerun();
     bool shift_any();
+    bool shift_group();
+    void bring_makers(Node run, int depth);
+    void bring_users(Node run, int depth);
+    Node move(Node run, Node target);
     void remove_twins(int op);
     void evict_twins(Gap gap);
     std::optional<Gap> gap_before(int tensor, int user) const;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/solvers/atlas/anneal.h"
+#include "core/solvers/atlas/random.h"
+#include "core/solvers/required_once.h"
 
 namespace rematlas::atlas {
 
@@ -19,7 +21,38 @@ constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
 constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
+// Now and then a cycle goes out from another order: the first one may lead nowhere. In large graphs a cycle
+// is too short to make up for it.
+constexpr int kMostOpsReordered = 300;
+constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
+
+/// Every required op once: depth first from them, in a random order of the ops and of the inputs of each.
+class RandomOrder {
+  public:
+    RandomOrder(const FlatGraph& graph, Random& random)
+        : graph_(graph), random_(random), seen_(static_cast<std::size_t>(graph.op_count), 0) {
+        for (const int op : shuffled(required_once(graph))) visit(op);
+    }
+    RunSequence runs;
+
+  private:
+    std::vector<std::int32_t> shuffled(std::vector<std::int32_t> items) {
+        for (std::size_t i = items.size(); i > 1; --i)
+            std::swap(items[i - 1], items[static_cast<std::size_t>(random_.below(i))]);
+        return items;
+    }
+    void visit(int op) {
+        if (std::exchange(seen_[op], 1)) return;
+        const auto inputs = graph_.inputs[op];
+        for (const int t : shuffled({inputs.begin(), inputs.end()})) visit(graph_.producer[t]);
+        runs.push_back(op);
+    }
+
+    const FlatGraph& graph_;
+    Random& random_;
+    std::vector<std::uint8_t> seen_;
+};
 
 class Portfolio {
   public:
@@ -31,6 +64,7 @@ class Portfolio {
 
   private:
     PortfolioResult work(int worker);
+    RunSequence start_of(std::size_t cycle, const RunSequence& best, Random& random) const;
     bool publish(int worker, const Candidate& found);
     double heat_of(std::size_t cycle, std::uint64_t moves) const;
     std::uint64_t next_cycle(double planned, std::uint64_t done, double started) const;
@@ -69,18 +103,24 @@ PortfolioResult Portfolio::work(int worker) {
     Annealer annealer(graph_, task_.budget, start_, options_,
                       task_.seed + kSeedStride * static_cast<std::uint64_t>(worker), task_.repeats);
     const auto report = [&](const Candidate& found) { return publish(worker, found); };
+    Random random(task_.seed ^ static_cast<std::uint64_t>(worker));
     const double started = deadline_.fraction();
     double planned = options_.first_cycle;
     for (std::size_t cycle = 0;; ++cycle) {
         const std::uint64_t moves = next_cycle(planned, annealer.moves(), started);
         if (moves == 0) break;
-        const std::size_t other = cycle - 1;
-        const RunSequence& from =
-            cycle > 0 && other < task_.others.size() ? task_.others[other].runs : annealer.best().runs;
+        const RunSequence from = start_of(cycle, annealer.best().runs, random);
         if (!annealer.run_cycle_from(from, moves, heat_of(cycle, moves), deadline_, report)) break;
         planned = std::min(planned * options_.cycle_growth, kLongestCycle);
     }
     return {annealer.best(), annealer.smallest_peak(), annealer.moves()};
+}
+
+RunSequence Portfolio::start_of(std::size_t cycle, const RunSequence& best, Random& random) const {
+    if (cycle > 0 && cycle <= task_.others.size()) return task_.others[cycle - 1].runs;
+    const bool reorder = cycle > 0 && cycle % kCyclesAReordering == 0;
+    if (reorder && graph_.op_count <= kMostOpsReordered) return RandomOrder(graph_, random).runs;
+    return best;
 }
 
 bool Portfolio::publish(int worker, const Candidate& found) {

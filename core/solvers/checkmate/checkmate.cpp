@@ -38,18 +38,25 @@ class Search {
         if (!proven_ && StagedModel::fits(problem_.flat) && !deadline_.passed()) solve();
         if (!best_.any()) return infeasible_from(problem_.flat, budget_, smallest_);
         Solution solution = solution_from(problem_.flat, best_.runs());
-        if (proven_) {
-            solution.bound = any_order_;
+        if (std::optional<Bound> best = bound(solution.overhead)) solution.bound = *std::move(best);
+        if (solution.bound && solution.overhead <= solution.bound->overhead * (1 + options_.gap))
             solution.status = Status::optimal;
-        } else if (bound_ > 0) {
-            const double bound = std::min(bound_, solution.overhead);
-            solution.bound = Bound{bound, (solution.overhead - bound) / bound, kStagedClass};
-            if (solution.overhead <= bound * (1 + options_.gap)) solution.status = Status::optimal;
-        }
         return solution;
     }
 
   private:
+    /// The better one, that of the larger class where they are equal.
+    std::optional<Bound> bound(double overhead) const {
+        std::optional<Bound> best = any_order_;
+        if (bound_ > 0 && (!best || bound_ > best->overhead)) best = Bound{bound_, 0, kStagedClass};
+        if (!best) return std::nullopt;
+        best->overhead = std::min(best->overhead, overhead);
+        best->gap = overhead > best->overhead ? (overhead - best->overhead) / best->overhead : 0;
+        best->seconds = bounding_.count() + (any_order_ ? any_order_->seconds : 0);
+        if (nodes_) best->nodes = nodes_;
+        return best;
+    }
+
     void report() {
         if (progress_ && best_.any())
             progress_({best_.overhead(), best_.peak(), bound_ > 0 ? std::optional(bound_) : std::nullopt,
@@ -87,6 +94,7 @@ class Search {
 
     void solve() {
         const FlatGraph& graph = problem_.flat;
+        const auto begin = std::chrono::steady_clock::now();
         StagedModelOptions interest{.stop = limits_.stop};
         if (best_.any()) interest.below = best_.time();
         const auto model = std::make_shared<const StagedModel>(graph, budget_.value, interest);
@@ -101,11 +109,13 @@ class Search {
         const std::shared_ptr<const MilpModel> milp(model, &model->milp());
         MilpThread thread(options_.library, milp, limits, std::move(start));
         watch(thread, *model);
+        bounding_ = std::chrono::steady_clock::now() - begin;
     }
 
     void watch(MilpThread& thread, const StagedModel& model) {
         while (!deadline_.passed()) {
             const MilpThread::News now = thread.news(kGlance);
+            nodes_ = now.nodes;
             bool news = raise_bound(model, now.bound);
             for (const std::vector<double>& values : now.incumbents)
                 news |= best_.offer(model.decode(values));
@@ -146,8 +156,10 @@ class Search {
     BestFound best_;
     std::optional<Bytes> smallest_;
     std::optional<Bound> any_order_;
-    bool proven_ = false;  ///< over all orders, before the programme is needed
-    double bound_ = 0;     ///< over the class
+    bool proven_ = false;                       ///< over all orders, before the programme is needed
+    double bound_ = 0;                          ///< over the class
+    std::optional<std::int64_t> nodes_;         ///< of its branch and bound
+    std::chrono::duration<double> bounding_{};  ///< with the programme
 };
 
 class Checkmate final : public Solver {

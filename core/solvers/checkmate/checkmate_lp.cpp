@@ -54,7 +54,8 @@ class Rounding {
         Solution solution = solution_from(graph_, best_.runs());
         if (!solution.bound && bound_ > 0) {
             const double bound = std::min(bound_, solution.overhead);
-            solution.bound = Bound{bound, (solution.overhead - bound) / bound, kStagedClass};
+            solution.bound =
+                Bound{bound, (solution.overhead - bound) / bound, kStagedClass, bounding_.count()};
         }
         return solution;
     }
@@ -78,6 +79,7 @@ class Rounding {
     void round_at(double margin) {
         const auto room = static_cast<double>(budget_.value - graph_.resident_bytes);
         const auto budget = graph_.resident_bytes + static_cast<std::int64_t>(room * margin);
+        const auto begin = std::chrono::steady_clock::now();
         StagedModelOptions interest{.stop = limits_.stop};
         if (best_.any() && margin == 1) interest.below = best_.time();
         const auto shared = std::make_shared<const StagedModel>(graph_, budget, interest);
@@ -85,6 +87,7 @@ class Rounding {
         const std::optional<MilpAnswer> answer = relaxed(shared);
         if (!answer) return;
         if (margin == 1) {
+            bounding_ = std::chrono::steady_clock::now() - begin;
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
             bound_ = model.time_of(answer->objective) / base * (1 - kRounding);
             if (best_.any()) bound_ = std::min(bound_, best_.overhead());
@@ -171,6 +174,7 @@ class Rounding {
     std::vector<atlas::Candidate> over_;  ///< rounded schedules that do not fit the budget
     bool rounded_ = false;                ///< a rounded schedule fits it, as it is or repaired
     double bound_ = 0;
+    std::chrono::duration<double> bounding_{};  ///< with the relaxation that the bound is from
 };
 
 class CheckmateLp final : public Solver {

@@ -87,8 +87,8 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
                            file("s.schedule.json"));
     ASSERT_EQ(solved.exit, 0) << solved.err;
     const json answer = json::parse(solved.out);
-    for (const char* key :
-         {"status", "solver", "overhead", "peak_bytes", "budget_bytes", "bound", "gap", "solve_seconds"})
+    for (const char* key : {"status", "solver", "overhead", "peak_bytes", "budget_bytes", "bound",
+                            "bound_class", "gap", "bound_seconds", "nodes", "solve_seconds"})
         EXPECT_TRUE(answer.contains(key)) << key;
     EXPECT_EQ(answer["solver"], "atlas");
     EXPECT_EQ(answer["budget_bytes"], keep_all_peak(flatten(graph_)).value * 7 / 10);
@@ -100,6 +100,14 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
     const Result<Schedule> schedule = read_schedule(file("s.schedule.json"));
     ASSERT_TRUE(schedule);
     EXPECT_EQ(schedule->graph_sha256, sha256(slurp(file("g.graph.json"))));
+    ASSERT_TRUE(answer["bound_seconds"].is_number()) << "of atlas, which always has a bound";
+    EXPECT_GT(answer["bound_seconds"], 0);
+    EXPECT_TRUE(answer["nodes"].is_null() || answer["nodes"] >= 0);
+    ASSERT_TRUE(schedule->bound);
+    EXPECT_EQ(schedule->bound->seconds, answer["bound_seconds"]);
+    EXPECT_EQ(schedule->bound->nodes.has_value(), answer["nodes"].is_number());
+    EXPECT_THAT(run("solve " + file("g.graph.json") + " --budget 70% --time-limit 300ms").out,
+                HasSubstr("; took "));
 }
 
 TEST_F(CommandLine, a_budget_of_the_arena_is_kept_by_the_planned_addresses) {

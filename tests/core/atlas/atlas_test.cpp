@@ -132,6 +132,17 @@ TEST(Atlas, StaysWithinTheBudgetOnLargerRandomGraphs) {
     }
 }
 
+TEST(Atlas, TellsTheTimeThatItsBoundTook) {
+    const Graph graph = random_training_graph(4, {.forward_ops = 20});
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget((least_peak(flat).bytes.value + 3 * peak_without_reruns(flat)) / 4);
+    const Answer answer = solve(graph, budget, {.max_moves = 5000});
+    const Solution& solution = std::get<Solution>(answer);
+    ASSERT_TRUE(solution.bound);
+    EXPECT_GT(solution.overhead, 1);
+    EXPECT_GT(solution.bound->seconds, 0);
+}
+
 TEST(Atlas, IsOptimalAtOnceWhereNothingNeedsToRunAgain) {
     const Graph graph = random_training_graph(4, {.forward_ops = 20});
     const FlatGraph flat = flatten(graph);
