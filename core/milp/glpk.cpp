@@ -65,7 +65,9 @@ std::vector<double> values_of(glp_prob* problem, double (*value)(glp_prob*, int)
     return values;
 }
 
-/// The simplex method in slices, so that a request to stop is seen.
+/// The simplex method in slices, so that a request to stop is seen and the bound is told. They grow: each
+/// begins anew with factors, weights and perturbation, and short ones would stay where the relaxation is
+/// degenerate for ever.
 bool solve_relaxation(glp_prob* problem, const MilpLimits& limits, Clock::time_point end) {
     glp_smcp control;
     glp_init_smcp(&control);
@@ -73,9 +75,14 @@ bool solve_relaxation(glp_prob* problem, const MilpLimits& limits, Clock::time_p
     control.meth = GLP_DUALP;
     glp_scale_prob(problem, GLP_SF_AUTO);
     glp_adv_basis(problem, 0);
+    const Clock::time_point start = Clock::now();
     while (!limits.stop.stop_requested() && Clock::now() < end) {
-        control.tm_lim = std::min(50, milliseconds_until(end));
+        const Clock::time_point now = Clock::now();
+        control.tm_lim =
+            std::min(std::max(50, milliseconds_until(now + (now - start) / 2)), milliseconds_until(end));
         const int ended = glp_simplex(problem, &control);
+        if (limits.progress && glp_get_dual_stat(problem) == GLP_FEAS)
+            limits.progress({.values = {}, .bound = glp_get_obj_val(problem)});
         if (ended == 0) return true;
         if (ended != GLP_ETMLIM) return false;
     }

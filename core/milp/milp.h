@@ -66,11 +66,13 @@ using MilpProgress = std::function<void(const MilpNews&)>;  ///< called often
 
 struct MilpLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock
-    std::stop_token stop{};      ///< seen where the library looks for it, at the latest between two nodes
-    double relative_gap = 1e-5;  ///< (objective - bound) / objective at which the search ends
-    bool relaxed = false;        ///< as if no column were integer
-    int threads = 1;             ///< HiGHS only
-    std::uint64_t seed = 0;      ///< HiGHS only
+    /// Seen where the library looks for it, at the latest between two nodes; by GLPK in the first relaxation
+    /// after half as long again as it has worked so far.
+    std::stop_token stop{};
+    double relative_gap = 1e-5;       ///< (objective - bound) / objective at which the search ends
+    bool relaxed = false;             ///< as if no column were integer
+    int threads = 1;                  ///< HiGHS only
+    std::uint64_t seed = 0;           ///< HiGHS only
     std::span<const double> start{};  ///< a feasible point, one value a column, or empty
     MilpProgress progress{};          ///< called from the solving thread
 };

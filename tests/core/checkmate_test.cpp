@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -80,6 +81,41 @@ TEST_P(Milp, AStopBeforeTheStartLeavesNoAnswer) {
     const Result<MilpAnswer> answer = solve_milp(GetParam(), model, {.stop = stop.get_token()});
     ASSERT_TRUE(answer);
     EXPECT_LE(answer->bound, answer->objective);
+}
+
+TEST_P(Milp, TellsItsBoundBeforeItEnds) {
+    const Graph graph = random_training_graph(160, {.forward_ops = 7, .run_once = false});
+    const FlatGraph flat = flatten(graph);
+    const StagedModel model(flat, (least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2);
+    std::vector<double> bounds;
+    const auto progress = [&](const MilpNews& now) {
+        if (std::isfinite(now.bound)) bounds.push_back(now.bound);
+    };
+    const Result<MilpAnswer> answer = solve_milp(GetParam(), model.milp(), {.progress = progress});
+    ASSERT_TRUE(answer) << answer.error().message;
+    ASSERT_EQ(answer->status, MilpStatus::optimal);
+    ASSERT_FALSE(bounds.empty());
+    for (double bound : bounds) EXPECT_LE(bound, answer->objective * (1 + 1e-7));
+}
+
+TEST(Checkmate, ReportsABoundOnTheWay) {
+    for (MilpLibrary library : milp_libraries()) {
+        const Graph graph = random_training_graph(160, {.forward_ops = 7, .run_once = false});
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget((least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2);
+        const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0.001}};
+        std::vector<Incumbent> reports;
+        const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s},
+                                              [&](const Incumbent& found) { reports.push_back(found); });
+        ASSERT_TRUE(outcome) << outcome.error().message;
+        ASSERT_TRUE(outcome->schedule());
+        int with_bound = 0;
+        for (const Incumbent& report : reports) {
+            EXPECT_LE(report.bound.value_or(0), outcome->schedule()->overhead * (1 + 1e-9));
+            with_bound += report.bound.has_value();
+        }
+        EXPECT_GT(with_bound, 0) << to_string(library);
+    }
 }
 
 TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {

@@ -58,9 +58,10 @@ class Search {
     }
 
     void report() {
-        if (progress_ && best_.any())
-            progress_({best_.overhead(), best_.peak(), bound_ > 0 ? std::optional(bound_) : std::nullopt,
-                       deadline_.fraction()});
+        if (!progress_ || !best_.any()) return;
+        const std::optional<Bound> proven = bound(best_.overhead());
+        progress_({best_.overhead(), best_.peak(), proven ? std::optional(proven->overhead) : std::nullopt,
+                   deadline_.fraction()});
     }
 
     /// Where the programme is too large to get far, the start is worth more.
@@ -78,7 +79,7 @@ class Search {
         limits.time = warm_up_time();
         limits.stop = close.get_token();
         const Answer start = make_atlas()->solve(problem_, budget_, limits, [&](const Incumbent& found) {
-            if (progress_) progress_({found.overhead, found.peak, std::nullopt, deadline_.fraction()});
+            if (progress_) progress_({found.overhead, found.peak, found.bound, deadline_.fraction()});
             if (found.bound && found.overhead <= *found.bound * (1 + options_.gap)) close.request_stop();
         });
         if (const auto* found = std::get_if<Solution>(&start)) {
