@@ -1,4 +1,5 @@
-// The default solver: annealing on the flat run sequence, from greedy starts and from Rotor, Chen and DTR.
+// The default solver: annealing on the flat run sequence, from greedy starts and from Rotor, Chen and DTR; when
+// it stalls, exact windows (window.h) where the build has a library for them.
 //
 //     auto atlas = make_atlas({});
 //     Answer answer = atlas->solve(problem, budget, {.time = 5s}, {});
