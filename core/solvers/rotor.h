@@ -22,9 +22,10 @@
 //     std::unique_ptr<Solver> curve = make_rotor()->up_to(problem, largest_budget, limits);
 //     for (Bytes budget : budgets) answers.push_back(curve->solve(problem, budget, limits, {}));
 //
-// Cost: stages^3 / 3 * trade-offs of a part at worst, and 16 bytes for each of stages^2 * trade-offs; at most
-// `max_stages` stages, neighbours are merged beyond, and `slots` are reduced so that the tables stay within
-// about 4 GiB: to 2,900 at 150 stages, to 67 at 1,000.
+// Cost: stages^3 / 3 * trade-offs of a part at worst, and 16 bytes for each of stages^2 * trade-offs: 10 ms
+// for captured models of up to 42 stages, 0.6 s at 101 and 4 s at 150 that all differ. At most `max_stages`
+// stages, neighbours are merged beyond, and `slots` are reduced so that the tables stay within about 4 GiB:
+// to 2,900 at 150 stages, to 67 at 1,000.
 #pragma once
 
 #include <memory>
