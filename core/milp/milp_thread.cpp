@@ -1,13 +1,42 @@
 #include "core/milp/milp_thread.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
 
 namespace rematlas {
 
+namespace {
+
+constexpr int kMostAbandoned = 2;
+
+/// Programmes that work on after their callers have left: the libraries do not look at their stop tokens, nor
+/// at the time, while they simplify a large programme. They get what the processors have left over, and no
+/// further programme begins while there are two, so that neither time nor memory goes to them.
+struct Abandoned {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    int count = 0;
+};
+Abandoned& abandoned() {
+    static auto* all = new Abandoned;  // for threads that outlive main
+    return *all;
+}
+
+}  // namespace
+
+/// Under the mutex of all.
+struct MilpThread::Life {
+    pid_t thread = 0;
+    bool ended = false, abandoned = false;
+};
+
 MilpThread::MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> model, MilpLimits limits,
-                       std::vector<double> start) {
+                       std::vector<double> start)
+    : life_(std::make_shared<Life>()) {
     limits.stop = stop_.get_token();
     limits.progress = [shared = shared_](const MilpNews& now) {
         std::lock_guard lock(shared->mutex);
@@ -16,15 +45,37 @@ MilpThread::MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> mod
         shared->news.nodes = std::max(shared->news.nodes, now.nodes);
         shared->changed.notify_one();
     };
-    std::thread([library, model = std::move(model), limits, start = std::move(start),
-                 shared = shared_]() mutable {
+    std::thread([library, model = std::move(model), limits, start = std::move(start), shared = shared_,
+                 life = life_]() mutable {
         limits.start = start;
+        {
+            std::unique_lock lock(abandoned().mutex);
+            const auto begin = [] { return abandoned().count < kMostAbandoned; };
+            if (!abandoned().changed.wait(lock, limits.stop, begin) || limits.stop.stop_requested()) return;
+            life->thread = ::gettid();
+        }
         Result<MilpAnswer> answer = solve_milp(library, *model, limits);
+        {
+            std::lock_guard lock(abandoned().mutex);
+            life->ended = true;
+            if (life->abandoned) --abandoned().count;
+            abandoned().changed.notify_all();
+        }
         std::lock_guard lock(shared->mutex);
         if (answer) shared->news.nodes = std::max(shared->news.nodes, answer->nodes);
         shared->news.answer = std::move(answer);
         shared->changed.notify_one();
     }).detach();
+}
+
+MilpThread::~MilpThread() {
+    stop_.request_stop();
+    std::lock_guard lock(abandoned().mutex);
+    if (life_->ended || life_->thread == 0) return;
+    life_->abandoned = true;
+    ++abandoned().count;
+    const sched_param none{};
+    ::sched_setscheduler(life_->thread, SCHED_IDLE, &none);
 }
 
 MilpThread::News MilpThread::news(std::chrono::nanoseconds at_most) {

@@ -4,7 +4,8 @@
 //     while (!thread.news(20ms).answer) ...
 //
 // The libraries look at their stop tokens now and then only, so the thread outlives this object where it has
-// to: what it needs is shared with it.
+// to: what it needs is shared with it. It then yields to everything else, and while two such threads are
+// left a new programme waits for one of them to end.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +31,9 @@ class MilpThread {
     /// empty.
     MilpThread(MilpLibrary library, std::shared_ptr<const MilpModel> model, MilpLimits limits,
                std::vector<double> start = {});
-    ~MilpThread() { stop_.request_stop(); }
+    ~MilpThread();
+    MilpThread(const MilpThread&) = delete;
+    MilpThread& operator=(const MilpThread&) = delete;
 
     /// Waits until something is new, at most that long.
     News news(std::chrono::nanoseconds at_most);
@@ -41,8 +44,10 @@ class MilpThread {
         std::condition_variable changed;
         News news;
     };
+    struct Life;
     std::stop_source stop_;
     std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
+    std::shared_ptr<Life> life_;
 };
 
 }  // namespace rematlas

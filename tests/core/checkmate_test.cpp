@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/milp/milp.h"
+#include "core/milp/milp_thread.h"
 #include "core/schedule/check.h"
 #include "core/solvers/checkmate/least_peak_within.h"
 #include "core/solvers/checkmate/staged_model.h"
@@ -480,6 +481,22 @@ TEST(Checkmate, RefusesALibraryThatThisBuildLacksAndUnknownKeys) {
     EXPECT_FALSE(make_solver("checkmate", &wrong));
     const nlohmann::json unknown = {{"stages", 3}};
     EXPECT_FALSE(make_solver("checkmate", &unknown));
+}
+
+TEST_P(Milp, ProgrammesThatTheirCallersLeftDoNotKeepOthersFromTheirs) {
+    const FlatGraph graph = flatten(random_training_graph(3, {.forward_ops = 14}));
+    const std::int64_t budget =
+        (least_peak(graph).bytes.value + cost_of(graph, required_once(graph)).peak) / 2;
+    const auto model = std::make_shared<const StagedModel>(graph, budget);
+    const std::shared_ptr<const MilpModel> programme(model, &model->milp());
+    for (int left = 0; left < 6; ++left) MilpThread(GetParam(), programme, {});
+    auto small = std::make_shared<MilpModel>();
+    small->add_column({.lower = 1, .upper = 3, .cost = 1, .integer = true});
+    MilpThread thread(GetParam(), small, {});
+    std::optional<Result<MilpAnswer>> answer;
+    while (!answer) answer = thread.news(20ms).answer;
+    ASSERT_TRUE(*answer);
+    EXPECT_EQ((*answer)->objective, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Libraries, Milp, testing::ValuesIn(milp_libraries().begin(), milp_libraries().end()),
