@@ -155,11 +155,15 @@ TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {
     EXPECT_GE(recomputed, 20 * libraries);
 }
 
+Graph graph_to_enumerate(std::uint64_t seed) {
+    return random_training_graph(
+        seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = seed % 3 == 0});
+}
+
 TEST(Checkmate, TheFormThatMinimizesThePeakFindsTheLeastOfItsClassWithinTheTime) {
     int compared = 0, smaller = 0;
     for (std::uint64_t seed = 1; seed <= 120; ++seed) {
-        const Graph graph = random_training_graph(
-            seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = seed % 3 == 0});
+        const Graph graph = graph_to_enumerate(seed);
         const FlatGraph flat = flatten(graph);
         const RunSequence once = required_once(flat);
         if (once.size() > 6) continue;
@@ -257,8 +261,7 @@ TEST(Checkmate, TellsTheNodesAndTheTimeOfItsProof) {
 TEST(LeastPeakWithin, IsAtMostThatOfTheClassAndItsBoundsHold) {
     int optimal = 0, smaller = 0, answers = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-        const Graph graph = random_training_graph(
-            seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = seed % 3 == 0});
+        const Graph graph = graph_to_enumerate(seed);
         const FlatGraph flat = flatten(graph);
         const RunSequence once = required_once(flat);
         if (once.size() > 6) continue;

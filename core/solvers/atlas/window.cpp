@@ -14,13 +14,13 @@ void close_list(Lists& lists) {
 
 }  // namespace
 
-Window::Window(const FlatGraph& graph, std::int64_t budget, const RunSequence& runs, std::span<const int> ops,
-               std::stop_token stop) {
+Window::Window(const FlatGraph& graph, std::int64_t budget, const RunSequence& runs,
+               std::span<const int> ops) {
     find_stages(graph, runs, ops);
     reduce(graph);
     const std::vector<StageBytes> held = held_beside(graph, budget);
-    model_ = std::make_unique<StagedModel>(
-        reduced_, budget, StagedModelOptions{.below = time_, .held = held, .stop = std::move(stop)});
+    model_ =
+        std::make_unique<StagedModel>(reduced_, budget, StagedModelOptions{.below = time_, .held = held});
 }
 
 void Window::find_stages(const FlatGraph& graph, const RunSequence& runs, std::span<const int> ops) {

@@ -14,7 +14,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stop_token>
 #include <vector>
 
 #include "core/graph/flat_graph.h"
@@ -29,8 +28,7 @@ class Window {
     /// is the only one of its op. The programme has only what takes less time than `runs`. Cost: linear in
     /// the graph and in the runs, beside that of the programme. The graph and the runs need not outlive the
     /// window.
-    Window(const FlatGraph& graph, std::int64_t budget, const RunSequence& runs, std::span<const int> ops,
-           std::stop_token stop = {});
+    Window(const FlatGraph& graph, std::int64_t budget, const RunSequence& runs, std::span<const int> ops);
 
     const MilpModel& programme() const { return model_->milp(); }
     std::size_t stages() const { return anchors_.size(); }
