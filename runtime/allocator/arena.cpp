@@ -119,6 +119,14 @@ std::optional<std::int64_t> Arena::return_here(void* data) {
     return sizes_[request];
 }
 
+bool Arena::holds(const void* data) {
+    Registry& all = registry();
+    if (all.count.load(std::memory_order_acquire) == 0) return false;
+    std::shared_lock lock(all.mutex);
+    return std::any_of(all.arenas.begin(), all.arenas.end(),
+                       [&](const std::shared_ptr<Arena>& arena) { return arena->contains(data); });
+}
+
 std::optional<std::int64_t> Arena::give_back(void* data) {
     Registry& all = registry();
     if (all.count.load(std::memory_order_acquire) == 0) return std::nullopt;

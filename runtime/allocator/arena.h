@@ -50,6 +50,8 @@ class Arena {
     std::int64_t bytes() const { return bytes_; }
 
     bool contains(const void* data) const { return data >= base_ && data < base_ + bytes_; }
+    /// Whether some arena's memory lies there.
+    static bool holds(const void* data);
     /// Gives back what this arena handed out, and its size.
     std::optional<std::int64_t> return_here(void* data);
     /// The same, whichever arena it was; nothing when it was none.

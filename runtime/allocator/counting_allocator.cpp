@@ -95,6 +95,14 @@ void CountingAllocator::install(Heap heap) {
     });
 }
 
+bool CountingAllocator::counts(const void* data) {
+    if (!data) return false;
+    if (Arena::holds(data)) return true;
+    if (reinterpret_cast<std::uintptr_t>(data) % header != 0) return false;
+    const auto* block = reinterpret_cast<const Header*>(static_cast<const char*>(data) - header);
+    return block->seal == seal_of(block);
+}
+
 std::int64_t CountingAllocator::alive() {
     return bytes_alive.load(std::memory_order_relaxed);
 }

@@ -20,6 +20,9 @@ class CountingAllocator {
     /// Makes it libtorch's allocator of host memory for the rest of the process. Later calls do nothing.
     static void install(Heap heap = Heap::kept);
 
+    /// Whether it handed out the block that begins there.
+    static bool counts(const void* data);
+
     static std::int64_t alive();  ///< bytes
     static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()
     static void reset_peak();

@@ -197,6 +197,7 @@ class Builder {
         Op op{.name = recorded.tape.name, .phase = recorded.phase, .module = recorded.module};
         TapeOp tape = recorded.tape;
         op.random = recorded.random;
+        op.time = Nanoseconds(recorded.time), op.workspace = Bytes(recorded.workspace);
         const bool nobody_reads = !read_[&recorded - recording_.ops.data()];
         op.recomputable = !(recorded.tape.name == output_gradients_op || recorded.tape.guard ||
                             (recorded.random && nobody_reads));

@@ -10,6 +10,7 @@
 #include "core/schedule/run_sequence.h"
 #include "runtime/capture/build_graph.h"
 #include "runtime/capture/recorder.h"
+#include "runtime/model/torchscript_places.h"
 #include "runtime/replay/compare.h"
 
 namespace rematlas {
@@ -56,7 +57,8 @@ Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path
 Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
                          const std::vector<InputSpec>& specs, const CaptureOptions& options,
                          DeviceRuntime& device, Reference& reference) {
-    Recorder recorder(model, inputs, specs, device, {.audit = options.audit, .on_op = [&](int count) {
+    TorchScriptPlaces places(model.module);
+    Recorder recorder(model.tensors, inputs, specs, places, device, {.audit = options.audit, .on_op = [&](int count) {
                                                          if (options.progress && count % 64 == 0)
                                                              options.progress("record",
                                                                               1.0 - 64.0 / (64.0 + count));
@@ -64,7 +66,7 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     try {
         DispatchModeGuard guard(recorder);
         reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
-        return recorder.finish(model, reference.step);
+        return recorder.finish(reference.step.outputs, gradients_made(model, reference.step));
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
                                                    : "the model fails: " + one_line(error);
@@ -207,7 +209,7 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     report("check", 0.0);
     const bool guarded = std::any_of(step.tape.ops.begin(), step.tape.ops.end(),
                                      [](const TapeOp& op) { return op.guard.has_value(); });
-    Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), *fresh, device);
+    Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), fresh->tensors, fresh->file_name, device);
     if (!executor) return executor.error();
     device.seed_generator(options.seed);
     const FlatGraph flat = flatten(step.graph);

@@ -89,9 +89,8 @@ bool shape_depends_on_values(const std::string& name) {
     return contains(names, name);
 }
 
-std::uint64_t digest_of(const c10::Storage& storage) {
-    const auto* data = static_cast<const unsigned char*>(storage.data());
-    const std::size_t bytes = storage.nbytes();
+std::uint64_t digest_of(const void* memory, std::size_t bytes) {
+    const auto* data = static_cast<const unsigned char*>(memory);
     std::array<std::uint64_t, 4> lanes{1, 2, 3, 4};
     std::size_t i = 0;
     for (; i + 32 <= bytes; i += 32) {

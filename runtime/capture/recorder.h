@@ -1,11 +1,11 @@
 // Records one training step as a flat list of ops on values, from below autograd.
 //
-//     Recorder recorder(model, inputs, specs, device);
+//     Recorder recorder(model.tensors, inputs, specs, places, device);
 //     {
 //         DispatchModeGuard guard(recorder);
 //         result = training_step(model, inputs, loss, seed, recorder.observer());
 //     }
-//     Recording recording = recorder.finish(model, result);
+//     Recording recording = recorder.finish(result.outputs, gradients);
 //
 // A value is a storage at a version: views vanish into the geometry of operands, an in-place op turns one
 // version into the next. Tensors that no op made and that are neither parameters, buffers nor inputs are
@@ -18,14 +18,16 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/capture/provenance.h"
 #include "runtime/capture/recording.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
+#include "runtime/model/named_tensor.h"
+#include "runtime/model/places.h"
 #include "runtime/model/training_step.h"
 
 namespace rematlas {
@@ -37,28 +39,50 @@ struct RecorderOptions {
                                              torch::jit::Stack*)>
         run_kernel = {};
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
+    /// The step is one of the caller's own training: a refusal is noted and the step goes on unrecorded; values
+    /// that the program reads become guards; nothing but parameters and buffers may be written to; what a
+    /// checkpoint computes again is the value that it computed first; ops are measured.
+    bool in_process = false;
 };
 
 class Recorder final : public DispatchMode {
   public:
-    Recorder(const Model& model, const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs,
-             DeviceRuntime& device, RecorderOptions options = {});
+    /// `places` and `device` must outlive it. Inputs that lie in one storage are one value.
+    Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
+             const std::vector<InputSpec>& specs, Places& places, DeviceRuntime& device,
+             RecorderOptions options = {});
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
 
     /// For training_step.
     StepObserver observer();
+    /// The same for a step that goes on elsewhere. `outputs` are those that a gradient was given for.
+    void begin_backward(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients);
 
-    /// The line that says why the step cannot be captured; an exception ended the step then.
+    /// The line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
+    /// Notes why it cannot, where nobody has before. For reasons that are seen elsewhere.
+    void refuse_step(const std::string& why);
 
-    /// `result` is what the recorded step returned.
-    Recording finish(const Model& model, const StepResult& result);
+    /// Whether what is in the tensor depends on parameters, inputs or random numbers, as far as is known.
+    bool depends_on_data(const at::Tensor& tensor) const;
+
+    /// After forward, for a step in process: the program left the generator where its random ops left it.
+    void check_generator();
+
+    /// Ends the recording. A gradient whose memory is also something else's gets an op that copies it. With
+    /// `in_process` it may refuse; the recording is empty then.
+    Recording finish(const std::vector<at::Tensor>& outputs, const std::vector<GradientMade>& gradients);
+
+    /// What the step made that is still alive and is neither an output nor a gradient: op and module of each.
+    std::vector<std::string> survivors() const;
 
   private:
     struct Place {
         c10::weak_intrusive_ptr<c10::StorageImpl> storage;  ///< keeps the address from being used again
         int value;
+        std::int64_t base = 0;   ///< byte of the storage where the value begins
+        std::int64_t bytes = 0;  ///< of the value
     };
     struct Use {
         std::size_t argument;
@@ -72,6 +96,31 @@ class Recorder final : public DispatchMode {
         int op;
         std::string module, line;
     };
+
+    struct Refused {};  ///< thrown within `call` alone
+    /// A call on its way from before its kernel to after it.
+    struct Call {
+        RecordedOp record;
+        std::vector<Use> uses;
+        std::unique_ptr<GeneratorState> generator;
+        std::string computes;      ///< of a forward op: what a checkpoint would compute again
+        std::optional<int> again;  ///< the recorded op that this one computes again
+    };
+
+    void before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
+    void after_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call);
+    void run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
+                      RecordedOp& record);
+    void recognize(Call& call);
+    bool take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call);
+    void follow_generator(const Call& call);
+    void poison(const at::Tensor& tensor);
+    void refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses);
+    const Place* place_of(const at::Tensor& tensor) const;
+    std::uint64_t digest(const at::Tensor& tensor) const;
+    void add_inputs(const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs);
+    int copied(int operand);
 
     bool is_known(const at::Tensor& tensor) const;
     int value_of(const at::Tensor& tensor);
@@ -87,7 +136,7 @@ class Recorder final : public DispatchMode {
     void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
                              const std::vector<Use>& uses);
     bool depends_on_data(const std::vector<Use>& uses) const;
-    static bool may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record);
+    bool may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const;
     Argument argument_of(const c10::IValue& value, bool shape_only);
     void audit(const RecordedOp& record, const std::vector<Use>& uses);
     void refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses, const at::Tensor& made);
@@ -97,17 +146,23 @@ class Recorder final : public DispatchMode {
     Origin origin() const;
     void note_gradients_given(const std::vector<at::Tensor>& outputs,
                               const std::vector<at::Tensor>& gradients);
+    std::string refusal_at(const std::string& op, const std::string& why) const;
     [[noreturn]] void refuse(const std::string& op, const std::string& why);
 
     DeviceRuntime& device_;
     RecorderOptions options_;
-    mutable ModulePaths paths_;  ///< remembers where it is in lists
+    Places& source_;
+    std::vector<std::pair<std::string, at::Tensor>> named_;
     Recording recording_;
     std::unordered_map<const c10::StorageImpl*, Place> places_;
     std::map<std::string, int> operand_index_;
     std::map<std::uint64_t, Origin>
         by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
     std::string last_backward_module_;
+    std::unordered_map<std::string, int> computed_;      ///< forward ops by what they compute
+    std::unordered_map<int, std::uint64_t> poisoned_;    ///< digests of values that nobody has filled yet
+    std::set<int> foreign_;                              ///< constants that the step met and did not make
+    std::optional<std::uint64_t> generator_;             ///< digest of where the last random op left it
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
     std::mutex mutex_;  ///< autograd may run the backward of a device on a thread of its own

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -32,7 +33,9 @@ struct RecordedOp {
     bool random = false;
     bool updates_statistics =
         false;             ///< its outputs do not depend on what it overwrites: may run again without it
-    bool dropped = false;  ///< its output was found to be a constant
+    bool dropped = false;        ///< its output was found to be a constant
+    std::int64_t time = 0;       ///< nanoseconds; of measured steps
+    std::int64_t workspace = 0;  ///< bytes held only while it ran; of measured steps
 };
 
 struct Recording {
@@ -44,5 +47,9 @@ struct Recording {
     std::vector<int> outputs;                       ///< operands
     std::vector<GradientOf> gradients;
 };
+
+/// What differs between two recordings of a step, as one line that names the op; nothing when they are equal but
+/// for what was measured.
+std::optional<std::string> difference(const Recording& a, const Recording& b);
 
 }  // namespace rematlas

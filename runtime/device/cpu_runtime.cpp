@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 #include <time.h>
 
+#include <bit>
 #include <chrono>
 #include <cstring>
 #include <mutex>
@@ -22,6 +23,16 @@ struct CpuGeneratorState final : GeneratorState {
         const auto mine = engine.data(), theirs = state.engine.data();
         return mine.left_ == theirs.left_ && mine.next_ == theirs.next_ && mine.state_ == theirs.state_ &&
                next_float == state.next_float && next_double == state.next_double;
+    }
+    std::uint64_t digest() const override {
+        const auto data = engine.data();
+        std::uint64_t hash = 0x9e3779b97f4a7c15u;
+        const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0xff51afd7ed558ccdu, hash ^= hash >> 32; };
+        add(static_cast<std::uint64_t>(data.left_)), add(data.next_);
+        for (const std::uint32_t word : data.state_) add(word);
+        if (next_float) add(std::bit_cast<std::uint32_t>(*next_float) + std::uint64_t{1});
+        if (next_double) add(std::bit_cast<std::uint64_t>(*next_double) + 1);
+        return hash;
     }
     /// The engine makes its numbers in blocks: once the position within the block agrees, whole blocks are
     /// compared.
@@ -78,6 +89,7 @@ class CpuRuntime final : public DeviceRuntime {
     std::int64_t alive_bytes() const override { return CountingAllocator::alive(); }
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
+    bool counts(const void* data) const override { return CountingAllocator::counts(data); }
     void synchronize() override {}
     std::int64_t now() override { return clock_now(); }
     std::unique_ptr<Marks> marks(std::size_t most) override { return std::make_unique<CpuMarks>(most); }

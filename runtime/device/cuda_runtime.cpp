@@ -42,6 +42,7 @@ struct CudaGeneratorState final : GeneratorState {
         const auto& state = dynamic_cast<const CudaGeneratorState&>(other);
         return seed == state.seed && offset == state.offset;
     }
+    std::uint64_t digest() const override { return (seed * 0x9e3779b97f4a7c15u) ^ (offset * 0xff51afd7ed558ccdu); }
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& state = dynamic_cast<const CudaGeneratorState&>(later);
         if (seed != state.seed || state.offset < offset) return std::nullopt;

@@ -21,6 +21,8 @@ class GeneratorState {
   public:
     virtual ~GeneratorState() = default;
     virtual bool equals(const GeneratorState& other) const = 0;
+    /// Equal for equal states, and as good as never for others.
+    virtual std::uint64_t digest() const = 0;
 
     /// How often `advance(1)` must happen to get to `later`; nothing when that does not lead there within
     /// 2^30.
@@ -57,6 +59,8 @@ class DeviceRuntime {
     virtual std::int64_t alive_bytes() const = 0;
     virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
     virtual void reset_peak() = 0;
+    /// Whether the memory that begins there is in `alive_bytes`: host memory from before the counting began is not.
+    virtual bool counts(const void* /*data*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
     /// Held by the device's libraries for good, in `alive_bytes` from the beginning.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/capture/recorder.h"
+#include "runtime/model/torchscript_places.h"
 #include "runtime/meta/cuda_stand_in.h"
 #include "runtime/meta/load_shapes.h"
 #include "runtime/meta/op_costs.h"
@@ -59,7 +60,8 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     recording.on_op = [&](int count) {
         if (options.progress && count % 64 == 0) options.progress("record", 1.0 - 64.0 / (64.0 + count));
     };
-    Recorder recorder(model, inputs, specs, device, recording);
+    TorchScriptPlaces places(model.module);
+    Recorder recorder(model.tensors, inputs, specs, places, device, recording);
     StepObserver observer = recorder.observer();
     observer.make_gradients = [&](const std::vector<at::Tensor>& outputs) {
         std::vector<at::Tensor> gradients;
@@ -69,7 +71,8 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     };
     try {
         DispatchModeGuard guard(recorder);
-        return recorder.finish(model, training_step(model, inputs, options.loss, 0, observer));
+        const StepResult step = training_step(model, inputs, options.loss, 0, observer);
+        return recorder.finish(step.outputs, gradients_made(model, step));
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
                                                    : "the model fails: " + one_line(error);

@@ -140,7 +140,7 @@ struct Measured {
 };
 
 Result<Measured> measure(Alone alone, DeviceRuntime& device, const ProfileOptions& options) {
-    Result<Executor> executor = Executor::create(alone.graph, std::move(alone.tape), alone.operands, device);
+    Result<Executor> executor = Executor::create(alone.graph, std::move(alone.tape), alone.operands.tensors, alone.graph.name, device);
     if (!executor) return executor.error();
     alone.operands.tensors.clear();
     const FlatGraph flat = flatten(alone.graph);

@@ -10,14 +10,9 @@
 
 #include "core/base/result.h"
 #include "runtime/model/input_spec.h"
+#include "runtime/model/named_tensor.h"
 
 namespace rematlas {
-
-struct NamedTensor {
-    std::string name;
-    at::Tensor tensor;
-    bool is_parameter = false;
-};
 
 struct Model {
     torch::jit::Module module;

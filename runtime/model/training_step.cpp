@@ -117,6 +117,13 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
     return result;
 }
 
+std::vector<GradientMade> gradients_made(const Model& model, const StepResult& step) {
+    std::vector<GradientMade> made;
+    const std::vector<NamedTensor> trained = model.trained();
+    for (std::size_t i = 0; i < trained.size(); ++i) made.push_back({trained[i].name, -1, step.gradients[i]});
+    return made;
+}
+
 void descend(Model& model, const std::vector<at::Tensor>& gradients) {
     at::NoGradGuard no_grad;
     const std::vector<NamedTensor> trained = model.trained();

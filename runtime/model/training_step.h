@@ -30,6 +30,16 @@ struct StepResult {
         gradients;  ///< of Model::trained(), in order; undefined where the outputs do not depend on one
 };
 
+/// A gradient that the recorded step made: of a parameter by name, or of an input by place.
+struct GradientMade {
+    std::string parameter;
+    int input = -1;
+    at::Tensor gradient;  ///< undefined where there is none
+};
+
+/// The gradients of a step by the names of their parameters.
+std::vector<GradientMade> gradients_made(const Model& model, const StepResult& step);
+
 /// Called between the parts of the step; each may be empty.
 struct StepObserver {
     std::function<void()> loss_begins;

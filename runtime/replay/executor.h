@@ -3,7 +3,7 @@
 //     Result<Executor> executor = Executor::create(graph, model, *device);
 //     Result<Replayed> step = executor->run(schedule.steps, inputs, {.gradient_seed = 1});
 //
-// In training the loss is the caller's, so the step comes in two halves:
+// In training the loss is the caller's, so the step comes in two halves, of which several can be open:
 //
 //     Result<Forwarded> forward = executor->forward(schedule.steps, inputs);
 //     ... the loss of forward->outputs, and its gradients ...
@@ -16,7 +16,6 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/core/dispatch/Dispatcher.h>
 
 #include <memory>
 #include <span>
@@ -24,28 +23,12 @@
 
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
-#include "runtime/allocator/step_memory.h"
 #include "runtime/device/device.h"
 #include "runtime/model/model.h"
-#include "runtime/replay/tape.h"
+#include "runtime/replay/open_forward.h"
+#include "runtime/replay/step_run.h"
 
 namespace rematlas {
-
-struct ReplayOptions {
-    std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
-    bool time_ops = false;            ///< fill Replayed::steps
-    bool measure_ops =
-        false;           ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
-    bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
-                         ///< results live in the arena, and are safe as long as they are held
-};
-
-/// What one step of the schedule took.
-struct StepMeasure {
-    std::int64_t start = 0, end = 0;  ///< nanoseconds since the replay began
-    std::int64_t workspace = 0;       ///< most bytes beyond what was alive before and what the op made
-    std::int64_t alive = 0;           ///< bytes alive after it, residents included
-};
 
 struct Replayed {
     std::vector<at::Tensor> outputs;
@@ -60,7 +43,16 @@ struct Replayed {
 struct Forwarded {
     std::vector<at::Tensor> outputs;
     std::uint64_t number = 0;  ///< of this forward, for its backward
+    std::size_t parts = 1;     ///< in which its backward can be had
     Bytes peak;                ///< so far, residents included
+};
+
+/// What a part of the second half made.
+struct BackwardPartDone {
+    std::vector<std::pair<int, at::Tensor>> gradients;  ///< with their places in Tape::gradients
+    bool last = false;
+    Bytes peak;               ///< of the step so far, residents included
+    StepMemoryReport memory;  ///< of the arena, after the last part
 };
 
 class Executor {
@@ -69,11 +61,12 @@ class Executor {
     /// operators that this libtorch does not have. `graph` must have been captured (Graph::replay) and
     /// outlive the executor.
     static Result<Executor> create(const Graph& graph, const Model& model, DeviceRuntime& device);
-    /// The same with a tape that is already in memory.
-    static Result<Executor> create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device);
     /// The same for parameters and buffers of any kind of module; errors begin with `owner`. Of tensors that
     /// several names share, each name is there.
     static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
+                                   const std::string& owner, DeviceRuntime& device);
+    /// The same with a tape that is already in memory.
+    static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device);
 
     Executor(Executor&&) noexcept;
@@ -81,7 +74,8 @@ class Executor {
     ~Executor();
 
     /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are
-    /// updated. Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op.
+    /// updated. Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op;
+    /// of the kind `negative`: the program's course has changed (a guarded value is another one).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                          const ReplayOptions& options = {});
 
@@ -96,22 +90,43 @@ class Executor {
 
     /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
     /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into
-    /// the second half moves there). A forward before it whose backward has not run is forgotten.
-    /// Parameters may have been given other memory since the last step. Of the options `arena` counts.
-    /// Errors: as `run`; a graph with a loss of its own; a schedule that does not have all outputs at that
+    /// the second half moves there). Parameters may have been given other memory since the last step. Of the
+    /// options `arena` counts. Errors: as `run`, and then generator and buffers are as before where the
+    /// course has changed; a graph with a loss of its own; a schedule that does not have all outputs at that
     /// step.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                               const ReplayOptions& options = {});
 
+    /// The gradients arrive as they did when the step was captured: defined, and lying in memory, where they
+    /// did. What differs is named.
+    Result<void> check_gradients(const std::vector<at::Tensor>& output_gradients) const;
+
     /// The rest of the steps; leaves the generator alone unless ops of the backward itself draw from it.
     /// `output_gradients`: one for each of `differentiable_outputs()`, in order. One that nobody else holds
     /// is used as it is, others are copied. The gradients returned share memory with nothing. Replayed::peak
-    /// counts what the step holds, not what the caller holds beside it. Errors: as `run`; a forward that was
-    /// forgotten, or that has had its backward; parameters, inputs or outputs that were written to since.
+    /// counts what the step holds, not what the caller holds beside it. Errors: as `run`; a forward that has
+    /// had its backward, or that was dropped; parameters, inputs or outputs that were written to since.
     Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
+    /// The same in parts: the first call gives the gradients of the outputs, further ones nothing. Gradients
+    /// that a part hands out are no longer held here.
+    Result<BackwardPartDone> backward_part(std::uint64_t number, std::vector<at::Tensor> output_gradients = {});
+    /// Of each part in order, the places of the gradients that it hands out.
+    Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps);
 
-    /// Forgets a forward whose backward will not come; nothing when it is not the last one.
+    /// Undoes an open forward as far as the original's rerun needs it: its tensors are gone, and until `restore`
+    /// the generator and the buffers that ops read are as before it.
+    Result<void> rewind(std::uint64_t number);
+    void restore(std::uint64_t number);
+
+    /// Where the generator and everything that the step writes to stand now.
+    std::unique_ptr<Snapshot> snapshot() const;
+
+    /// Forgets a forward whose backward will not come.
     void drop(std::uint64_t number);
+    std::size_t open() const;  ///< forwards whose backward has not run
+
+    /// Takes other tensors in place of those that were bound; see BoundModel::rebind.
+    Result<void> rebind(const std::vector<at::Tensor>& tensors);
 
     /// The outputs, by place, that `backward` needs the gradients of; none when the graph has a loss of its
     /// own.
@@ -119,10 +134,11 @@ class Executor {
 
     const Tape& tape() const;
 
+    /// The most parts that a backward is cut into.
+    static constexpr std::size_t most_parts = 32;
+
   private:
     struct State;
-    static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
-                                   const std::string& owner, DeviceRuntime& device);
     explicit Executor(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

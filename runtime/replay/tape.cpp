@@ -179,6 +179,7 @@ json head_to_json(const Tape& tape) {
                                     {"parameter", binding.is_parameter},
                                     {"operand", operand_to_json(binding.operand)}});
     }
+    if (!tape.unused_outputs.empty()) item["unused_outputs"] = tape.unused_outputs;
     for (const auto& [spec, operand] : tape.inputs)
         item["inputs"].push_back({{"spec", to_string(spec)}, {"operand", operand}});
     for (const FixedInput& input : tape.fixed)
@@ -188,6 +189,7 @@ json head_to_json(const Tape& tape) {
     item["outputs"] = tape.outputs;
     for (const GradientOf& gradient : tape.gradients) {
         item["gradients"].push_back({{"parameter", gradient.parameter}, {"operand", gradient.operand}});
+        if (gradient.input >= 0) item["gradients"].back()["input"] = gradient.input;
     }
     for (const BufferUpdate& update : tape.updates)
         item["updates"].push_back({update.buffer.value, update.contents.value});
@@ -201,6 +203,7 @@ void head_from_json(const json& item, Tape& tape) {
     if (!loss) throw std::invalid_argument("unknown loss " + item["loss"].dump());
     tape.loss = *loss;
     tape.threads = item.at("threads").get<int>();
+    if (item.contains("unused_outputs")) tape.unused_outputs = item["unused_outputs"].get<std::vector<int>>();
     for (const json& binding : item.at("bindings")) {
         tape.bindings.push_back({binding.at("name").get<std::string>(), binding.at("parameter").get<bool>(),
                                  operand_from_json(binding.at("operand"))});
@@ -223,7 +226,8 @@ void head_from_json(const json& item, Tape& tape) {
     tape.outputs = item.at("outputs").get<std::vector<int>>();
     for (const json& gradient : item.at("gradients")) {
         tape.gradients.push_back(
-            {gradient.at("parameter").get<std::string>(), gradient.at("operand").get<int>()});
+            {gradient.at("parameter").get<std::string>(), gradient.at("operand").get<int>(),
+             gradient.value("input", -1)});
     }
     for (const json& update : item.at("updates")) {
         tape.updates.push_back(
@@ -253,7 +257,14 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     for (const auto& item : tape.inputs) result(item.second, false);
     for (const auto& item : tape.constants) tensor(item.first, false);
     for (int index : tape.outputs) result(index, true);
-    for (const GradientOf& item : tape.gradients) result(item.operand, true);
+    for (int place : tape.unused_outputs)
+        if (place < 0 || place >= static_cast<int>(tape.outputs.size()))
+            throw std::invalid_argument("unused output out of range");
+    for (const GradientOf& item : tape.gradients) {
+        result(item.operand, true);
+        if (item.input < -1 || item.input >= static_cast<int>(tape.inputs.size()))
+            throw std::invalid_argument("gradient of an input out of range");
+    }
     for (const BufferUpdate& item : tape.updates) tensor(item.buffer, false), tensor(item.contents, false);
     for (const TapeOp& op : tape.ops) {
         for (const Argument& argument : op.arguments)
@@ -285,6 +296,16 @@ Result<Tape> tape_from_json(const json& item, std::string_view name, std::size_t
     } catch (const std::exception& error) {
         return Error{std::string(name) + ": replay: " + error.what()};
     }
+}
+
+Result<Tape> tape_of(const Graph& graph) {
+    if (!graph.replay && graph.provenance && graph.provenance->value("captured", "") == "from shapes")
+        return Error{graph.name + ": captured from shapes for " + graph.provenance->value("device", "") +
+                     ", for planning only: kernels and workspaces are modelled; capture on the device, with "
+                     "--from-shapes where the step does not fit, and solve again"};
+    if (!graph.replay)
+        return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
+    return tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
 }
 
 }  // namespace rematlas

@@ -13,6 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/result.h"
+#include "core/graph/graph.h"
 #include "runtime/model/input_spec.h"
 #include "runtime/model/training_step.h"
 
@@ -74,11 +75,12 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes, of the parameter by that name; `no_operand` when the outputs do not depend
-/// on it.
+/// A gradient that the step makes, of the parameter by that name or of an input; `no_operand` when the outputs do
+/// not depend on it.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;
+    int input = -1;  ///< place in Tape::inputs, or -1
 };
 
 /// The new contents of a buffer, copied there when the step ends.
@@ -95,6 +97,7 @@ struct Tape {
     std::vector<FixedInput> fixed;  ///< arguments of the model that are no tensors, by position
     std::vector<std::pair<TensorId, std::string>> constants;  ///< bytes of the storage
     std::vector<int> outputs;                                 ///< operands
+    std::vector<int> unused_outputs;  ///< by place: they have a history, and the recorded loss did not use it
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
     Loss loss = Loss::output;
@@ -110,5 +113,9 @@ nlohmann::json to_json(const Tape& tape);
 /// graph's counts.
 Result<Tape> tape_from_json(const nlohmann::json& json, std::string_view name, std::size_t tensors,
                             std::size_t ops);
+
+/// The tape that a graph carries. Errors: one line that begins with the graph's name; a graph that was not
+/// captured, or that is for planning only.
+Result<Tape> tape_of(const Graph& graph);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-// A module that trains by a plan: the caller's parameters and buffers, autograd, losses and optimizers; only
+// A module that trains by a plan file: the caller's parameters and buffers, autograd, losses and optimizers; only
 // forward and backward are the plan's.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
@@ -12,21 +12,19 @@
 //     }
 //
 // Outputs, gradients, buffers and the generator move as in the original, bit by bit, where the gradients that
-// the loss gives are contiguous. One forward is open at a time: a second one makes the backward of the first
-// an error. Evaluation is the original's business. Threads: forward and backward of one module follow one
-// another; autograd may run the backward on a thread of its own.
+// the loss gives lie in memory as they did when the step was captured; otherwise their backward is an error.
+// Evaluation is the original's business. Threads: forward and backward of one module follow one another; autograd
+// may run the backward on a thread of its own.
 #pragma once
 
-#include <ATen/core/Tensor.h>
+#include <torch/csrc/jit/api/module.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/base/ids.h"
-#include "core/base/result.h"
-#include "runtime/model/model.h"
+#include "runtime/training/planned_step.h"
 
 namespace rematlas {
 
@@ -46,24 +44,25 @@ class ScheduledModule {
     /// Outputs in the order in which the captured model returned them, tuples, lists and dictionaries
     /// flattened. Errors: inputs of another number, shape, type, device or order in memory than the plan's;
     /// inputs that require a gradient, or parameters that the plan makes none for; gradients switched off.
-    /// Backward throws c10::Error: see Executor::backward.
+    /// Backward throws c10::Error.
     Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs);
 
-    Bytes predicted_peak() const;
-    Bytes budget() const;
-    double predicted_overhead() const;
-    int threads() const;  ///< that the plan was made for
+    Bytes predicted_peak() const { return step_->schedule().peak; }
+    Bytes budget() const { return step_->schedule().budget; }
+    double predicted_overhead() const { return step_->schedule().overhead; }
+    int threads() const { return step_->tape().threads; }  ///< that the plan was made for
     /// Of the last step, residents included, what the caller held beside it not; so far, before its backward.
-    Bytes last_peak() const;
-
-    /// The names that a caller must bring, as in the captured model.
-    static Result<std::vector<std::string>> tensor_names(const std::filesystem::path& plan);
+    Bytes last_peak() const { return step_->last_peak; }
 
   private:
-    struct State;
-    explicit ScheduledModule(std::shared_ptr<State> state);
-    std::shared_ptr<State> state_;  ///< shared with the graph of autograd
-    friend class StepBackward;
+    ScheduledModule(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
+                    std::vector<NamedTensor> frozen)
+        : step_(std::move(step)), tensors_(std::move(tensors)), frozen_(std::move(frozen)) {}
+    Result<void> check_gradients(const std::vector<at::Tensor>& inputs) const;
+
+    std::shared_ptr<PlannedStep> step_;
+    std::vector<at::Tensor> tensors_;   ///< in the order of the plan's bindings
+    std::vector<NamedTensor> frozen_;   ///< parameters that the plan makes no gradient for
 };
 
 }  // namespace rematlas

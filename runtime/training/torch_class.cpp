@@ -1,17 +1,30 @@
-// torch.classes.rematlas.ScheduledModule: for `torch.ops.load_library`.
+// torch.classes.rematlas.Recording, Plan and Comparison, and torch.ops.rematlas: what the Python package stands on.
 //
 //     torch.ops.load_library("librematlas_training.so")
-//     step = torch.classes.rematlas.ScheduledModule("gpt.plan", names, tensors, "cpu")
-//     logits, = step.run([ids])
 //
-// Errors are RuntimeErrors of one line.
+// Errors are RuntimeErrors of one line. Answers of several fields are JSON.
 #include <torch/custom_class.h>
 
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/sizes.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/check.h"
+#include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
-#include "runtime/training/scheduled_module.h"
+#include "runtime/capture/capture.h"
+#include "runtime/training/comparison.h"
+#include "runtime/training/planned_step.h"
+#include "runtime/training/planner.h"
+#include "runtime/training/step_recording.h"
 
 namespace rematlas {
 namespace {
+
+using nlohmann::json;
 
 template <class T>
 T or_throw(Result<T> result) {
@@ -19,21 +32,175 @@ T or_throw(Result<T> result) {
     return result.take();
 }
 
-struct TorchScheduledModule : torch::CustomClassHolder {
-    TorchScheduledModule(const std::string& plan, const std::vector<std::string>& names,
-                         const std::vector<at::Tensor>& tensors, const std::string& device)
-        : module(or_throw(ScheduledModule::load(plan, paired(names, tensors), "the model", device))) {}
+std::shared_ptr<DeviceRuntime> device_named(const std::string& name) {
+    static std::map<std::string, std::shared_ptr<DeviceRuntime>> open;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<DeviceRuntime>& device = open[name];
+    if (!device) device = or_throw(open_device(name, {.deterministic = false, .own_stream = false}));
+    return device;
+}
 
-    static std::vector<NamedTensor> paired(const std::vector<std::string>& names,
-                                           const std::vector<at::Tensor>& tensors) {
-        TORCH_CHECK(names.size() == tensors.size(), "rematlas: ", names.size(), " names for ", tensors.size(),
-                    " tensors");
-        std::vector<NamedTensor> pairs;
-        for (std::size_t i = 0; i < names.size(); ++i) pairs.push_back({names[i], tensors[i]});
-        return pairs;
+std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                                std::int64_t parameters) {
+    TORCH_CHECK(names.size() == tensors.size(), "rematlas: ", names.size(), " names for ", tensors.size(),
+                " tensors");
+    std::vector<NamedTensor> pairs;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        pairs.push_back({names[i], tensors[i], static_cast<std::int64_t>(i) < parameters});
+    return pairs;
+}
+
+// How Python is asked to run an original's forward: see `set_original`.
+using OriginalCallback = void (*)(std::int64_t frame, int what);
+std::atomic<OriginalCallback> original_callback{nullptr};
+std::map<std::int64_t, std::vector<at::Tensor>> handed_outputs;
+std::map<std::int64_t, std::string> handed_errors;
+std::mutex handed_mutex;
+
+std::vector<at::Tensor> run_original(std::int64_t frame) {
+    const OriginalCallback callback = original_callback.load();
+    TORCH_CHECK(callback, "rematlas: nobody runs the original");
+    callback(frame, 0);
+    const std::lock_guard lock(handed_mutex);
+    if (auto error = handed_errors.extract(frame)) TORCH_CHECK(false, error.mapped());
+    auto outputs = handed_outputs.extract(frame);
+    TORCH_CHECK(outputs, "rematlas: the original gave no outputs");
+    return std::move(outputs.mapped());
+}
+
+void forget_frame(std::int64_t frame) {
+    if (const OriginalCallback callback = original_callback.load()) callback(frame, 1);
+}
+
+struct TorchRecording : torch::CustomClassHolder {
+    TorchRecording(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                   std::int64_t parameters, const std::vector<at::Tensor>& inputs, const std::string& device_name,
+                   bool audit)
+        : device(device_named(device_name)),
+          step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device, audit)) {}
+    std::shared_ptr<DeviceRuntime> device;
+    std::shared_ptr<StepRecording> step;
+};
+
+struct TorchPlan : torch::CustomClassHolder {
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& first, const c10::intrusive_ptr<TorchRecording>& second,
+              const std::string& name)
+        : device(second->device),
+          planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
+          passed_inputs(second->step->passed_inputs()) {}
+    TorchPlan(const std::string& path, const std::string& device_name) : device(device_named(device_name)) {
+        Plan plan = or_throw(read_plan_or_schedule(path));
+        const CheckReport checked = check(plan.graph, plan.schedule);
+        TORCH_CHECK(checked.ok(), "rematlas: ", path, ": the schedule is not valid for its graph: ",
+                    checked.violations.front());
+        Tape tape = or_throw(tape_of(plan.graph));
+        passed_inputs.assign(tape.outputs.size(), -1);
+        loaded = plan.schedule;
+        planner = Planner::with(std::move(plan.graph), std::move(tape));
     }
 
-    ScheduledModule module;
+    const Schedule* schedule() {
+        if (loaded) return &*loaded;
+        const PlanAnswer* answer = planner->answer();
+        return answer ? std::get_if<Schedule>(&answer->found) : nullptr;
+    }
+
+    /// Binds the schedule that was found last.
+    void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+              std::int64_t parameters, const std::string& owner) {
+        const Schedule* found = schedule();
+        TORCH_CHECK(found, "rematlas: there is no schedule yet");
+        step = or_throw(PlannedStep::create(planner->shared_graph(), planner->tape(), *found,
+                                            paired(names, tensors, parameters), owner, device));
+    }
+
+    /// Outputs, the number of the frame, and why there are none: then the original has to run.
+    std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(const std::vector<at::Tensor>& tensors,
+                                                                           const std::vector<at::Tensor>& inputs,
+                                                                           bool arena) {
+        Result<PlannedForward> made = step->forward(tensors, inputs, arena, {&run_original, &forget_frame});
+        if (made) return {std::move(made->outputs), made->frame, ""};
+        TORCH_CHECK(made.error().kind == ErrorKind::negative, "rematlas: ", made.error().message);
+        return {{}, 0, made.error().message};
+    }
+
+    std::string answer() {
+        const Graph& graph = planner->graph();
+        json item = {{"ops", graph.ops.size()},
+                     {"whole_peak_bytes", planner->whole_peak().value},
+                     {"resident_bytes", planner->residents().value},
+                     {"busy", planner->busy()}};
+        const Schedule* found = schedule();
+        if (const PlanAnswer* answer = planner->answer()) {
+            item["step_budget_bytes"] = answer->budget.value;
+            item["beside_bytes"] = answer->beside.value;
+            item["held_bytes"] = answer->held.value;
+            item["seconds"] = answer->seconds;
+            if (const auto* error = std::get_if<Error>(&answer->found)) item["error"] = error->message;
+            if (const auto* infeasible = std::get_if<Infeasible>(&answer->found)) {
+                item["infeasible"] = {{"needed_bytes", infeasible->needed.value},
+                                      {"proven", infeasible->proven},
+                                      {"smallest_found_bytes", infeasible->smallest_found
+                                                                   ? json(infeasible->smallest_found->value)
+                                                                   : json(nullptr)},
+                                      {"reason", infeasible->reason}};
+            }
+        }
+        if (found) {
+            item["solver"] = found->solver;
+            item["peak_bytes"] = found->peak.value;
+            item["budget_bytes"] = found->budget.value;
+            item["overhead"] = found->overhead;
+            item["status"] = found->status;
+            item["bound"] = found->bound ? json(found->bound->overhead) : json(nullptr);
+            item["gap"] = found->bound ? json(found->bound->gap) : json(nullptr);
+        }
+        return item.dump();
+    }
+
+    std::string last() const {
+        if (!step) return "{}";
+        return json{{"peak_bytes", step->last_peak.value},
+                    {"arena_bytes", step->memory.arena_bytes},
+                    {"system_allocations", step->memory.system_allocations},
+                    {"originals", step->originals},
+                    {"why_original", step->why_original},
+                    {"open", step->open()}}
+            .dump();
+    }
+
+    std::string graph_text() {
+        CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
+        if (!step.graph.replay) {
+            if (Result<void> made = make_replayable(step, step.graph.name); !made)
+                TORCH_CHECK(false, "rematlas: ", made.error().message);
+        }
+        return rematlas::graph_text(step.graph);
+    }
+
+    void save(const std::string& path) {
+        const Schedule* found = schedule();
+        TORCH_CHECK(found, "rematlas: there is no schedule yet");
+        const std::string text = graph_text();
+        Schedule schedule = *found;
+        schedule.graph_sha256 = sha256(text);
+        const Result<void> written = write_plan(text, schedule, path);
+        TORCH_CHECK(written, "rematlas: ", written.error().message);
+    }
+
+    std::shared_ptr<DeviceRuntime> device;
+    std::shared_ptr<Planner> planner;
+    std::vector<int> passed_inputs;
+    std::optional<Schedule> loaded;
+    std::shared_ptr<PlannedStep> step;
+};
+
+struct TorchComparison : torch::CustomClassHolder {
+    TorchComparison(const c10::intrusive_ptr<TorchPlan>& plan, const std::vector<at::Tensor>& tensors,
+                    const std::vector<at::Tensor>& inputs)
+        : comparison(std::make_shared<Comparison>(plan->step, tensors, inputs)) {}
+    std::shared_ptr<Comparison> comparison;
 };
 
 const bool counting = [] {
@@ -41,22 +208,124 @@ const bool counting = [] {
     return true;
 }();
 
+std::vector<std::int64_t> as_int64(const std::vector<int>& numbers) {
+    return {numbers.begin(), numbers.end()};
+}
+
 TORCH_LIBRARY(rematlas, library) {
-    using Self = c10::intrusive_ptr<TorchScheduledModule>;
-    library.class_<TorchScheduledModule>("ScheduledModule")
-        .def(torch::init<const std::string&, const std::vector<std::string>&, const std::vector<at::Tensor>&,
-                         const std::string&>())
-        .def("run",
-             [](const Self& self, const std::vector<at::Tensor>& inputs) {
-                 return or_throw(self->module.forward(inputs));
+    using Recording = c10::intrusive_ptr<TorchRecording>;
+    using Planned = c10::intrusive_ptr<TorchPlan>;
+    using Compared = c10::intrusive_ptr<TorchComparison>;
+    using Tensors = std::vector<at::Tensor>;
+    library.class_<TorchRecording>("Recording")
+        .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
+                         const std::string&, bool>())
+        .def("begin", [](const Recording& self) { self->step->begin(); })
+        .def("enter", [](const Recording& self, const std::string& path) { self->step->places.enter(path); })
+        .def("leave", [](const Recording& self) { self->step->places.leave(); })
+        .def("end", [](const Recording& self, const Tensors& outputs) { self->step->end(outputs); })
+        .def("abandon", [](const Recording& self) { self->step->abandon(); })
+        .def("refuse", [](const Recording& self, const std::string& why) { self->step->refuse(why); })
+        .def("uncut", [](const Recording& self) { self->step->uncut(); })
+        .def("sums_gradients", [](const Recording& self) { return self->step->sums_gradients(); })
+        .def("depends_on_data", [](const Recording& self,
+                                   const at::Tensor& tensor) { return self->step->depends_on_data(tensor); })
+        .def("line", [](const Recording& self) { return self->step->places.line(); })
+        .def("state",
+             [](const Recording& self) -> std::string {
+                 switch (self->step->state()) {
+                     case StepRecording::State::open: return "open";
+                     case StepRecording::State::recorded: return "recorded";
+                     default: return "refused";
+                 }
              })
-        .def("last_peak_bytes", [](const Self& self) { return self->module.last_peak().value; })
-        .def("predicted_peak_bytes", [](const Self& self) { return self->module.predicted_peak().value; })
-        .def("budget_bytes", [](const Self& self) { return self->module.budget().value; })
-        .def("predicted_overhead", [](const Self& self) { return self->module.predicted_overhead(); })
-        .def("threads", [](const Self& self) { return static_cast<std::int64_t>(self->module.threads()); });
-    library.def("tensor_names(str plan) -> str[]",
-                [](const std::string& plan) { return or_throw(ScheduledModule::tensor_names(plan)); });
+        .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
+        .def("survivors", [](const Recording& self) { return self->step->survivors(); })
+        .def("beside", [](const Recording& self) { return self->step->beside(); })
+        .def("difference", [](const Recording& self, const Recording& other) {
+            return difference(self->step->recording(), other->step->recording()).value_or("");
+        });
+    library.class_<TorchPlan>("Plan")
+        .def(torch::init<const Recording&, const Recording&, const std::string&>())
+        .def("start",
+             [](const Planned& self, const std::string& budget, const std::string& solver, const std::string& options,
+                double seconds, std::int64_t frames, std::int64_t beside) {
+                 PlanRequest request{.budget = budget, .solver = solver, .frames = static_cast<int>(frames)};
+                 if (!options.empty()) request.options = std::make_shared<const json>(json::parse(options));
+                 request.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+                 self->planner->start(request, Bytes(beside));
+             })
+        .def("busy", [](const Planned& self) { return self->planner->busy(); })
+        .def("wait", [](const Planned& self) { self->planner->wait(); })
+        .def("answer", [](const Planned& self) { return self->answer(); })
+        .def("bind",
+             [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
+                std::int64_t parameters,
+                const std::string& owner) { self->bind(names, tensors, parameters, owner); })
+        .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs,
+                           bool arena) { return self->forward(tensors, inputs, arena); })
+        .def("give_open_forwards_up",
+             [](const Planned& self) {
+                 if (self->step) self->step->give_open_forwards_up();
+             })
+        .def("passed_inputs", [](const Planned& self) { return as_int64(self->passed_inputs); })
+        .def("names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const Binding& binding : self->planner->tape().bindings) names.push_back(binding.name);
+                 return names;
+             })
+        .def("last", [](const Planned& self) { return self->last(); })
+        .def("open", [](const Planned& self) {
+            return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
+        })
+        .def("graph_text", [](const Planned& self) { return self->graph_text(); })
+        .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
+    library.class_<TorchComparison>("Comparison")
+        .def(torch::init<const Planned&, const Tensors&, const Tensors&>())
+        .def("begin", [](const Compared& self) { self->comparison->begin(); })
+        .def("end", [](const Compared& self, const Tensors& outputs) { self->comparison->end(outputs); })
+        .def("abandon", [](const Compared& self) { self->comparison->abandon(); })
+        .def("verdict",
+             [](const Compared& self) -> std::string {
+                 switch (self->comparison->verdict()) {
+                     case Comparison::Verdict::open: return "open";
+                     case Comparison::Verdict::same: return "same";
+                     case Comparison::Verdict::different: return "different";
+                     default: return "other course";
+                 }
+             })
+        .def("why", [](const Compared& self) { return self->comparison->why(); })
+        .def("measured_peak", [](const Compared& self) { return self->comparison->measured_peak().value; });
+
+    library.def("load_plan(str path, str device) -> __torch__.torch.classes.rematlas.Plan",
+                [](const std::string& path, const std::string& device) {
+                    return c10::make_intrusive<TorchPlan>(path, device);
+                });
+    // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame with
+    // gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the address: nobody.
+    library.def("set_original(int callback) -> ()", [](std::int64_t callback) {
+        original_callback = reinterpret_cast<OriginalCallback>(callback);
+    });
+    library.def("original_outputs(int frame, Tensor[] outputs) -> ()", [](std::int64_t frame, Tensors outputs) {
+        const std::lock_guard lock(handed_mutex);
+        handed_outputs[frame] = std::move(outputs);
+    });
+    library.def("original_failed(int frame, str why) -> ()", [](std::int64_t frame, std::string why) {
+        const std::lock_guard lock(handed_mutex);
+        handed_errors[frame] = std::move(why);
+    });
+    library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
+                [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
+                    std::vector<NamedTensor> named;
+                    for (const at::Tensor& tensor : tensors) named.push_back({"", tensor, true});
+                    DeviceRuntime& runtime = *device_named(device);
+                    return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
+                });
+    library.def("parse_budget(str text) -> ()", [](const std::string& text) {
+        const Result<Bytes> parsed = parse_budget(text, Bytes(std::int64_t{1} << 61));
+        TORCH_CHECK(parsed, "rematlas: ", parsed.error().message);
+    });
     library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
     library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::peak(); });
     library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_peak(); });

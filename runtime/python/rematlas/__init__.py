@@ -2,52 +2,20 @@
 
     import rematlas
 
-    plan = rematlas.plan(model, sample, "60%")      # or 2 * 1024**3, or "2GiB"
-    print(plan)                                     # overhead, peak, bound
-    scheduled = rematlas.load(model, plan)          # an nn.Module with the model's own parameters
-    for x, target in batches:
-        loss = criterion(scheduled(x), target)
+    rematlas.apply(model, "60%")            # or 2 * 1024**3, "2GiB", "60% of activations"
+    for x, target in batches:               # training as ever; the first steps are recorded, then it runs by plan
+        loss = criterion(model(x), target)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
+    print(rematlas.status(model))
 
-Shapes, types and the number of inputs are those of the sample. One forward is open at a time. In eval mode and
-where gradients are switched off, the model itself runs.
+What cannot be captured is trained on as it is, with one warning that says why. Import rematlas before the model is made:
+host memory is counted from then on.
 """
 
-from .interface import (
-    Checkmate,
-    DTR,
-    HiRemate,
-    Hiremate,
-    HRockmate,
-    PureRockmate,
-    Rockmate,
-    Rotor,
-    from_config,
-    generate_config,
-    load_config,
-    save_config,
-)
-from .plans import Infeasible, Plan, plan
-from .scheduled import ScheduledModule, load
+from .api import Plan, Status, apply, load, plan, remove, status
+from .errors import Infeasible, Refused, RefusedWarning
 
-__all__ = [
-    "Checkmate",
-    "DTR",
-    "HRockmate",
-    "HiRemate",
-    "Hiremate",
-    "Infeasible",
-    "Plan",
-    "PureRockmate",
-    "Rockmate",
-    "Rotor",
-    "ScheduledModule",
-    "from_config",
-    "generate_config",
-    "load",
-    "load_config",
-    "plan",
-    "save_config",
-]
+__version__ = "0.1.0"
+__all__ = ["apply", "remove", "status", "plan", "load", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning"]

@@ -1,55 +1,89 @@
-"""How a module packs its output: tensors in tuples, lists and dictionaries."""
+"""Arguments and outputs of any structure: the tensors in them, and the rest as bytes.
+
+    template, tensors = flatten((args, kwargs))     # ModelOutputs, dataclasses, caches, ...: whatever can be pickled
+    rebuild(template, tensors)                      # a new object of the same structure on these tensors
+
+Two structures are the same exactly when their templates are equal. A tensor that occurs twice is one tensor.
+"""
+
+import io
+import pickle
 
 import torch
 
-
-def structure_of(output):
-    """As JSON can hold it. Raises TypeError for what cannot be put together again."""
-    if isinstance(output, torch.Tensor):
-        return "tensor"
-    if type(output) is tuple:
-        return {"tuple": [structure_of(item) for item in output]}
-    if type(output) is list:
-        return {"list": [structure_of(item) for item in output]}
-    if type(output) is dict and all(isinstance(key, str) for key in output):
-        return {"dict": [[key, structure_of(item)] for key, item in output.items()]}
-    if output is None or isinstance(output, (bool, int, float, str)):
-        return {"value": output}
-    raise TypeError(
-        f"rematlas: the model returns a {type(output).__name__}; "
-        "tensors, tuples, lists and dictionaries with text keys of them can be returned"
-    )
+PLAIN = (int, float, bool, str, type(None))
 
 
-def flat(output) -> list[torch.Tensor]:
-    if isinstance(output, torch.Tensor):
-        return [output]
-    if isinstance(output, dict):
-        output = output.values()
-    return [tensor for item in output for tensor in flat(item)] if not isinstance(output, (str, int, float, type(None))) else []
+class _Flattener(pickle.Pickler):
+    def __init__(self, file, tensors):
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.tensors = tensors
+        self.places = {}
+
+    def persistent_id(self, value):
+        if not isinstance(value, torch.Tensor):
+            return None
+        place = self.places.get(id(value))
+        if place is None:
+            place = self.places[id(value)] = len(self.tensors)
+            self.tensors.append(value)
+        return place
 
 
-def flat_structure(count: int):
-    """Of outputs of which nothing else is known: one is a tensor, several are a tuple."""
-    return "tensor" if count == 1 else {"tuple": ["tensor"] * count}
+class _Rebuilder(pickle.Unpickler):
+    def __init__(self, file, tensors):
+        super().__init__(file)
+        self.tensors = tensors
+
+    def persistent_load(self, place):
+        return self.tensors[place]
 
 
-def tensor_count(structure) -> int:
-    if structure == "tensor":
-        return 1
-    ((kind, items),) = structure.items()
-    if kind == "value":
-        return 0
-    return sum(tensor_count(item[1] if kind == "dict" else item) for item in items)
+def flatten(value):
+    """A hashable template and the tensors in order. Raises what pickle raises for objects that cannot be pickled."""
+    if isinstance(value, torch.Tensor):
+        return "tensor", [value]
+    if type(value) in (tuple, list) and all(type(item) is torch.Tensor for item in value):
+        if len({id(item) for item in value}) == len(value):
+            return (type(value), len(value)), list(value)
+    file = io.BytesIO()
+    tensors = []
+    _Flattener(file, tensors).dump(value)
+    return file.getvalue(), tensors
 
 
-def packed(structure, tensors):
-    """Puts the tensors of an iterator together."""
-    if structure == "tensor":
-        return next(tensors)
-    ((kind, items),) = structure.items()
-    if kind == "value":
-        return items
-    if kind == "dict":
-        return {key: packed(item, tensors) for key, item in items}
-    return (tuple if kind == "tuple" else list)(packed(item, tensors) for item in items)
+def flatten_call(args, kwargs):
+    """The same for the arguments of a call, quickly for the common ones."""
+    tensors, places = [], {}
+    template = [len(args)]
+    for value in args:
+        kind = type(value)
+        if kind is torch.Tensor:
+            place = places.setdefault(id(value), len(tensors))
+            if place == len(tensors):
+                tensors.append(value)
+            template.append(("t", place))
+        elif kind in PLAIN:
+            template.append((kind, value.hex() if kind is float else value))
+        else:
+            return flatten((args, kwargs))
+    for name, value in kwargs.items():
+        kind = type(value)
+        if kind is torch.Tensor:
+            place = places.setdefault(id(value), len(tensors))
+            if place == len(tensors):
+                tensors.append(value)
+            template.append((name, "t", place))
+        elif kind in PLAIN:
+            template.append((name, kind, value.hex() if kind is float else value))
+        else:
+            return flatten((args, kwargs))
+    return tuple(template), tensors
+
+
+def rebuild(template, tensors):
+    if template == "tensor":
+        return tensors[0]
+    if isinstance(template, tuple):
+        return template[0](tensors)
+    return _Rebuilder(io.BytesIO(template), tensors).load()

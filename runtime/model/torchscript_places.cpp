@@ -1,4 +1,4 @@
-#include "runtime/capture/provenance.h"
+#include "runtime/model/torchscript_places.h"
 
 #include <torch/csrc/jit/runtime/interpreter.h>
 
@@ -18,7 +18,7 @@ std::string join(const std::string& path, const std::string& name) {
 
 }  // namespace
 
-std::optional<ModulePaths::Found> ModulePaths::child_of(const Found& parent, const Frame& frame) {
+std::optional<TorchScriptPlaces::Found> TorchScriptPlaces::child_of(const Found& parent, const Frame& frame) {
     std::vector<Found> inside_lists;
     for (const auto& child : parent.module.named_children()) {
         if (child.name == frame.name) return Found{child.value, join(parent.path, child.name)};
@@ -37,7 +37,7 @@ std::optional<ModulePaths::Found> ModulePaths::child_of(const Found& parent, con
     return inside_lists[std::min(cursor.list, inside_lists.size() - 1)];
 }
 
-std::string ModulePaths::resolve(const std::vector<Frame>& frames) {
+std::string TorchScriptPlaces::resolve(const std::vector<Frame>& frames) {
     Found at{root_, ""};
     for (const Frame& frame : frames) {
         if (auto child = child_of(at, frame)) {
@@ -49,7 +49,7 @@ std::string ModulePaths::resolve(const std::vector<Frame>& frames) {
     return at.path;
 }
 
-std::string ModulePaths::current() {
+std::string TorchScriptPlaces::module() {
     std::vector<Frame> frames;
     // "conv1(Conv2d)::forward". The root, calls on self and plain functions are no modules of their own.
     for (const std::string_view frame : torch::jit::currentModuleHierarchy()) {
@@ -62,7 +62,7 @@ std::string ModulePaths::current() {
     return resolve(frames);
 }
 
-std::string current_source_line() {
+std::string TorchScriptPlaces::line() {
     const auto frames = torch::jit::currentCallstack();
     for (const auto& frame : frames) {
         // A saved module carries generated code, and with it the places in the Python source that it came

@@ -1,4 +1,4 @@
-// Where in the model's source an op comes from.
+// Where in a TorchScript model an op comes from.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -8,20 +8,21 @@
 #include <string>
 #include <vector>
 
+#include "runtime/model/places.h"
+
 namespace rematlas {
 
-/// Finds the path of the module that the TorchScript interpreter runs, e.g. `layer1.0.conv1`; empty for the
-/// root.
+/// Asks the TorchScript interpreter.
 ///
 /// The interpreter names a member of a ModuleList by its index alone; the list is found in the module's own
 /// tree, by index and type. Where two lists of one module would fit, they are taken to run one after the
 /// other.
-class ModulePaths {
+class TorchScriptPlaces final : public Places {
   public:
-    explicit ModulePaths(torch::jit::Module root) : root_(std::move(root)) {}
+    explicit TorchScriptPlaces(torch::jit::Module root) : root_(std::move(root)) {}
 
-    /// Of the op that runs on this thread.
-    std::string current();
+    std::string module() override;
+    std::string line() override;
 
   private:
     struct Frame {
@@ -41,8 +42,5 @@ class ModulePaths {
     };
     std::map<std::string, Cursor> cursors_;  ///< per module with several lists that fit
 };
-
-/// "model.py:12", the innermost line of the model's source that runs on this thread; empty outside it.
-std::string current_source_line();
 
 }  // namespace rematlas

@@ -1,10 +1,12 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
-#include "runtime/replay/executor_state.h"
+#include "runtime/replay/bound_model.h"
 
 namespace rematlas {
 namespace {
@@ -13,12 +15,12 @@ std::string shape_text(c10::ScalarType dtype, c10::IntArrayRef sizes) {
     return to_string(InputSpec{.dtype = dtype, .sizes = sizes.vec(), .bound = {}});
 }
 
-/// The bytes that the tensor looks at as a storage of its own, which keeps the tensor's alive.
-c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t bytes) {
+/// Bytes of the tensor's storage as a storage of its own, which keeps the tensor's alive.
+c10::Storage part_of_storage(const at::Tensor& tensor, std::int64_t begin, std::int64_t bytes) {
     auto* owner = new at::Tensor(tensor);
     return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
                         c10::DataPtr(
-                            const_cast<void*>(tensor.const_data_ptr()), owner,
+                            static_cast<char*>(const_cast<void*>(tensor.storage().data())) + begin, owner,
                             [](void* context) { delete static_cast<at::Tensor*>(context); }, tensor.device()),
                         nullptr, false);
 }
@@ -32,7 +34,7 @@ bool lies_as(const at::Tensor& tensor, const Operand& operand) {
 }
 
 /// The ops are those of one kind of device, and so are the bytes of the tensors.
-Result<void> Executor::State::check_device() const {
+Result<void> BoundModel::check_device() const {
     if (!graph.provenance || !graph.provenance->is_object()) return {};
     const auto type = graph.provenance->find("device_type");
     const std::string mine = c10::DeviceTypeName(device.device().type(), /*lower_case=*/true);
@@ -41,7 +43,7 @@ Result<void> Executor::State::check_device() const {
 }
 
 /// A damaged file must not make kernels read beyond a storage.
-Result<void> Executor::State::check_geometry() const {
+Result<void> BoundModel::check_geometry() const {
     for (const Operand& operand : tape.operands) {
         __int128 last = operand.offset;
         bool empty = false;
@@ -62,9 +64,9 @@ Result<void> Executor::State::check_geometry() const {
     return {};
 }
 
-Result<void> Executor::State::check_bound(const BoundTensor& bound) const {
-    const Binding& binding = tape.bindings[bound.binding];
-    const at::Tensor& tensor = bound.tensor;
+Result<void> BoundModel::check_bound(std::size_t index) const {
+    const Binding& binding = tape.bindings[index];
+    const at::Tensor& tensor = bound[index];
     const Operand& expected = binding.operand;
     const auto fail = [&](const std::string& why) {
         return Error{owner + ": " + (binding.is_parameter ? "parameter " : "buffer ") + binding.name + why};
@@ -83,18 +85,16 @@ Result<void> Executor::State::check_bound(const BoundTensor& bound) const {
     return {};
 }
 
-Result<void> Executor::State::bind(const std::vector<NamedTensor>& tensors) {
+Result<void> BoundModel::bind_names(const std::vector<NamedTensor>& tensors) {
     std::unordered_map<std::string, const at::Tensor*> by_name;
     for (const NamedTensor& named : tensors) by_name.emplace(named.name, &named.tensor);
-    for (std::size_t i = 0; i < tape.bindings.size(); ++i) {
-        const Binding& binding = tape.bindings[i];
+    for (const Binding& binding : tape.bindings) {
         const auto found = by_name.find(binding.name);
         if (found == by_name.end())
             return Error{owner + ": the model has no " + (binding.is_parameter ? "parameter " : "buffer ") +
                          binding.name + ", which the graph was captured with"};
-        bound.push_back({*found->second, i});
-        if (Result<void> fits = check_bound(bound.back()); !fits) return fits.error();
-        operands.place(binding.operand.tensor, bound.back().tensor.storage());
+        bound.push_back(*found->second);
+        if (Result<void> fits = check_bound(bound.size() - 1); !fits) return fits.error();
         by_name.erase(found);
     }
     if (!by_name.empty())
@@ -103,19 +103,30 @@ Result<void> Executor::State::bind(const std::vector<NamedTensor>& tensors) {
     return {};
 }
 
-/// The caller may have exchanged storages since.
-Result<void> Executor::State::bind_again() {
-    for (const BoundTensor& one : bound) {
-        if (Result<void> fits = check_bound(one); !fits) return fits.error();
-        const TensorId tensor = tape.bindings[one.binding].operand.tensor;
-        if (one.tensor.storage().unsafeGetStorageImpl() != operands.storage(tensor).unsafeGetStorageImpl())
-            operands.place(tensor, one.tensor.storage());
+Result<void> BoundModel::rebind(const std::vector<at::Tensor>& tensors) {
+    if (tensors.size() != bound.size())
+        return Error{owner + ": " + std::to_string(tensors.size()) + " parameters and buffers, the plan has " +
+                     std::to_string(bound.size())};
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (!bound[i].is_same(tensors[i])) bound[i] = tensors[i];
+    return {};
+}
+
+/// The caller may have exchanged storages since they were placed.
+Result<void> BoundModel::place_bound(OperandTable& operands) const {
+    for (std::size_t i = 0; i < bound.size(); ++i) {
+        if (Result<void> fits = check_bound(i); !fits) return fits.error();
+        const TensorId tensor = tape.bindings[i].operand.tensor;
+        if (!operands.holds(tensor) ||
+            bound[i].storage().unsafeGetStorageImpl() != operands.storage(tensor).unsafeGetStorageImpl())
+            operands.place(tensor, bound[i].storage());
     }
     return {};
 }
 
-Result<void> Executor::State::place_constants() {
-    IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0), looked_at = on_host;
+/// Every resident tensor that an op looks at is bound, fed, or a constant.
+Result<void> BoundModel::make_constants() {
+    IdVector<TensorId, std::uint8_t> on_host(graph.tensors.size(), 0), looked_at = on_host, known = on_host;
     for (const Operand& operand : tape.operands) {
         if (!operand.tensor.valid()) continue;
         on_host[operand.tensor] |= operand.on_host;
@@ -124,33 +135,39 @@ Result<void> Executor::State::place_constants() {
     for (const BufferUpdate& update : tape.updates) looked_at[update.buffer] = true;
     for (const TapeOp& op : tape.ops)
         for (const Overwrite& overwrite : op.overwrites) looked_at[overwrite.before] = true;
+    for (const Binding& binding : tape.bindings) known[binding.operand.tensor] = true;
     for (auto& [tensor, bytes] : tape.constants) {
         const std::int64_t room = graph.tensors[tensor].bytes.value;
         if (device.footprint(static_cast<std::int64_t>(bytes.size())) != room)
             return Error{graph.name + ": replay: a constant of the wrong size"};
         const at::Tensor host = at::empty({room}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
         if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
-        operands.place(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
+        constants_.emplace_back(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
+        known[tensor] = true;
         std::string().swap(bytes);
     }
     for (TensorId tensor : graph.tensors.ids()) {
         if (resident[tensor] && looked_at[tensor] && graph.tensors[tensor].kind != TensorKind::input &&
-            !operands.holds(tensor)) {
+            !known[tensor]) {
             return Error{graph.name + ": replay: nothing says what is in " + graph.tensors[tensor].name};
         }
     }
     return {};
 }
 
+void BoundModel::place_constants(OperandTable& operands) const {
+    for (const auto& [tensor, storage] : constants_) operands.place(tensor, storage);
+}
+
 /// The op writes to the operand on its first run only, and its outputs do not depend on what was there.
-bool Executor::State::updates_for_good(const TapeOp& op, int operand) const {
+bool BoundModel::updates_for_good(const TapeOp& op, int operand) const {
     return operand != no_operand &&
            std::any_of(op.overwrites.begin(), op.overwrites.end(), [&](const Overwrite& overwrite) {
                return !overwrite.after.valid() && overwrite.before == tape.operands[operand].tensor;
            });
 }
 
-PreparedOp Executor::State::prepare(OpId id) {
+PreparedOp BoundModel::prepare(OpId id) {
     const TapeOp& op = tape.ops[id];
     PreparedOp prepared;
     if (graph.ops[id].random) {
@@ -158,6 +175,7 @@ PreparedOp Executor::State::prepare(OpId id) {
         random_ops.push_back(id);
         if (!loss.valid() || id < loss) forward_random = static_cast<int>(random_ops.size());
     }
+    guarded = guarded || op.guard.has_value();
     if (op.name == output_gradients_op) {
         const bool complete =
             op.arguments.size() == 2 && op.arguments[1].operands.size() == op.returns.size() &&
@@ -168,48 +186,59 @@ PreparedOp Executor::State::prepare(OpId id) {
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
     TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name,
                 " takes another number of arguments in this libtorch");
+    for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+        const Argument& argument = op.arguments[i];
+        if (argument.kind == Argument::Kind::tensor && updates_for_good(op, argument.operands.front()))
+            prepared.statistics.push_back(i);
+        if (argument.kind != Argument::Kind::tensor &&
+            (argument.kind != Argument::Kind::value || argument.value.isList()))
+            prepared.lists.push_back(i);
+    }
+    return prepared;
+}
+
+torch::jit::Stack BoundModel::arguments_of(OpId id, const OperandTable& operands) const {
     const auto tensor = [&](int operand) { return operand == no_operand ? at::Tensor() : operands[operand]; };
-    for (const Argument& argument : op.arguments) {
+    torch::jit::Stack stack;
+    if (!ops[id].handle) return stack;
+    for (const Argument& argument : tape.ops[id].arguments) {
         switch (argument.kind) {
             case Argument::Kind::value:
-                prepared.stack.push_back(argument.value);
+                stack.push_back(argument.value);
                 break;
             case Argument::Kind::tensor:
-                if (updates_for_good(op, argument.operands.front()))
-                    prepared.statistics.push_back(prepared.stack.size());
-                prepared.stack.emplace_back(tensor(argument.operands.front()));
+                stack.emplace_back(tensor(argument.operands.front()));
                 break;
             case Argument::Kind::tensors: {
                 c10::List<at::Tensor> list;
                 for (int operand : argument.operands) list.push_back(tensor(operand));
-                prepared.stack.emplace_back(std::move(list));
+                stack.emplace_back(std::move(list));
                 break;
             }
             case Argument::Kind::optional_tensors: {
                 c10::List<std::optional<at::Tensor>> list;
                 for (int operand : argument.operands)
                     list.push_back(operand == no_operand ? std::nullopt : std::optional(operands[operand]));
-                prepared.stack.emplace_back(std::move(list));
+                stack.emplace_back(std::move(list));
                 break;
             }
         }
-        if (prepared.stack.back().isList()) prepared.lists.push_back(prepared.stack.size() - 1);
     }
-    return prepared;
+    return stack;
 }
 
-Result<void> Executor::State::prepare() {
+Result<void> BoundModel::prepare() {
     for (OpId op : graph.ops.ids()) {
         try {
             ops.push_back(prepare(op));
         } catch (const std::exception& error) {
-            return Error{graph.name + ": " + label(graph, op) + ": " + one_line(error)};
+            return Error{graph.name + ": " + label(op) + ": " + one_line(error)};
         }
     }
     return {};
 }
 
-Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
+Result<void> BoundModel::place_inputs(OperandTable& operands, const std::vector<at::Tensor>& inputs) const {
     if (inputs.size() != tape.inputs.size()) {
         return Error{"the graph takes " + std::to_string(tape.inputs.size()) + " inputs, " +
                      std::to_string(inputs.size()) + " were given"};
@@ -232,46 +261,49 @@ Result<void> Executor::State::feed(const std::vector<at::Tensor>& inputs) {
                          c10::str(input.strides()) + ", the graph takes " +
                          c10::str(c10::IntArrayRef(expected.strides))};
         }
-        const auto skipped = input.storage_offset() * static_cast<std::int64_t>(input.element_size());
-        const std::int64_t bytes = std::min(graph.tensors[expected.tensor].bytes.value,
-                                            static_cast<std::int64_t>(input.storage().nbytes()) - skipped);
-        const bool whole = skipped == 0 && static_cast<std::int64_t>(input.storage().nbytes()) == bytes;
-        operands.place(expected.tensor, whole ? input.storage() : part_of_storage(input, bytes));
+        const auto item = static_cast<std::int64_t>(input.element_size());
+        const std::int64_t begin = (input.storage_offset() - expected.offset) * item;
+        const auto room = static_cast<std::int64_t>(input.storage().nbytes());
+        const std::int64_t bytes = std::min(graph.tensors[expected.tensor].bytes.value, room - begin);
+        if (begin < 0)
+            return Error{"input " + std::to_string(i) + " begins where the graph's lies further inside its memory"};
+        operands.place(expected.tensor,
+                       begin == 0 && room == bytes ? input.storage() : part_of_storage(input, begin, bytes));
     }
     return {};
 }
 
-Result<Executor> Executor::create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
-                                  const std::string& owner, DeviceRuntime& device) {
-    auto state = std::make_unique<State>(graph, std::move(tape), device);
-    state->owner = owner;
-    if (Result<void> same = state->check_device(); !same) return same.error();
-    if (Result<void> inside = state->check_geometry(); !inside) return inside.error();
-    if (Result<void> bound = state->bind(tensors); !bound) return bound.error();
-    if (Result<void> placed = state->place_constants(); !placed) return placed.error();
-    if (Result<void> prepared = state->prepare(); !prepared) return prepared.error();
-    return Executor(std::move(state));
+std::int64_t BoundModel::draws_before(int turn) const {
+    return std::accumulate(random_ops.begin(), random_ops.begin() + turn, std::int64_t{0},
+                           [&](std::int64_t sum, OpId op) { return sum + tape.ops[op].draws.value(); });
 }
 
-Result<Executor> Executor::create(const Graph& graph, Tape tape, const Model& model, DeviceRuntime& device) {
-    return create(graph, std::move(tape), model.tensors, model.file_name, device);
+std::string BoundModel::label(OpId op) const {
+    const Op& info = graph.ops[op];
+    return "op " + std::to_string(op.value) + " " + info.name +
+           (info.module.empty() ? "" : " in " + info.module);
 }
 
-Result<Executor> Executor::create(const Graph& graph, const std::vector<NamedTensor>& tensors,
-                                  const std::string& owner, DeviceRuntime& device) {
-    if (!graph.replay && graph.provenance && graph.provenance->value("captured", "") == "from shapes")
-        return Error{graph.name + ": captured from shapes for " + graph.provenance->value("device", "") +
-                     ", for planning only: kernels and workspaces are modelled; capture on the device, with "
-                     "--from-shapes where the step does not fit, and solve again"};
-    if (!graph.replay)
-        return Error{graph.name + ": the graph holds nothing to replay; it was not captured from a model"};
-    Result<Tape> tape = tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
-    if (!tape) return tape.error();
-    return create(graph, tape.take(), tensors, owner, device);
+BoundModel::BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device)
+    : graph(graph), tape(std::move(tape)), device(device), owner(owner), resident(graph.tensors.size(), 1) {
+    for (const Op& op : graph.ops)
+        for (TensorId out : op.outputs) resident[out] = 0;
+    for (TensorId tensor : graph.tensors.ids())
+        if (resident[tensor]) resident_bytes += graph.tensors[tensor].bytes.value;
+    for (OpId op : graph.ops.ids())
+        if (this->tape.ops[op].name == output_gradients_op) loss = op;
 }
 
-Result<Executor> Executor::create(const Graph& graph, const Model& model, DeviceRuntime& device) {
-    return create(graph, model.tensors, model.file_name, device);
+Result<std::unique_ptr<BoundModel>> BoundModel::bind(const Graph& graph, Tape tape,
+                                                     const std::vector<NamedTensor>& tensors,
+                                                     const std::string& owner, DeviceRuntime& device) {
+    std::unique_ptr<BoundModel> model(new BoundModel(graph, std::move(tape), owner, device));
+    if (Result<void> same = model->check_device(); !same) return same.error();
+    if (Result<void> inside = model->check_geometry(); !inside) return inside.error();
+    if (Result<void> bound = model->bind_names(tensors); !bound) return bound.error();
+    if (Result<void> made = model->make_constants(); !made) return made.error();
+    if (Result<void> prepared = model->prepare(); !prepared) return prepared.error();
+    return model;
 }
 
 }  // namespace rematlas

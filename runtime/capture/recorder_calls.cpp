@@ -1,0 +1,408 @@
+#include <ATen/SequenceNumber.h>
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/capture/op_traits.h"
+#include "runtime/capture/recorder.h"
+
+namespace rematlas {
+namespace {
+
+template <class Visit>
+void for_each_tensor(const c10::IValue& value, Visit&& visit) {
+    if (value.isTensor()) {
+        visit(value.toTensor());
+    } else if (value.isTensorList()) {
+        for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
+    } else if (value.isList()) {
+        for (const c10::IValue& element : value.toListRef())
+            if (element.isTensor()) visit(element.toTensor());
+    }
+}
+
+/// Views read nothing of what they look at.
+bool makes_views(const c10::FunctionSchema& schema) {
+    const auto& returns = schema.returns();
+    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
+}
+
+/// The result is read on the host, which may decide by it.
+bool gives_a_number(const c10::FunctionSchema& schema) {
+    if (schema.returns().size() != 1) return false;
+    const c10::TypeKind kind = schema.returns()[0].type()->kind();
+    return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::BoolType ||
+           kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
+}
+
+
+/// Equal texts exactly where the values are equal, numbers to the last bit.
+void append(std::string& text, const c10::IValue& value) {
+    if (value.isDouble()) {
+        const double number = value.toDouble();
+        text.append(reinterpret_cast<const char*>(&number), sizeof number);
+    } else if (value.isList()) {
+        for (const c10::IValue& item : value.toListRef()) append(text, item), text += ',';
+    } else {
+        text += c10::str(value);
+    }
+}
+
+}  // namespace
+
+std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
+                                             RecordedOp& record) {
+    const auto& arguments = op.schema().arguments();
+    const std::size_t base = stack.size() - arguments.size();
+    std::vector<Use> uses;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (stack[base + i].isGenerator()) refuse(record.tape.name, "draws from a generator of its own");
+        if (ignores_contents(record.tape.name, i, stack, base)) continue;
+        const HiddenWrite hidden = hidden_write(record.tape.name, i, stack, base);
+        const bool written = hidden != HiddenWrite::none ||
+                             (arguments[i].alias_info() && arguments[i].alias_info()->isWrite());
+        for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
+            if (!tensor.defined()) return;
+            if (!tensor.has_storage()) refuse(record.tape.name, "a sparse or opaque tensor");
+            // Where the statistics alone settle the type of what the kernel keeps, no run can go without
+            // them.
+            if (hidden == HiddenWrite::statistics)
+                record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+                    return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
+                });
+            const bool digested = options_.audit && !written && tensor.device().is_cpu();
+            const int value = value_of(tensor);
+            uses.push_back({i, tensor, value, written, tensor.storage().nbytes(), digested ? digest(tensor) : 0});
+        });
+    }
+    return uses;
+}
+
+/// Constructors of tensors write behind the dispatcher after `empty`: what is read of such a tensor before an op
+/// wrote all of it is a constant. In process the poison tells whether anybody wrote.
+void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
+    for (const Use& use : uses) {
+        RecordedValue& value = recording_.values[use.value];
+        if (value.producer < 0 || value.version_of >= 0) continue;
+        RecordedOp& producer = recording_.ops[value.producer];
+        if (!makes_uninitialized(producer.tape.name)) continue;
+        const bool filled = poisoned_.contains(use.value) && poisoned_.at(use.value) != digest(use.tensor);
+        if (options_.in_process && !filled) continue;
+        if (use.written && overwrites_everything(record.tape.name, record.tape.overload)) continue;
+        producer.dropped = true;
+        value.producer = -1;
+        value.depends_on_data = false;
+        snapshot(use.value, use.tensor);
+    }
+}
+
+bool Recorder::depends_on_data(const std::vector<Use>& uses) const {
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const Use& use) { return recording_.values[use.value].depends_on_data; });
+}
+
+/// Formulas of gradients read values to choose between forms of the same result (whether any factor of a
+/// product is zero); the model's own program reads them to decide what to compute.
+bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const {
+    return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
+}
+
+void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
+                                   const std::vector<Use>& uses) {
+    if (!depends_on_data(uses)) return;
+    if (op.hasTag(at::Tag::data_dependent_output) && !may_be_guarded(op, record)) {
+        refuse(record.tape.name,
+               "the program reads the value of a tensor, so its course may depend on the data");
+    }
+    const bool mask = std::any_of(uses.begin(), uses.end(), [](const Use& use) {
+        return use.argument > 0 && (use.tensor.scalar_type() == c10::ScalarType::Bool ||
+                                    use.tensor.scalar_type() == c10::ScalarType::Byte);
+    });
+    if (shape_depends_on_values(record.tape.name) || (mask && record.tape.name == "aten::index")) {
+        refuse(record.tape.name, "the shape of its result depends on the data");
+    }
+}
+
+Argument Recorder::argument_of(const c10::IValue& value, bool shape_only) {
+    if (shape_only && value.isTensor() && value.toTensor().defined())
+        return {Argument::Kind::tensor, {}, {operand_of(value.toTensor(), -1)}};
+    if (value.isTensor()) return {Argument::Kind::tensor, {}, {operand_of(value.toTensor())}};
+    if (!value.isList()) return {Argument::Kind::value, value, {}};
+
+    const auto items = value.toListRef();
+    const bool tensors = value.isTensorList();
+    if (!tensors &&
+        std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); })) {
+        return {Argument::Kind::value, value.deepcopy(), {}};
+    }
+    Argument argument{tensors ? Argument::Kind::tensors : Argument::Kind::optional_tensors, {}, {}};
+    for (const c10::IValue& item : items)
+        argument.operands.push_back(item.isTensor() ? operand_of(item.toTensor()) : no_operand);
+    return argument;
+}
+
+void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
+    for (const Use& use : uses) {
+        if (use.tensor.storage().nbytes() != use.bytes)
+            refuse(record.tape.name, "changes the size of a tensor's storage");
+        if (!options_.audit || use.written || !use.tensor.device().is_cpu()) continue;
+        const bool declared = std::any_of(uses.begin(), uses.end(), [&](const Use& other) {
+            return other.written && other.value == use.value;
+        });
+        if (!declared && digest(use.tensor) != use.digest) {
+            refuse(record.tape.name,
+                   "writes to its argument " + std::to_string(use.argument) + " without declaring it");
+        }
+    }
+}
+
+/// Another storage on the memory of an argument: replay could not know how long that must live.
+void Recorder::refuse_shared_memory(const RecordedOp& record, const std::vector<Use>& uses,
+                                    const at::Tensor& made) {
+    const auto* begin = static_cast<const char*>(made.storage().data());
+    if (!begin) return;
+    for (const Use& use : uses) {
+        const auto* memory = static_cast<const char*>(use.tensor.storage().data());
+        if (begin < memory + use.tensor.storage().nbytes() && memory < begin + made.storage().nbytes()) {
+            refuse(record.tape.name, "returns memory of its argument " + std::to_string(use.argument) +
+                                         " without declaring it");
+        }
+    }
+}
+
+/// New versions and new values. False when the op made neither: a view, or a question about metadata.
+bool Recorder::note_results(const torch::jit::Stack& stack, std::size_t returns, const std::vector<Use>& uses,
+                            RecordedOp& record) {
+    const int index = static_cast<int>(recording_.ops.size());
+    const TensorKind kind = record.phase == Phase::forward ? TensorKind::activation : TensorKind::gradient;
+    bool depends_on_data = record.random, made = false;
+    for (const Use& use : uses)
+        depends_on_data = depends_on_data || recording_.values[use.value].depends_on_data;
+
+    for (const Use& use : uses) {
+        if (!use.written || value_of(use.tensor) != use.value)
+            continue;  // the second name of what was just overwritten
+        const int after = new_value(
+            use.tensor,
+            {.kind = kind, .producer = index, .version_of = use.value, .depends_on_data = depends_on_data});
+        record.tape.overwrites.push_back({TensorId(use.value), TensorId(after)});
+        made = true;
+    }
+    for (std::size_t i = stack.size() - returns; i < stack.size(); ++i) {
+        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+            if (tensor.defined() && !tensor.has_storage())
+                refuse(record.tape.name, "makes a sparse or opaque tensor");
+            const bool fresh = tensor.defined() && !is_known(tensor);
+            if (fresh && !options_.run_kernel) refuse_shared_memory(record, uses, tensor);
+            record.tape.returns.emplace_back(
+                fresh
+                    ? new_value(tensor, {.kind = kind, .producer = index, .depends_on_data = depends_on_data})
+                    : -1);
+            made = made || fresh;
+        });
+    }
+    return made;
+}
+
+/// Forward ops know their module from the interpreter; backward ones find their forward op by autograd's
+/// sequence numbers.
+void Recorder::attribute(RecordedOp& record, bool vanished) {
+    const int index = vanished ? -1 : static_cast<int>(recording_.ops.size());
+    if (record.phase != Phase::backward) {
+        record.module = source_.module();
+        by_sequence_.try_emplace(
+            at::sequence_number::peek(),
+            Origin{index, record.module, options_.in_process ? std::string() : source_.line()});
+        return;
+    }
+    const auto node = torch::autograd::get_current_node();
+    if (node) {
+        auto origin = by_sequence_.upper_bound(node->sequence_nr() + 1);
+        if (origin != by_sequence_.begin()) {
+            last_backward_module_ = (--origin)->second.module;
+            while (origin->second.op < 0 && origin != by_sequence_.begin()) --origin;
+            record.of = origin->second.op;
+        }
+    }
+    record.module = last_backward_module_;
+}
+
+std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
+    const Place* place = place_of(tensor);
+    const auto* data = static_cast<const unsigned char*>(tensor.storage().data());
+    return place ? digest_of(data + place->base, static_cast<std::size_t>(place->bytes))
+                 : digest_of(data, tensor.storage().nbytes());
+}
+
+/// Fills what `empty` made, so that it shows when somebody writes to it behind the dispatcher.
+void Recorder::poison(const at::Tensor& tensor) {
+    if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0) return;
+    std::memset(tensor.storage().mutable_data(), 0x5b, tensor.storage().nbytes());
+    poisoned_[value_of(tensor)] = digest(tensor);
+}
+
+/// In process: what the step writes to must be its own, or a parameter or a buffer.
+void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses) {
+    for (const Use& use : uses) {
+        if (!use.written) continue;
+        const RecordedValue& value = recording_.values[use.value];
+        int root = use.value;
+        while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
+        if (recording_.values[root].kind == TensorKind::input && recording_.values[root].producer < 0)
+            refuse(record.tape.name, "writes to " + recording_.values[root].name + " of the module");
+        if (value.producer < 0 && foreign_.contains(use.value))
+            refuse(record.tape.name, "writes to a tensor that is neither the step's nor a parameter nor a buffer");
+    }
+}
+
+/// What a checkpoint computes again in backward is the forward op with the same arguments and, where it is
+/// random, the same state of the generator.
+void Recorder::recognize(Call& call) {
+    const TapeOp& op = call.record.tape;
+    std::string what = op.name + '.' + op.overload;
+    for (std::size_t i = 0; i < op.arguments.size(); ++i) {
+        what += '|';
+        const bool statistics =
+            call.record.updates_statistics &&
+            std::any_of(call.uses.begin(), call.uses.end(),
+                        [&](const Use& use) { return use.argument == i && use.written; });
+        if (statistics) continue;
+        if (op.arguments[i].kind == Argument::Kind::value) append(what, op.arguments[i].value);
+        for (int operand : op.arguments[i].operands) what += std::to_string(operand) + ' ';
+    }
+    if (call.generator) what += '|' + std::to_string(call.generator->digest());
+    if (phase_ == Phase::forward) {
+        call.computes = std::move(what);
+    } else if (phase_ == Phase::backward && at::GradMode::is_enabled()) {
+        if (const auto found = computed_.find(what); found != computed_.end()) call.again = found->second;
+    }
+}
+
+/// Gives what was computed again the names of what was computed first.
+bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call) {
+    const RecordedOp& first = recording_.ops[*call.again];
+    struct Named {
+        at::Tensor tensor;
+        TensorId value;
+    };
+    std::vector<Named> named;
+    std::size_t next = 0;
+    for (std::size_t i = stack.size() - returns; i < stack.size(); ++i)
+        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+            const TensorId value = next < first.tape.returns.size() ? first.tape.returns[next] : TensorId();
+            ++next;
+            if (value.valid() && tensor.defined()) named.push_back({tensor, value});
+        });
+    if (!call.record.updates_statistics) {
+        for (const Overwrite& overwrite : first.tape.overwrites)
+            for (const Use& use : call.uses)
+                if (use.written && TensorId(use.value) == overwrite.before)
+                    named.push_back({use.tensor, overwrite.after});
+    }
+    for (const Named& one : named)
+        if (recording_.values[one.value.value].bytes !=
+            static_cast<std::int64_t>(one.tensor.storage().nbytes()))
+            return false;
+    for (const Named& one : named)
+        places_.insert_or_assign(
+            one.tensor.storage().unsafeGetStorageImpl(),
+            Place{c10::weak_intrusive_ptr<c10::StorageImpl>(one.tensor.storage().getWeakStorageImpl()),
+                  one.value.value, 0, recording_.values[one.value.value].bytes});
+    return true;
+}
+
+/// Between random ops nobody else may move the generator.
+void Recorder::follow_generator(const Call& call) {
+    if (!options_.in_process || !call.generator || call.again) return;
+    if (generator_ && *generator_ != call.generator->digest())
+        refuse(call.record.tape.name, "the program sets the state of the random number generator before it");
+    generator_ = device_.generator_state()->digest();
+}
+
+void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call) {
+    const auto& schema = op.schema();
+    RecordedOp& record = call.record;
+    record.tape.name = schema.name();
+    record.tape.overload = schema.overload_name();
+    record.tape.grad_mode = at::GradMode::is_enabled();
+    record.phase = phase_;
+    record.random = op.hasTag(at::Tag::nondeterministic_seeded);
+    call.uses = uses_of(op, stack, record);
+    if (!makes_views(schema)) settle_uninitialized(record, call.uses);
+    refuse_unreplayable(op, record, call.uses);
+    if (options_.in_process) refuse_foreign_writes(record, call.uses);
+    const std::size_t base = stack.size() - schema.arguments().size();
+    for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+        record.tape.arguments.push_back(
+            argument_of(stack[base + i], ignores_contents(record.tape.name, i, stack, base)));
+    }
+    if (record.random && !options_.run_kernel) call.generator = device_.generator_state();
+    if (options_.in_process && !makes_views(schema)) recognize(call);
+}
+
+void Recorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    if (!options_.run_kernel) return run_kernel(op, keys, stack);
+    if (const auto why_not = options_.run_kernel(op, keys, stack)) refuse(op.schema().name(), *why_not);
+}
+
+void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                            torch::jit::Stack* stack, RecordedOp& record) {
+    if (!options_.in_process || options_.run_kernel) return run(op, keys, stack);
+    const std::int64_t alive = device_.alive_bytes(), began = device_.now();
+    device_.reset_peak();
+    run(op, keys, stack);
+    record.time = device_.now() - began;
+    record.workspace = device_.peak_bytes() - alive;
+}
+
+void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call) {
+    const auto& schema = op.schema();
+    RecordedOp& record = call.record;
+    if (call.generator) {
+        record.tape.draws = call.generator->distance_to(*device_.generator_state());
+        follow_generator(call);
+    }
+    if (op.hasTag(at::Tag::data_dependent_output) && may_be_guarded(op, record) && depends_on_data(call.uses))
+        record.tape.guard = Guard{stack.back(), origin().line};
+    audit(record, call.uses);
+    if (call.again && take_earlier_values(stack, schema.returns().size(), call)) {
+        attribute(record, true);
+        if (!record.updates_statistics) return;
+    }
+    const std::size_t values = recording_.values.size();
+    const bool made = note_results(stack, schema.returns().size(), call.uses, record);
+    const bool kept = made || record.tape.guard;
+    attribute(record, !kept);
+    if (!kept) return;
+    for (std::size_t value = values; value < recording_.values.size(); ++value)
+        if (recording_.values[value].version_of < 0) record.workspace -= recording_.values[value].bytes;
+    record.workspace = std::max<std::int64_t>(record.workspace, 0);
+    if (!call.computes.empty())
+        computed_.try_emplace(std::move(call.computes), static_cast<int>(recording_.ops.size()));
+    recording_.ops.push_back(std::move(record));
+    if (options_.in_process && makes_uninitialized(schema.name()) && stack.back().isTensor())
+        poison(stack.back().toTensor());
+    if (options_.on_op) options_.on_op(static_cast<int>(recording_.ops.size()));
+}
+
+void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    std::lock_guard lock(mutex_);
+    if (refusal_ && options_.in_process) return run(op, keys, stack);
+    Call call;
+    try {
+        before_kernel(op, *stack, call);
+    } catch (const Refused&) {
+        return run(op, keys, stack);
+    }
+    run_measured(op, keys, stack, call.record);
+    try {
+        after_kernel(op, *stack, call);
+    } catch (const Refused&) {
+    }
+}
+
+}  // namespace rematlas

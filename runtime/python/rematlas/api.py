@@ -1,0 +1,290 @@
+"""apply, remove, status, plan, load."""
+
+import json
+import pathlib
+import pickle
+import tempfile
+import time
+
+import torch
+
+from .applied import MOST_ATTEMPTS, Applied
+from .errors import Refused
+from .library import ops
+from .structure import flatten
+
+HEAD = "module"  # what Python keeps in the head of a plan file
+
+
+class Plan:
+    """A plan in a file's form: the graph, the schedule, and how the module's outputs are packed."""
+
+    def __init__(self, data: bytes):
+        self.data = data
+        end = data.index(b"\n")
+        self.head = json.loads(data[:end])
+        kept = self.head.get(HEAD)
+        if kept is None:
+            self.template, self.sources, self.sums = None, None, True
+        else:
+            self.template, self.sources, self.sums = pickle.loads(bytes.fromhex(kept))
+
+    @classmethod
+    def read(cls, path):
+        return cls(pathlib.Path(path).read_bytes())
+
+    def save(self, path) -> None:
+        path = pathlib.Path(path)
+        part = path.with_name(path.name + ".part")
+        part.write_bytes(self.data)
+        part.replace(path)
+
+    def compiled(self, device):
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            path.write_bytes(self.data)
+            return ops.load_plan(str(path), device)
+
+
+def of(model) -> Applied:
+    applied = getattr(model, "_compiled_call_impl", None)
+    if not isinstance(applied, Applied):
+        raise ValueError(f"rematlas: nothing is applied to this {type(model).__name__}")
+    return applied
+
+
+def apply(
+    model,
+    budget=None,
+    *,
+    solver="atlas",
+    config=None,
+    time_limit=None,
+    plan=None,
+    shapes=8,
+    frames=1,
+    on_refuse="warn",
+    verify=2,
+):
+    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan.
+
+    `budget`: bytes of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's
+    peak without recomputation ("60%"), or of what is not resident in it ("60% of activations"), to which what lives
+    beside the step is added. The first calls in train mode are recorded, then planned in the background; `time_limit`:
+    seconds for that. `verify`: real steps on which the plan is compared with the original before it is used. `plan`: one
+    that was made before, or its path. `shapes`: most kinds of calls that are planned for. `frames`: forwards that are
+    open at a time. `on_refuse`: "warn" once and train on with the original, or "raise" rematlas.Refused.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise TypeError("rematlas: TorchScript modules are planned by the command line (rematlas capture); apply takes the original")
+    if getattr(model, "_compiled_call_impl", None) is not None:
+        if isinstance(model._compiled_call_impl, Applied):
+            raise ValueError("rematlas: a plan is applied to this module already; remove it first")
+        raise ValueError("rematlas: this module is compiled (Module.compile)")
+    if on_refuse not in ("warn", "raise"):
+        raise ValueError(f"rematlas: on_refuse is {on_refuse!r}; expected 'warn' or 'raise'")
+    if budget is None and plan is None:
+        raise TypeError("rematlas: a budget is needed, or a plan")
+    if budget is not None:
+        check_budget(budget)
+    if plan is not None and not isinstance(plan, Plan):
+        plan = Plan.read(plan)
+    solver, options = solver_of(solver, config)
+    model._compiled_call_impl = Applied(
+        model,
+        budget,
+        solver=solver,
+        config=options,
+        time_limit=time_limit,
+        plan=plan,
+        shapes=shapes,
+        frames=frames,
+        on_refuse=on_refuse,
+        verify=verify,
+    )
+    return model
+
+
+def solver_of(solver, config):
+    if config is None:
+        return solver, None
+    options = dict(config)
+    name = options.pop("type", options.pop("solver", solver))
+    return name, options.get("options", options) or None
+
+
+def check_budget(budget) -> None:
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise TypeError(f"rematlas: the budget is {budget!r}; expected bytes, or text such as '2GiB', '60%' or '60% of activations'")
+    text = str(budget).removesuffix(" of activations")
+    try:
+        ops.parse_budget(text)
+    except RuntimeError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+
+
+def remove(model):
+    """Gives the module its own forward back. Steps that are open finish as they began."""
+    of(model)
+    model._compiled_call_impl = None
+    return model
+
+
+class PlanInfo:
+    """Of one kind of call."""
+
+    def __init__(self, entry):
+        answer = entry.answer
+        self.inputs = entry.inputs
+        self.peak_bytes = answer.get("peak_bytes")
+        self.measured_peak_bytes = getattr(entry, "measured", None)
+        self.at_most = entry.at_most
+        self.budget_bytes = answer.get("budget_bytes")
+        self.beside_bytes = answer.get("beside_bytes", 0)
+        self.overhead = answer.get("overhead")
+        self.bound = answer.get("bound")
+        self.gap = answer.get("gap")
+        self.solver = answer.get("solver")
+        self.ops = answer.get("ops")
+        self.whole_peak_bytes = answer.get("whole_peak_bytes")
+        self.last = json.loads(entry.plan.last())
+
+    def __repr__(self):
+        return (
+            f"{', '.join(self.inputs)}: {self.ops} ops, peak {'at most ' if self.at_most else ''}{self.peak_bytes} bytes of "
+            f"{self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead {self.overhead:.4f} by {self.solver}, "
+            f"bound {'none' if self.bound is None else format(self.bound, '.4f')}"
+        )
+
+
+class Status:
+    def __init__(self, applied):
+        self._applied = applied
+
+    def _entries(self):
+        return list(self._applied.entries.values())
+
+    def _settle(self):
+        for entry in self._entries():
+            self._applied.settle(entry)
+
+    @property
+    def state(self) -> str:
+        """Of the model: "planned" where some kind of call is, else the furthest of the others."""
+        self._settle()
+        states = [entry.state for entry in self._entries()]
+        for state, name in (
+            ("planned", "planned"),
+            ("comparing", "planning"),
+            ("planning", "planning"),
+            ("recording", "recording"),
+            ("refused", "refused"),
+        ):
+            if state in states:
+                return name
+        return "waiting"
+
+    @property
+    def reason(self) -> str:
+        reasons = [entry.reason for entry in self._entries() if entry.reason]
+        if not self._entries():
+            return "the module has not been called in train mode with gradients"
+        return reasons[-1] if reasons else ""
+
+    @property
+    def plans(self):
+        return [PlanInfo(entry) for entry in self._entries() if entry.plan is not None and "peak_bytes" in entry.answer]
+
+    @property
+    def replayed(self) -> int:
+        return self._applied.replayed
+
+    @property
+    def original(self) -> int:
+        return self._applied.original
+
+    def wait(self, seconds=None) -> "Status":
+        """Blocks until no planning is under way."""
+        end = None if seconds is None else time.monotonic() + seconds
+        for entry in self._entries():
+            self._applied.settle(entry)
+            while entry.state == "planning" and entry.plan.busy() and (end is None or time.monotonic() < end):
+                if end is None:
+                    entry.plan.wait()
+                else:
+                    time.sleep(0.02)
+            self._applied.settle(entry)
+        return self
+
+    def plan(self) -> Plan:
+        """The last plan that was found."""
+        for entry in reversed(self._entries()):
+            if entry.plan is None or "peak_bytes" not in entry.answer:
+                continue
+            with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+                path = pathlib.Path(folder) / "plan"
+                entry.plan.save(str(path))
+                data = path.read_bytes()
+            end = data.index(b"\n")
+            head = json.loads(data[:end])
+            head[HEAD] = pickle.dumps((entry.template, entry.sources, entry.sums)).hex()
+            return Plan(json.dumps(head).encode() + data[end:])
+        raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
+
+    def save(self, path) -> None:
+        self.plan().save(path)
+
+    def __repr__(self):
+        lines = [f"{self.state}, {self.replayed} steps replayed, {self.original} run by the original"]
+        if self.reason and self.state != "planned":
+            lines.append(self.reason)
+        return "\n".join(lines + [repr(plan) for plan in self.plans])
+
+
+def status(model) -> Status:
+    return Status(of(model))
+
+
+def plan(model, args, budget, kwargs=None, **options) -> Plan:
+    """Plans ahead of the first call, on sample arguments: two steps with the sum of the outputs as their loss.
+
+    The model is left as it was: parameters, buffers, gradients, modes and random numbers. `options` as in `apply`.
+    Raises Refused or Infeasible.
+    """
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    training = [(module, module.training) for module in model.modules()]
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    cuda = any(parameter.is_cuda for parameter in model.parameters())
+    model.train()
+    options["on_refuse"] = "raise"
+    try:
+        with torch.random.fork_rng(devices=None if cuda else []):
+            apply(model, budget, **options)
+            try:
+                for _ in range(MOST_ATTEMPTS):
+                    sample_step(model, args, kwargs or {})
+                    if status(model).state != "recording":
+                        break
+                return status(model).wait().plan()
+            finally:
+                remove(model)
+    finally:
+        with torch.no_grad():
+            for buffer, before in buffers:
+                buffer.copy_(before)
+        for module, mode in training:
+            module.training = mode
+
+
+def sample_step(model, args, kwargs):
+    _, outputs = flatten(model(*args, **kwargs))
+    roots = [output for output in outputs if output.requires_grad and output.grad_fn is not None]
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    torch.autograd.grad(roots, parameters, [torch.ones_like(root) for root in roots], allow_unused=True)
+
+
+def load(model, plan, **options):
+    """The module, training by a plan that was made before: `apply` with a plan."""
+    return apply(model, options.pop("budget", None), plan=plan, **options)

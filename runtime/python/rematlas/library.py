@@ -1,0 +1,41 @@
+"""The compiled part: torch.classes.rematlas, loaded once.
+
+`REMATLAS_PROGRAMS` names the folder of a build; else it is the package's own `bin` (an installed wheel), or the build of
+the checkout that the package lies in.
+"""
+
+import os
+import pathlib
+
+import torch
+
+LIBRARY = "librematlas_training.so"
+
+
+def folder() -> pathlib.Path:
+    """Raises ImportError that says how to build when there is none."""
+    here = pathlib.Path(__file__).resolve().parent
+    if "REMATLAS_PROGRAMS" in os.environ:
+        candidates = [pathlib.Path(os.environ["REMATLAS_PROGRAMS"])]
+    else:
+        candidates = [here / "bin", here.parents[2] / "build" / "release" / "bin"]
+    for candidate in candidates:
+        if (candidate / LIBRARY).exists():
+            return candidate
+    raise ImportError(
+        f"rematlas: {LIBRARY} is not in {' nor in '.join(map(str, candidates))}; build it in a checkout (make build) and "
+        "set REMATLAS_PROGRAMS to its build/release/bin, or install the wheel that `make wheel` builds"
+    )
+
+
+def load() -> None:
+    """Host memory is counted from here on."""
+    made_for = "2.11."
+    if not torch.__version__.startswith(made_for):
+        raise ImportError(f"rematlas: built for torch {made_for}*, and this is torch {torch.__version__}")
+    torch.ops.load_library(str(folder() / LIBRARY))
+
+
+load()
+classes = torch.classes.rematlas
+ops = torch.ops.rematlas

@@ -1,0 +1,110 @@
+"""What outside of the module decides how its ops run: part of the key of a plan."""
+
+import sys
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+
+def current(device: str):
+    """Hashable. Equal settings give equal steps."""
+    autocast = torch.is_autocast_enabled(device)
+    return (
+        autocast and str(torch.get_autocast_dtype(device)),
+        autocast and torch.is_autocast_cache_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_num_threads(),
+        torch.get_default_dtype(),
+        torch.get_float32_matmul_precision(),
+        torch._C._get_flash_sdp_enabled(),
+        torch._C._get_mem_efficient_sdp_enabled(),
+        torch._C._get_math_sdp_enabled(),
+        torch._C._get_mkldnn_enabled(),
+    ) + (_cuda() if device == "cuda" else ())
+
+
+def _cuda():
+    return (
+        torch._C._get_cudnn_enabled(),
+        torch._C._get_cudnn_benchmark(),
+        torch._C._get_cudnn_deterministic(),
+        torch._C._get_cublas_allow_tf32(),
+        torch._C._get_cudnn_allow_tf32(),
+        torch._C._get_cudnn_sdp_enabled(),
+    )
+
+
+def leaves_alone() -> bool:
+    """Somebody else watches or replaces ops (a tracer, a mode, functorch): the original must run as it is."""
+    return (
+        torch._C._get_tracing_state() is not None
+        or torch._C._len_torch_dispatch_stack() > 0
+        or torch._C._len_torch_function_stack() > 0 and _foreign_function_mode()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+        or torch.is_anomaly_enabled()
+        or torch.compiler.is_compiling()
+    )
+
+
+def _foreign_function_mode() -> bool:
+    from torch.utils._device import DeviceContext
+
+    modes = [torch._C._get_function_stack_at(i) for i in range(torch._C._len_torch_function_stack())]
+    return any(not isinstance(mode, DeviceContext) for mode in modes)
+
+
+class Randomness:
+    """The states of the generators outside of torch: whether somebody has drawn from them."""
+
+    def __init__(self):
+        self.state = self.read()
+
+    @staticmethod
+    def read():
+        python = sys.modules.get("random")
+        numpy = sys.modules.get("numpy")
+        return (
+            python.getstate() if python else None,
+            numpy.random.get_state(legacy=True)[1].tobytes() + bytes(str(numpy.random.get_state()[2:]), "ascii") if numpy else None,
+        )
+
+    def moved(self):
+        now = self.read()
+        for name, before, after in zip(("Python", "numpy"), self.state, now):
+            if before != after:
+                return name
+        return None
+
+
+class ValuesRead(TorchFunctionMode):
+    """Notes when the program takes values out of tensors by ways that no op shows."""
+
+    READS = {
+        torch.Tensor.tolist: "tolist()",
+        torch.Tensor.numpy: "numpy()",
+        torch.Tensor.__array__: "numpy",
+        torch.Tensor.data_ptr: "data_ptr()",
+        torch.Tensor.untyped_storage: "untyped_storage()",
+        torch.Tensor.storage: "storage()",
+        torch.Tensor.__dlpack__: "dlpack",
+    }
+    LENGTHS = {torch.ctc_loss: slice(2, 4), torch.nn.functional.ctc_loss: slice(2, 4)}
+
+    def __init__(self, recording):
+        super().__init__()
+        self.recording = recording
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        how = self.READS.get(function)
+        if how and args and self.recording.depends_on_data(args[0]):
+            self.refuse(f"{how}: the program takes values out of torch")
+        if function in self.LENGTHS:
+            for value in args[self.LENGTHS[function]]:
+                if isinstance(value, torch.Tensor) and self.recording.depends_on_data(value):
+                    self.refuse("ctc_loss reads its lengths where no op shows it")
+        return function(*args, **(kwargs or {}))
+
+    def refuse(self, why):
+        line = self.recording.line()
+        self.recording.refuse(f"{why}{' at ' + line if line else ''}")

@@ -1,0 +1,298 @@
+"""What a module's course depends on beside its tensors: attributes, modes, hooks, configuration, globals, closures.
+
+    watch = Watch(module)          # walks all that the module reaches, in milliseconds
+    watch.unchanged()              # microseconds a submodule: compares identities alone
+    watch.fingerprint              # hashable; equal for equal states
+    watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
+"""
+
+import dataclasses
+import enum
+import functools
+import inspect
+import operator
+import sys
+import sysconfig
+import types
+
+import torch
+
+PLAIN = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout)
+HOOKS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)
+# Of a module's own dictionary: looked at by other means, or without influence on its course.
+APART = {"_parameters", "_buffers", "_modules", "_compiled_call_impl", "_non_persistent_buffers_set", *HOOKS}
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+MOST = 50_000
+DEEPEST = 6
+
+
+def plain(value):
+    """A hashable stand-in that is equal exactly for equal values; None for what is known by identity alone."""
+    kind = type(value)
+    if kind is float:
+        return (kind, value.hex())
+    if kind in PLAIN or isinstance(value, enum.Enum):
+        return (kind, value)
+    return None
+
+
+def text(value) -> str:
+    shown = repr(value) if plain(value) is not None else type(value).__name__
+    return shown if len(shown) < 60 else shown[:57] + "..."
+
+
+class Watch:
+    def __init__(self, module):
+        self.module = module
+        self.containers = []  # (values, ids): a function that lists the values now, and what they were
+        self.held = []  # what ids stand for must stay alive
+        self.facts = []  # (path, stand-in) of each value
+        self.seen = set()
+        self.parameters = []  # (dictionary, name, path), under all names
+        self.buffers = []
+        self.walked = set()
+        for path, submodule in module.named_modules(remove_duplicate=True):
+            self.add_module(path, submodule)
+        self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
+        self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
+
+    # Walking.
+
+    def add_values(self, path, names, values_of):
+        values = list(values_of())
+        self.held.append(values)
+        self.containers.append((values_of, tuple(map(id, values)), path, names))
+        return values
+
+    def add_module(self, path, module):
+        prefix = path + "." if path else ""
+        own = module.__dict__
+        self.add_dictionary(prefix, own, skip=APART, depth=0)
+        for name, child in module._modules.items():
+            self.facts.append((prefix + name, id(child)))
+        if module._modules:
+            self.add_values(prefix + "submodules", None, module._modules.values)
+        hooks = [own[name] for name in HOOKS if name in own]
+        for hook in hooks:
+            if hook:
+                for key, value in hook.items():
+                    self.add_value(f"{prefix}hook{key}", value, 1)
+        # Hooks come and go, and so do names: their numbers tell.
+        counted = (*hooks, module._modules, module._parameters, module._buffers)
+        lengths = functools.partial(map, len, counted)
+        self.containers.append((lengths, tuple(map(id, lengths())), prefix + "hooks", None))
+        self.facts.append((prefix + "hooks", tuple(tuple(map(id, hook.values())) for hook in hooks)))
+        for name, parameter in module._parameters.items():
+            if parameter is not None:
+                self.parameters.append((module._parameters, name, prefix + name))
+        for name, buffer in module._buffers.items():
+            if buffer is not None:
+                self.buffers.append((module._buffers, name, prefix + name))
+        for entries in (module._parameters, module._buffers):
+            if any(value is None for value in entries.values()):
+                present = functools.partial(lambda e: [value is None for value in e.values()], entries)
+                self.containers.append((present, tuple(map(id, present())), prefix + "parameters", None))
+            self.facts.append((prefix + "names", tuple(entries), tuple(value is None for value in entries.values())))
+        self.add_class(type(module))
+
+    def add_dictionary(self, prefix, values, skip=(), depth=0):
+        if not values or len(self.held) > MOST:
+            return
+        if skip:
+            names = [name for name in values if name not in skip]
+            getter = operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
+            # A new name makes the dictionary longer.
+            count = len(values)
+            values_of = functools.partial(lambda d, get, n: get(d) if len(d) == n else (), values, getter, count)
+        else:
+            names = list(values)
+            values_of = values.values
+        try:
+            now = self.add_values(prefix, names, values_of)
+        except Exception:
+            return
+        for name, value in zip(names, now):
+            self.add_value(f"{prefix}{name}", value, depth + 1)
+
+    def add_value(self, path, value, depth):
+        stand_in = plain(value)
+        if stand_in is not None:
+            self.facts.append((path, stand_in))
+            return
+        if isinstance(value, (torch.Tensor, torch.nn.Module)):
+            self.facts.append((path, id(value)))
+            return
+        if id(value) in self.seen:
+            self.facts.append((path, "seen"))
+            return
+        if depth > DEEPEST or len(self.held) > MOST:
+            return
+        self.seen.add(id(value))
+        self.held.append(value)
+        self.facts.append((path, type(value).__qualname__))
+        if isinstance(value, (list, tuple, set, frozenset, dict)) or isinstance(value, types.MappingProxyType):
+            if len(value) > 4096:
+                self.facts.append((path, len(value)))
+                return
+            if isinstance(value, (dict, types.MappingProxyType)):
+                self.facts.append((path, tuple(str(key) for key in value)))
+                self.add_dictionary(path + ".", value, depth=depth)
+            else:
+                items = list(value)
+                if not isinstance(value, tuple):
+                    items = self.add_values(path, None, functools.partial(list, value))
+                for index, item in enumerate(items):
+                    self.add_value(f"{path}[{index}]", item, depth + 1)
+        elif isinstance(value, functools.partial):
+            self.add_value(path, (value.func, value.args, value.keywords), depth)
+        elif isinstance(value, types.MethodType):
+            self.facts.append((path, id(value.__func__)))
+            self.add_value(path, value.__self__, depth + 1)
+            self.add_function(path, value.__func__, depth)
+        elif isinstance(value, types.FunctionType):
+            self.facts.append((path, id(value)))
+            self.add_function(path, value, depth)
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
+            self.facts.append((path, id(value)))
+        elif isinstance(value, type):
+            self.facts.append((path, id(value)))
+            self.add_class(value)
+        else:
+            self.facts.append((path, "object"))
+            if hasattr(value, "__dict__"):
+                self.add_dictionary(path + ".", value.__dict__, depth=depth)
+            for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
+                names = [slots] if isinstance(slots, str) else [n for n in slots if n not in ("__dict__", "__weakref__")]
+                names = [name for name in names if hasattr(value, name)]
+                if names:
+                    values_of = functools.partial(lambda o, n: [getattr(o, name) for name in n], value, names)
+                    for name, item in zip(names, self.add_values(path, names, values_of)):
+                        self.add_value(f"{path}.{name}", item, depth + 1)
+            if not dataclasses.is_dataclass(value):
+                self.add_class(type(value))
+
+    def add_function(self, path, function, depth):
+        """The closure, the defaults, and the globals that the code names, of functions outside of torch."""
+        if function in self.walked or depth > DEEPEST or is_foreign(getattr(function, "__module__", None)):
+            return
+        self.walked.add(function)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(content, Watch) or content is self.module:
+                continue
+            self.add_values(f"{path}:{name}", None, functools.partial(lambda c: [c.cell_contents], cell))
+            self.add_value(f"{path}:{name}", content, depth + 1)
+        self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)
+        names = [name for name in names_in(function.__code__) if name in function.__globals__]
+        held = [name for name in names if watched_global(function.__globals__[name])]
+        if held:
+            values_of = functools.partial(lambda g, n: [g.get(name) for name in n], function.__globals__, held)
+            for name, value in zip(held, self.add_values(path, held, values_of)):
+                self.add_value(name, value, depth + 1)
+
+    def add_class(self, kind):
+        for base in kind.__mro__:
+            if base in self.walked or is_foreign(base.__module__):
+                continue
+            self.walked.add(base)
+            values = base.__dict__
+            names = [name for name in values if not (name.startswith("__") and name.endswith("__"))]
+            if not names:
+                continue
+            values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
+            for name, value in zip(names, self.add_values(base.__qualname__, names, values_of)):
+                path = f"{base.__qualname__}.{name}"
+                if isinstance(value, (staticmethod, classmethod)):
+                    value = value.__func__
+                if isinstance(value, property):
+                    value = value.fget
+                if isinstance(value, types.FunctionType):
+                    self.facts.append((path, id(value)))
+                    self.add_function(path, value, 2)
+                elif not inspect.isdatadescriptor(value):
+                    self.add_value(path, value, 2)
+
+    # Comparing.
+
+    def unchanged(self) -> bool:
+        for values_of, ids, _, _ in self.containers:
+            if tuple(map(id, values_of())) != ids:
+                return False
+        return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
+
+    def changes(self, later) -> str:
+        """The first difference to a later watch of the same module, in words; empty when there is none."""
+        before, after = dict_of(self.facts), dict_of(later.facts)
+        for path, value in after.items():
+            if path not in before:
+                return f"{path} is new"
+            if before[path] != value:
+                return f"{path}: {shown(before[path])}, then {shown(value)}"
+        for path in before:
+            if path not in after:
+                return f"{path} is gone"
+        for (_, _, path), old, new in zip(self.parameters, self.requires_grad, later.requires_grad):
+            if old != new:
+                return f"{path}: requires_grad {old}, then {new}"
+        return ""
+
+    def tensors(self):
+        """Parameters and buffers as they are now, in the order of `names`."""
+        return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
+
+    @property
+    def names(self):
+        return [path for _, _, path in self.parameters] + [path for _, _, path in self.buffers]
+
+
+def dict_of(facts):
+    result = {}
+    for fact in facts:
+        result.setdefault(fact[0], fact[1:])
+    return result
+
+
+def shown(value):
+    value = value[0] if len(value) == 1 else value
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], type):
+        return text(float.fromhex(value[1])) if value[0] is float else text(value[1])
+    return "an object" if isinstance(value, int) else str(value)[:60]
+
+
+@functools.cache
+def names_in(code):
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= names_in(constant)
+    return tuple(sorted(names))
+
+
+@functools.cache
+def is_foreign(module) -> bool:
+    """Of Python or an installed library, which keeps no state of a model in its classes and globals."""
+    if (module or "").partition(".")[0] == "rematlas":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return module != "__main__"
+    return "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD_LIBRARY)
+
+
+def watched_global(value) -> bool:
+    if plain(value) is not None:
+        return True
+    if isinstance(value, types.FunctionType):
+        return not is_foreign(value.__module__)
+    return isinstance(value, (list, dict, set)) and len(value) <= 256

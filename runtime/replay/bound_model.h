@@ -1,0 +1,88 @@
+// A captured step bound to the tensors of a model: everything that all runs of the step share.
+//
+//     Result<std::unique_ptr<BoundModel>> model = BoundModel::bind(graph, tape, tensors, "model.pt", *device);
+//     StepRun run(**model);
+//
+// The caller keeps its parameters and buffers, and may exchange their memory between steps. Threads: one at a
+// time.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "runtime/device/device.h"
+#include "runtime/model/named_tensor.h"
+#include "runtime/replay/operand_table.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+/// An op with its kernel looked up. Positions are those of arguments.
+struct PreparedOp {
+    std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
+    std::vector<std::size_t> lists;  ///< copied for each run, because kernels may change them
+    std::vector<std::size_t> statistics;  ///< given to the first run only
+    int turn = -1;  ///< of a random op: its place among all random ops, in the captured order
+};
+
+class BoundModel {
+  public:
+    /// Errors: names, shapes, types or places in memory that differ from the captured model's; a graph of
+    /// another kind of device; operators that this libtorch does not have. Errors about tensors begin with
+    /// `owner`. `graph` and `device` must outlive what is returned.
+    static Result<std::unique_ptr<BoundModel>> bind(const Graph& graph, Tape tape,
+                                                    const std::vector<NamedTensor>& tensors,
+                                                    const std::string& owner, DeviceRuntime& device);
+
+    /// Takes other tensors in place of those that were bound, in the order of Tape::bindings. Cheap where
+    /// they are the same. Errors: as `bind`.
+    Result<void> rebind(const std::vector<at::Tensor>& tensors);
+    /// The bound tensors still fit; `operands` then looks at their present memory.
+    Result<void> place_bound(OperandTable& operands) const;
+    Result<void> place_inputs(OperandTable& operands, const std::vector<at::Tensor>& inputs) const;
+    void place_constants(OperandTable& operands) const;
+    /// The arguments of an op on these operands, as its kernel takes them.
+    torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
+
+    /// How far the random ops before this turn move the generator together.
+    std::int64_t draws_before(int turn) const;
+    /// Its number, its name and its module, for errors.
+    std::string label(OpId op) const;
+
+    const Graph& graph;
+    Tape tape;  ///< without the bytes of its constants
+    DeviceRuntime& device;
+    const std::string owner;  ///< of what is bound, for errors
+    IdVector<OpId, PreparedOp> ops;
+    std::vector<OpId> random_ops;
+    int forward_random = 0;  ///< random ops that come before the loss in the captured order
+    IdVector<TensorId, std::uint8_t> resident;
+    std::int64_t resident_bytes = 0;
+    OpId loss;             ///< asks for the gradients of the outputs; invalid where the graph has its own loss
+    bool guarded = false;  ///< some op must read the value that it read when it was captured
+    std::vector<at::Tensor> bound;  ///< in the order of Tape::bindings
+
+  private:
+    BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);
+    Result<void> check_device() const;
+    Result<void> check_geometry() const;
+    Result<void> check_bound(std::size_t binding) const;
+    Result<void> bind_names(const std::vector<NamedTensor>& tensors);
+    Result<void> make_constants();
+    Result<void> prepare();
+    PreparedOp prepare(OpId op);
+    bool updates_for_good(const TapeOp& op, int operand) const;
+
+    std::vector<std::pair<TensorId, c10::Storage>> constants_;
+};
+
+/// Lies in memory as the operand does; of an axis with one element the stride says nothing.
+bool lies_as(const at::Tensor& tensor, const Operand& operand);
+
+}  // namespace rematlas

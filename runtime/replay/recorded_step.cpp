@@ -1,0 +1,107 @@
+#include "runtime/replay/recorded_step.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+
+#include "runtime/model/training_step.h"
+#include "runtime/replay/compare.h"
+#include "runtime/replay/recordable.h"
+
+namespace rematlas {
+
+/// Two parts with the caller's loss between them, or one. The device runs none of it yet.
+Result<void> RecordedStep::record() {
+    const BoundModel& model = run_.model;
+    const auto& steps = plan_.steps;
+    const std::size_t asks = static_cast<std::size_t>(
+        std::find_if(steps.begin(), steps.end(),
+                     [&](const Step& step) { return step.runs() && step.op() == model.loss; }) -
+        steps.begin());
+    std::vector<std::function<void()>> parts;
+    if (asks < steps.size()) {
+        for (int index : model.tape.ops[model.loss].arguments[1].operands) {
+            const Operand& operand = model.tape.operands[index];
+            output_gradients_.push_back(at::empty(
+                operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
+        }
+        parts.push_back([&] { run_.play_plainly(asks); });
+    }
+    parts.push_back([&] {
+        for (std::size_t i = 0; i < output_gradients_.size(); ++i)
+            run_.operands.place(model.tape.ops[model.loss].returns[i], output_gradients_[i].storage());
+        run_.play_plainly(steps.size());
+        outputs = run_.outputs();
+        gradients = run_.gradients();
+        run_.update_buffers();
+    });
+    BelowAutograd below;
+    run_.turns.recording = true;
+    std::string failure;
+    try {
+        work_ = model.device.record(parts);
+    } catch (const std::exception& error) {
+        const std::size_t at = run_.at();
+        failure = (at < steps.size() && steps[at].runs() ? model.label(steps[at].op()) + ": " : "") +
+                  one_line(error);
+    }
+    peak = Bytes(model.device.peak_bytes() - run_.outside);
+    draws_ = model.draws_before(static_cast<int>(model.random_ops.size()));
+    for (const at::Tensor& one : model.bound) bound_.push_back(one.const_data_ptr());
+    run_.clear();
+    if (failure.empty()) return {};
+    return Error{failure, ErrorKind::negative};
+}
+
+Result<std::unique_ptr<RecordedStep>> RecordedStep::record(const BoundModel& model,
+                                                           std::span<const Step> steps,
+                                                           const std::vector<at::Tensor>& inputs) {
+    if (!model.device.can_record())
+        return Error{"work on " + model.device.name() + " cannot be recorded", ErrorKind::negative};
+    if (const auto obstacle = recording_obstacle(model.graph, model.tape, steps))
+        return Error{*obstacle, ErrorKind::negative};
+    for (OpId op : model.random_ops)
+        if (!model.tape.ops[op].draws)
+            return Error{model.label(op) + ": how far it moves the random number generator is not known",
+                         ErrorKind::negative};
+    std::unique_ptr<RecordedStep> recorded(new RecordedStep(model));
+    Result<StepPlan> plan = StepPlan::make(model, steps);
+    if (!plan) return plan.error();
+    recorded->plan_ = plan.take();
+    recorded->inputs_ = copies_of(inputs);
+    if (Result<void> begun = recorded->run_.begin(recorded->plan_, recorded->inputs_, {}); !begun)
+        return begun.error();
+    model.device.reset_peak();
+    if (Result<void> done = recorded->record(); !done) return done.error();
+    return recorded;
+}
+
+Result<void> RecordedStep::submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+    const BoundModel& model = run_.model;
+    for (std::size_t i = 0; i < model.bound.size(); ++i) {
+        if (model.bound[i].const_data_ptr() != bound_[i])
+            return Error{model.owner + ": " + model.tape.bindings[i].name +
+                         " was given other memory since the step was recorded"};
+    }
+    Result<void> fed = model.place_inputs(run_.operands, inputs);
+    run_.clear();
+    if (!fed) return fed.error();
+    try {
+        at::NoGradGuard no_grad;
+        for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].copy_(inputs[i]);
+        work_->submit(0);
+        if (!output_gradients_.empty()) {
+            draw_output_gradients(output_gradients_, gradient_seed);
+            work_->submit(1);
+        }
+        const std::unique_ptr<GeneratorState> generator = model.device.generator_state();
+        generator->advance(draws_);
+        model.device.set_generator_state(*generator);
+        model.device.synchronize();
+    } catch (const std::exception& error) {
+        return Error{"the recorded step: " + one_line(error)};
+    }
+    return {};
+}
+
+}  // namespace rematlas

@@ -1,0 +1,38 @@
+// Steps that the device holds as recorded work (CUDA graphs) and repeats as a whole.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/replay/step_run.h"
+
+namespace rematlas {
+
+class RecordedStep {
+  public:
+    /// Calls the steps once, of which the device runs nothing yet. Errors: the op that prevents it, of the
+    /// kind `negative`; inputs that do not fit.
+    static Result<std::unique_ptr<RecordedStep>> record(const BoundModel& model, std::span<const Step> steps,
+                                                        const std::vector<at::Tensor>& inputs);
+
+    /// Errors: parameters or buffers that were given other memory since; inputs that do not fit; what the
+    /// device says.
+    Result<void> submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed);
+
+    // Where each submission finds and leaves its tensors.
+    std::vector<at::Tensor> outputs, gradients;
+    Bytes peak;
+
+  private:
+    explicit RecordedStep(const BoundModel& model) : run_(model) {}
+    Result<void> record();
+
+    StepRun run_;
+    StepPlan plan_;
+    std::unique_ptr<RecordedWork> work_;
+    std::vector<at::Tensor> inputs_, output_gradients_;
+    std::vector<const void*> bound_;  ///< addresses of parameters and buffers
+    std::int64_t draws_ = 0;          ///< how far a step moves the generator
+};
+
+}  // namespace rematlas

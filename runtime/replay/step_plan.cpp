@@ -1,0 +1,149 @@
+#include "runtime/replay/step_plan.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rematlas {
+namespace {
+
+/// Counts the runs. Random ops must come in the captured order, or it must be known how far the generator
+/// moves in those that are skipped.
+Result<void> count_runs(const BoundModel& model, StepPlan& plan) {
+    const Graph& graph = model.graph;
+    plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
+    int turn = 0;
+    for (const Step& step : plan.steps) {
+        if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
+            return Error{"step '" + std::string(to_string(step.kind)) + "' of " +
+                         graph.tensors[step.tensor()].name +
+                         ": the executor does not move tensors to the host"};
+        }
+        if (!step.runs()) continue;
+        const bool first = plan.runs[step.op()]++ == 0;
+        if (!first || model.ops[step.op()].turn < turn) continue;
+        for (; turn < model.ops[step.op()].turn; ++turn) {
+            if (model.tape.ops[model.random_ops[turn]].draws) continue;
+            return Error{"the schedule runs " + model.label(step.op()) + " before " +
+                         model.label(model.random_ops[turn]) +
+                         ", whose use of the random number generator cannot be foreseen"};
+        }
+        ++turn;
+    }
+    return {};
+}
+
+void find_reads_and_writes(const BoundModel& model, StepPlan& plan) {
+    plan.read_end = IdVector<TensorId, std::size_t>(model.graph.tensors.size(), 0);
+    plan.overwritten = IdVector<TensorId, std::uint8_t>(model.graph.tensors.size(), 0);
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        const Step& step = plan.steps[i];
+        if (!step.runs() || step.op() == model.loss) continue;
+        for (TensorId read : model.graph.ops[step.op()].inputs) plan.read_end[read] = i + 1;
+        if (step.kind == StepKind::run_inplace)
+            for (const Overwrite& overwrite : model.tape.ops[step.op()].overwrites)
+                plan.overwritten[overwrite.before] = true;
+    }
+}
+
+/// Counters and the like depend on nothing, so a schedule may put them anywhere; the original moves them in
+/// its forward. They go first, where the least memory is taken.
+void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
+    const auto counts = [&](const Step& step) {
+        if (!step.runs()) return false;
+        const Op& op = model.graph.ops[step.op()];
+        return op.phase == Phase::forward && !op.random && !op.mutates.empty() && op.outputs.empty() &&
+               std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return model.resident[in]; });
+    };
+    std::stable_partition(steps.begin(), steps.end(), counts);
+}
+
+/// Where the forward ends, and whether it can end there: with all outputs made, and with the generator where
+/// the original's forward leaves it.
+Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
+    const Graph& graph = model.graph;
+    IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
+    IdVector<TensorId, std::uint8_t> there = model.resident;
+    for (plan.loss_step = 0; plan.loss_step < plan.steps.size(); ++plan.loss_step) {
+        const Step& step = plan.steps[plan.loss_step];
+        if (!step.runs()) {
+            there[step.tensor()] = model.resident[step.tensor()];
+            continue;
+        }
+        if (step.op() == model.loss) break;
+        ran[step.op()] = true;
+        for (TensorId made : graph.ops[step.op()].outputs) there[made] = true;
+        if (model.ops[step.op()].turn >= model.forward_random)
+            return Error{"the schedule runs " + model.label(step.op()) +
+                         " of the backward, which draws random numbers, before the loss"};
+    }
+    for (int operand : model.tape.outputs)
+        if (operand != no_operand && !there[model.tape.operands[operand].tensor])
+            return Error{"the schedule makes output " + graph.tensors[model.tape.operands[operand].tensor].name +
+                         " after the loss"};
+    for (int turn = 0; turn < model.forward_random; ++turn) {
+        const OpId op = model.random_ops[turn];
+        if (ran[op] || model.tape.ops[op].draws) continue;
+        return Error{"the schedule runs " + model.label(op) +
+                     " after the loss, and its use of the random number generator cannot be foreseen"};
+    }
+    return {};
+}
+
+/// Cuts the second half where gradients become final. Neighbouring places are united until there are few
+/// enough, so that each part hands out about the same number of bytes.
+void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
+    const auto& gradients = model.tape.gradients;
+    IdVector<TensorId, std::size_t> made_end(model.graph.tensors.size(), 0);
+    for (std::size_t i = 0; i < plan.steps.size(); ++i)
+        if (plan.steps[i].runs())
+            for (TensorId made : model.graph.ops[plan.steps[i].op()].outputs) made_end[made] = i + 1;
+    std::map<std::size_t, std::vector<int>> final_at;
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        if (gradients[i].operand == no_operand) continue;
+        const TensorId tensor = model.tape.operands[gradients[i].operand].tensor;
+        final_at[std::max({made_end[tensor], plan.read_end[tensor], plan.loss_step + 1})].push_back(int(i));
+        all += model.graph.tensors[tensor].bytes.value;
+    }
+    const std::int64_t share = final_at.size() <= most ? 0 : all / static_cast<std::int64_t>(most);
+    std::int64_t bytes = 0;
+    BackwardPart part;
+    for (const auto& [end, places] : final_at) {
+        part.end = end;
+        for (int place : places) {
+            part.gradients.push_back(place);
+            bytes += model.graph.tensors[model.tape.operands[gradients[place].operand].tensor].bytes.value;
+        }
+        if (bytes < share) continue;
+        plan.parts.push_back(std::move(part));
+        part = {}, bytes = 0;
+    }
+    if (!part.gradients.empty() || plan.parts.empty()) plan.parts.push_back(std::move(part));
+    plan.parts.back().end = plan.steps.size();
+}
+
+}  // namespace
+
+Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> steps) {
+    StepPlan plan{.steps = {steps.begin(), steps.end()}};
+    if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
+    find_reads_and_writes(model, plan);
+    return plan;
+}
+
+Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const Step> steps,
+                                       std::size_t most_parts) {
+    if (!model.loss.valid())
+        return Error{model.graph.name +
+                     ": the graph has a loss of its own, so its step has no halves; capture it "
+                     "with the caller's loss (--loss output)"};
+    StepPlan plan{.steps = {steps.begin(), steps.end()}};
+    move_counters_first(model, plan.steps);
+    if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
+    find_reads_and_writes(model, plan);
+    if (Result<void> found = find_loss(model, plan); !found) return found.error();
+    cut_into_parts(model, most_parts, plan);
+    return plan;
+}
+
+}  // namespace rematlas

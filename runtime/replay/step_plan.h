@@ -1,0 +1,43 @@
+// A schedule made ready to run on a bound model: what can be known before the first run.
+//
+//     Result<StepPlan> plan = StepPlan::make(model, schedule.steps);
+//     Result<StepPlan> halves = StepPlan::make_halves(model, schedule.steps, 32);
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/schedule/schedule.h"
+#include "runtime/replay/bound_model.h"
+
+namespace rematlas {
+
+/// A part of the second half: at its end some gradients are final, and nothing reads them later.
+struct BackwardPart {
+    std::size_t end = 0;         ///< the step after its last one
+    std::vector<int> gradients;  ///< places in Tape::gradients
+};
+
+struct StepPlan {
+    std::vector<Step> steps;
+    IdVector<OpId, int> runs;                  ///< how often each op runs
+    IdVector<TensorId, std::size_t> read_end;  ///< the step after the last one whose op reads the tensor
+    IdVector<TensorId, std::uint8_t> overwritten;  ///< some step writes over the tensor in place
+    std::size_t loss_step = 0;                 ///< of halves: the step that asks for the gradients of the outputs
+    std::vector<BackwardPart> parts;           ///< of halves, in order; the last one ends with the steps
+
+    bool stays(TensorId tensor) const { return !overwritten[tensor]; }
+    bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }
+
+    /// Errors: a step that the executor does not do; random ops in an order in which the generator cannot be
+    /// kept where the original has it. Cost: linear.
+    static Result<StepPlan> make(const BoundModel& model, std::span<const Step> steps);
+    /// The same for a step in two halves with the caller's loss between them. Counters go first, where the
+    /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own, and a
+    /// schedule that does not have all outputs at the loss.
+    static Result<StepPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
+                                        std::size_t most_parts);
+};
+
+}  // namespace rematlas

@@ -1,0 +1,239 @@
+#include "runtime/replay/step_run.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace rematlas {
+namespace {
+
+bool same_number(const c10::IValue& a, const c10::IValue& b) {
+    if (a.isDouble() && b.isDouble())  // NaN is itself
+        return std::bit_cast<std::uint64_t>(a.toDouble()) == std::bit_cast<std::uint64_t>(b.toDouble());
+    return a == b;
+}
+
+void expect_unchanged(const Guard& guard, const c10::IValue& read) {
+    if (same_number(guard.value, read)) return;
+    throw CourseChanged(c10::str("the program reads ", read, guard.line.empty() ? "" : " at " + guard.line,
+                                 ", and ", guard.value,
+                                 " when it was captured: its course depends on the data"));
+}
+
+/// A list of its own; the tensors in it are shared.
+c10::IValue copy_of_list(const c10::IValue& list) {
+    if (list.isTensorList()) return list.toTensorList().copy();
+    if (list.isOptionalTensorList()) return list.toOptionalTensorList().copy();
+    return list.deepcopy();
+}
+
+}  // namespace
+
+StepRun::StepRun(const BoundModel& bound)
+    : model(bound),
+      operands(bound.tape.operands, bound.graph.tensors.size(), bound.device.device()),
+      turns(bound),
+      overwrites_(bound) {
+    model.place_constants(operands);
+    for (OpId op : model.graph.ops.ids()) arguments_.push_back(model.arguments_of(op, operands));
+    runs_.resize(model.graph.ops.size());
+}
+
+Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>& inputs,
+                            const ReplayOptions& how) {
+    clear();
+    if (Result<void> fits = model.place_bound(operands); !fits) return fits.error();
+    if (Result<void> fed = model.place_inputs(operands, inputs); !fed) return fed.error();
+    plan = &ready;
+    at_ = 0;
+    options_ = how;
+    highest_ = 0;
+    measures_.clear();
+    buffers_updated_ = false;
+    std::fill(runs_.begin(), runs_.end(), 0);
+    turns.begin(ready);
+    if (options_.time_ops) {
+        measures_.reserve(plan->steps.size());
+        marks_ = model.device.marks(plan->steps.size() + 1);
+    }
+    model.device.synchronize();
+    outside = model.device.alive_bytes() - model.resident_bytes;
+    begin_memory();
+    return {};
+}
+
+/// Where the step runs in an arena: one and the same as long as the steps are the same.
+void StepRun::begin_memory() {
+    in_memory_ = options_.arena && model.device.device().is_cpu();
+    if (!in_memory_) return;
+    if (!memory_) memory_ = std::make_unique<StepMemory>(host_memory());
+    if (plan->steps != memory_steps_) {
+        memory_steps_ = plan->steps;
+        ++memory_key_;
+    }
+    memory_->begin_step(memory_key_);
+}
+
+void StepRun::play_plainly(std::size_t end) {
+    for (; at_ < end; ++at_) options_.time_ops ? run_timed(plan->steps[at_]) : run_step(plan->steps[at_]);
+}
+
+void StepRun::run_step(const Step& step) {
+    if (step.runs()) {
+        run_op(step.op(), step.kind == StepKind::run_inplace);
+    } else if (!model.resident[step.tensor()]) {
+        operands.clear(step.tensor());
+    }
+}
+
+void StepRun::run_op(OpId id, bool in_place) {
+    const PreparedOp& op = model.ops[id];
+    const bool again = runs_[id]++ > 0;
+    if (!op.handle) return make_output_gradients(id);
+
+    overwrites_.begin(id, in_place, operands);
+    const std::unique_ptr<GeneratorState> now = op.turn >= 0 ? turns.enter(id) : nullptr;
+    stack_ = arguments_[id];
+    for (std::size_t position : op.lists) stack_[position] = copy_of_list(stack_[position]);
+    if (again)
+        for (std::size_t position : op.statistics) stack_[position] = at::Tensor();
+    at::GradMode::set_enabled(model.tape.ops[id].grad_mode);
+    op.handle->callBoxed(stack_);
+    at::GradMode::set_enabled(false);
+    if (now) model.device.set_generator_state(*now);
+    if (model.tape.ops[id].guard) expect_unchanged(*model.tape.ops[id].guard, stack_.front());
+    take_returns(id);
+    overwrites_.end(id, in_place, operands);
+}
+
+void StepRun::make_output_gradients(OpId id) {
+    const TapeOp& op = model.tape.ops[id];
+    std::vector<at::Tensor> made;
+    for (std::size_t i = 0; i < op.returns.size(); ++i) {
+        if (operands.holds(op.returns[i])) continue;  // the caller's own
+        const Operand& operand = model.tape.operands[op.arguments[1].operands[i]];
+        made.push_back(at::empty_strided(
+            operand.sizes, operand.strides,
+            c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
+        operands.place(op.returns[i], made.back().storage());
+    }
+    if (fill_gradients) fill_gradients(made);
+}
+
+/// Places what the kernel made; the stack holds its returns.
+void StepRun::take_returns(OpId id) {
+    const TapeOp& op = model.tape.ops[id];
+    const Graph& graph = model.graph;
+    std::size_t next = 0;
+    const auto take = [&](const at::Tensor& tensor) {
+        const TensorId made = next < op.returns.size() ? op.returns[next] : TensorId();
+        ++next;
+        if (!made.valid()) return;
+        TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);
+        const std::int64_t bytes = model.device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes()));
+        TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ",
+                    graph.tensors[made].bytes.value, " when it was captured");
+        operands.place(made, tensor.storage());
+    };
+    for (const c10::IValue& value : stack_) {
+        if (value.isTensor()) {
+            take(value.toTensor());
+        } else if (value.isTensorList()) {
+            for (const c10::IValue& element : value.toListRef()) take(element.toTensor());
+        }
+    }
+    stack_.clear();
+}
+
+void StepRun::run_timed(const Step& step) {
+    StepMeasure measure;
+    const std::int64_t alive = model.device.alive_bytes();
+    if (options_.measure_ops) model.device.reset_peak();
+    marks_->place();
+    run_step(step);
+    measure.alive = model.device.alive_bytes() - outside;
+    if (options_.measure_ops) {
+        highest_ = std::max(highest_, model.device.peak_bytes() - outside);
+        measure.workspace = model.device.peak_bytes() - alive;
+    }
+    measures_.push_back(measure);
+}
+
+/// Each step took from its mark to the next one.
+std::vector<StepMeasure> StepRun::take_measures() {
+    if (!marks_) return {};
+    marks_->place();
+    const std::vector<std::int64_t> times = marks_->read();
+    for (std::size_t i = 0; i < measures_.size(); ++i)
+        measures_[i].start = times[i], measures_[i].end = times[i + 1];
+    marks_ = nullptr;
+    return std::move(measures_);
+}
+
+bool StepRun::can_update_buffers() const {
+    return std::all_of(model.tape.updates.begin(), model.tape.updates.end(),
+                       [&](const BufferUpdate& update) { return operands.holds(update.contents); });
+}
+
+void StepRun::update_buffers() {
+    if (buffers_updated_) return;
+    buffers_updated_ = true;
+    for (const BufferUpdate& update : model.tape.updates) {
+        c10::Storage buffer = operands.storage(update.buffer), contents = operands.storage(update.contents);
+        if (!plan->reads_later(update.buffer, at_)) {
+            model.device.copy(buffer, contents);
+            continue;
+        }
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(buffer.device());
+        c10::Storage old = at::empty({static_cast<std::int64_t>(buffer.nbytes())}, options).storage();
+        model.device.copy(old, buffer);
+        model.device.copy(buffer, contents);
+        model.device.copy(contents, old);
+        operands.place(update.buffer, std::move(contents));
+        operands.place(update.contents, buffer);
+        moved_.emplace_back(update.buffer, std::move(buffer));
+    }
+}
+
+std::vector<at::Tensor> StepRun::outputs() const {
+    std::vector<at::Tensor> tensors;
+    for (int operand : model.tape.outputs)
+        tensors.push_back(operand == no_operand ? at::Tensor() : operands.view(model.tape.operands[operand]));
+    return tensors;
+}
+
+at::Tensor StepRun::gradient(int place) const {
+    const int operand = model.tape.gradients[place].operand;
+    return operand == no_operand ? at::Tensor() : operands.view(model.tape.operands[operand]);
+}
+
+std::vector<at::Tensor> StepRun::gradients() const {
+    std::vector<at::Tensor> tensors;
+    for (std::size_t i = 0; i < model.tape.gradients.size(); ++i) tensors.push_back(gradient(int(i)));
+    return tensors;
+}
+
+void StepRun::clear() {
+    for (TensorId tensor : model.graph.tensors.ids())
+        if ((!model.resident[tensor] || model.graph.tensors[tensor].kind == TensorKind::input) &&
+            operands.holds(tensor))
+            operands.clear(tensor);
+    for (auto& [buffer, storage] : moved_) operands.place(buffer, std::move(storage));
+    moved_.clear();
+    stack_.clear();
+    overwrites_.clear();
+    turns.clear();
+    fill_gradients = nullptr;
+}
+
+StepMemoryReport StepRun::finish() {
+    clear();
+    if (!in_memory_) return {};
+    memory_->end_step();
+    in_memory_ = false;
+    return memory_->report();
+}
+
+}  // namespace rematlas

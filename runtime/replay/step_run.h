@@ -1,0 +1,144 @@
+// One run of a step: the tensors that are there, the generator's turns, and what was measured. Several runs of
+// one model can be open at a time.
+//
+//     StepRun run(model);
+//     run.begin(plan, inputs, options);
+//     run.play(plan.steps.size(), [&] { ... });     // or up to the loss, and on from there later
+//     run.outputs();
+#pragma once
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "runtime/allocator/step_memory.h"
+#include "runtime/replay/bound_model.h"
+#include "runtime/replay/overwrites.h"
+#include "runtime/replay/random_turns.h"
+#include "runtime/replay/step_plan.h"
+
+namespace rematlas {
+
+struct ReplayOptions {
+    std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
+    bool time_ops = false;            ///< fill Replayed::steps
+    bool measure_ops =
+        false;           ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+    bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
+                         ///< results live in the arena, and are safe as long as they are held
+};
+
+/// What one step of the schedule took.
+struct StepMeasure {
+    std::int64_t start = 0, end = 0;  ///< nanoseconds since the replay began
+    std::int64_t workspace = 0;       ///< most bytes beyond what was alive before and what the op made
+    std::int64_t alive = 0;           ///< bytes alive after it, residents included
+};
+
+/// A value that the program reads is not what it was when the step was captured.
+struct CourseChanged : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Kernels are called as they were recorded: the casts of an autocast region are ops of the graph.
+struct BelowAutograd {
+    at::AutoDispatchBelowADInplaceOrView below;
+    at::NoGradGuard no_grad;
+    c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
+};
+
+class StepRun {
+  public:
+    explicit StepRun(const BoundModel& model);
+
+    /// `plan` must outlive the run. Errors: inputs or bound tensors that do not fit.
+    Result<void> begin(const StepPlan& plan, const std::vector<at::Tensor>& inputs, const ReplayOptions& options);
+
+    /// Runs the steps up to `end`, then `then`. After an error the run is cleared; one of the kind `negative`
+    /// says that the program's course has changed.
+    template <class Work>
+    Result<void> play(std::size_t end, Work&& then);
+    /// The same without catching what a kernel throws, for steps that the device records.
+    void play_plainly(std::size_t end);
+
+    std::size_t at() const { return at_; }  ///< the step that runs next
+    /// Called at the step that asks for the gradients of the outputs, for those that are not there yet.
+    std::function<void(std::vector<at::Tensor>& made)> fill_gradients;
+
+    std::vector<at::Tensor> outputs() const;
+    std::vector<at::Tensor> gradients() const;
+    at::Tensor gradient(int place) const;
+    /// The buffers get their new contents. Where steps to come read the old ones, the two change places.
+    void update_buffers();
+    bool can_update_buffers() const;
+
+    /// Lets go of all that the run made or was fed.
+    void clear();
+    /// The run has ended: lets go of everything and closes its arena. Returns the report of that.
+    StepMemoryReport finish();
+
+    /// The most bytes that the step took so far. Measured while steps run, not between.
+    std::int64_t peak() const { return highest_; }
+    std::vector<StepMeasure> take_measures();
+
+    const BoundModel& model;
+    const StepPlan* plan = nullptr;
+    OperandTable operands;
+    RandomTurns turns;
+    /// Bytes alive that are none of the step's. Whoever pauses a run sets it before the run goes on.
+    std::int64_t outside = 0;
+
+  private:
+    void run_step(const Step& step);
+    void run_op(OpId op, bool in_place);
+    void run_timed(const Step& step);
+    void make_output_gradients(OpId op);
+    void take_returns(OpId op);
+    void begin_memory();
+
+    IdVector<OpId, torch::jit::Stack> arguments_;
+    IdVector<OpId, int> runs_;
+    Overwrites overwrites_;
+    torch::jit::Stack stack_;
+    std::size_t at_ = 0;
+    ReplayOptions options_;
+    std::int64_t highest_ = 0;
+    std::vector<StepMeasure> measures_;
+    std::unique_ptr<Marks> marks_;  ///< before each step, when ops are timed
+    bool buffers_updated_ = false;
+    std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
+                                                            ///< contents lie elsewhere
+    std::unique_ptr<StepMemory> memory_;  ///< of runs in an arena
+    std::vector<Step> memory_steps_;      ///< it was begun for these
+    std::uint64_t memory_key_ = 0;
+    bool in_memory_ = false;
+};
+
+template <class Work>
+Result<void> StepRun::play(std::size_t end, Work&& then) {
+    BelowAutograd below;
+    Error error;
+    try {
+        model.device.reset_peak();
+        const StepMemory::Scope scope(in_memory_ ? memory_.get() : nullptr);
+        play_plainly(end);
+        then();
+        highest_ = std::max(highest_, model.device.peak_bytes() - outside);
+        return {};
+    } catch (const CourseChanged& changed) {
+        error = {changed.what(), ErrorKind::negative};
+    } catch (const std::exception& failure) {
+        const bool in_op = at_ < end && plan->steps[at_].runs();
+        error = {"step " + std::to_string(at_) + ": " + (in_op ? model.label(plan->steps[at_].op()) + ": " : "") +
+                 one_line(failure)};
+    }
+    clear();
+    return error;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,56 @@
+// A real step that the original trains, and that a plan is compared with before it is trusted.
+//
+//     auto comparison = std::make_shared<Comparison>(step, tensors, inputs);
+//     comparison->begin();
+//     ... the original's forward ...
+//     comparison->end(outputs);      // within its backward the plan replays the step and is compared, bit by bit
+//     comparison->verdict()
+//
+// The step trains as the original would: generator and buffers are put back after the replay. Memory: the
+// gradients of the step are held beside the replay.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/training/cut_forward.h"
+#include "runtime/training/planned_step.h"
+
+namespace rematlas {
+
+class Comparison : public std::enable_shared_from_this<Comparison> {
+  public:
+    enum class Verdict { open, same, different, other_course };
+
+    Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors, std::vector<at::Tensor> inputs);
+    void begin();
+    void end(const std::vector<at::Tensor>& outputs);
+    void abandon() { cut_.abandon(); }
+
+    /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so that
+    /// nothing was compared.
+    Verdict verdict() const { return verdict_; }
+    const std::string& why() const { return why_; }  ///< what differs
+    Bytes measured_peak() const { return peak_; }    ///< of the replay, residents included
+
+  private:
+    friend class ComparedNode;
+    torch::autograd::variable_list backward(torch::autograd::variable_list&& gradients);
+    void replay(const torch::autograd::variable_list& gradients, const CutForward::Gradients& made,
+                const Snapshot& begun);
+
+    std::shared_ptr<PlannedStep> step_;
+    std::vector<at::Tensor> tensors_, inputs_, trained_;
+    std::vector<int> gradient_places_;  ///< per trained parameter, its place in Tape::gradients
+    CutForward cut_;
+    std::vector<int> cut_places_;
+    std::vector<std::string> outputs_;  ///< digests
+    std::unique_ptr<Snapshot> before_, after_forward_;
+    Verdict verdict_ = Verdict::open;
+    std::string why_;
+    Bytes peak_;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,239 @@
+#include "runtime/training/cut_forward.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace rematlas {
+namespace {
+
+using torch::autograd::Edge;
+using torch::autograd::edge_list;
+using torch::autograd::Node;
+using torch::autograd::variable_list;
+
+/// Where the history of an input ends. It passes gradients on, so that a second derivative finds its way.
+class InputNode final : public Node {
+  public:
+    explicit InputNode(Edge next) { add_next_edge(std::move(next)); }
+    std::string name() const override { return "RematlasInput"; }
+    variable_list apply(variable_list&& gradients) override {
+        if (collects) collected = std::move(gradients[0]);
+        return collects ? variable_list{at::Tensor()} : std::move(gradients);
+    }
+
+    bool collects = false;  ///< the gradient is kept here and goes no further
+    at::Tensor collected;
+};
+
+template <class Visit>
+void for_each_node(const edge_list& roots, Visit&& visit) {
+    std::unordered_set<Node*> seen;
+    std::vector<Node*> open;
+    const auto add = [&](const Edge& edge) {
+        if (edge.function && seen.insert(edge.function.get()).second) open.push_back(edge.function.get());
+    };
+    for (const Edge& edge : roots) add(edge);
+    while (!open.empty()) {
+        Node* node = open.back();
+        open.pop_back();
+        if (!visit(*node)) continue;
+        for (const Edge& edge : node->next_edges()) add(edge);
+    }
+}
+
+bool is_input_node(const Node& node) {
+    return dynamic_cast<const InputNode*>(&node) != nullptr;
+}
+
+/// A checkpoint of the reentrant kind, which runs only in a backward that fills `.grad`.
+bool holds_reentrant_checkpoint(const edge_list& roots) {
+    bool found = false;
+    for_each_node(roots, [&](const Node& node) {
+        found = found || node.name() == "CheckpointFunctionBackward";
+        return !is_input_node(node);
+    });
+    return found;
+}
+
+/// While it lives, the hooks and the gradient of a parameter are put aside.
+class PutAside {
+  public:
+    explicit PutAside(at::Tensor parameter)
+        : parameter_(std::move(parameter)),
+          accumulator_(torch::autograd::impl::gradient_edge(parameter_).function),
+          gradient_(parameter_.mutable_grad()) {
+        parameter_.mutable_grad() = at::Tensor();
+        swap();
+    }
+    PutAside(PutAside&& other) noexcept = default;
+    ~PutAside() {
+        if (!accumulator_) return;
+        swap();
+        parameter_.mutable_grad() = std::move(gradient_);
+    }
+    at::Tensor take() { return std::move(parameter_.mutable_grad()); }
+
+  private:
+    void swap() {
+        torch::autograd::impl::hooks(parameter_).swap(hooks_);
+        accumulator_->post_hooks().swap(post_hooks_);
+        accumulator_->tensor_post_acc_grad_hooks().swap(after_accumulation_);
+    }
+
+    at::Tensor parameter_;
+    std::shared_ptr<Node> accumulator_;
+    at::Tensor gradient_;
+    std::vector<std::unique_ptr<torch::autograd::FunctionPreHook>> hooks_;
+    std::vector<std::unique_ptr<torch::autograd::FunctionPostHook>> post_hooks_;
+    std::unique_ptr<torch::autograd::PostAccumulateGradHook> after_accumulation_;
+};
+
+bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
+    return std::any_of(others.begin(), others.end(), [&](const at::Tensor& other) { return other.is_same(tensor); });
+}
+
+}  // namespace
+
+void CutForward::begin(const std::vector<at::Tensor>& inputs) {
+    inputs_ = inputs;
+    for (const at::Tensor& input : inputs_) {
+        if (!input.defined() || !input.requires_grad() || !at::GradMode::is_enabled()) {
+            input_edges_.emplace_back();
+            input_nodes_.push_back(nullptr);
+            continue;
+        }
+        input_edges_.push_back(torch::autograd::impl::gradient_edge(input));
+        input_nodes_.push_back(
+            std::shared_ptr<Node>(new InputNode(input_edges_.back()), torch::autograd::deleteNode));
+        torch::autograd::impl::set_gradient_edge(
+            input, Edge(input_nodes_.back(), input_nodes_.back()->add_input_metadata(input)));
+    }
+}
+
+void CutForward::give_inputs_back() {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        if (!input_nodes_[i] || inputs_[i].grad_fn() != input_nodes_[i]) continue;
+        auto* meta = torch::autograd::impl::get_autograd_meta(inputs_[i]);
+        const auto& accumulator = meta->grad_accumulator_.lock();
+        if (accumulator && accumulator == input_edges_[i].function) {
+            meta->grad_fn_ = nullptr;
+            meta->output_nr_ = 0;
+        } else {
+            torch::autograd::impl::set_gradient_edge(inputs_[i], input_edges_[i]);
+        }
+    }
+    inputs_.clear();
+}
+
+std::vector<int> CutForward::end(const std::vector<at::Tensor>& outputs,
+                                 const std::vector<at::Tensor>& passed_through) {
+    const std::vector<at::Tensor> inputs = inputs_;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const at::Tensor& output = outputs[i];
+        if (!output.defined() || !output.requires_grad() || is_one_of(output, inputs) ||
+            is_one_of(output, passed_through) || !output.grad_fn())
+            continue;
+        cut_.push_back(static_cast<int>(i));
+        output_edges_.push_back(torch::autograd::impl::gradient_edge(output));
+    }
+    give_inputs_back();
+    return cut_;
+}
+
+void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::shared_ptr<Node>& node) {
+    for (std::size_t i = 0; i < cut_.size(); ++i)
+        torch::autograd::impl::set_gradient_edge(outputs[cut_[i]],
+                                                 Edge(node, node->add_input_metadata(outputs[cut_[i]])));
+}
+
+void CutForward::abandon() {
+    give_inputs_back();
+    output_edges_.clear();
+    cut_.clear();
+}
+
+bool CutForward::is_reached_around() const {
+    const auto* reached = torch::autograd::get_current_graph_task_nodes_in_graph();
+    if (!reached) return false;
+    bool found = false;
+    for_each_node(output_edges_, [&](const Node& node) {
+        const bool outside = is_input_node(node) || node.next_edges().empty();
+        found = found || (!outside && reached->count(const_cast<Node*>(&node)) > 0);
+        return !outside && !found;
+    });
+    return found;
+}
+
+bool CutForward::uses_some_twice(const std::vector<at::Tensor>& parameters) const {
+    std::unordered_map<const Node*, int> uses;
+    for (const at::Tensor& parameter : parameters)
+        uses[torch::autograd::impl::gradient_edge(parameter).function.get()] = 0;
+    bool twice = false;
+    const auto count = [&](const edge_list& edges) {
+        for (const Edge& edge : edges)
+            if (const auto found = uses.find(edge.function.get()); found != uses.end())
+                twice = twice || ++found->second > 1;
+    };
+    count(output_edges_);
+    for_each_node(output_edges_, [&](const Node& node) {
+        if (!is_input_node(node)) count(node.next_edges());
+        return !is_input_node(node);
+    });
+    return twice;
+}
+
+CutForward::Gradients CutForward::backward(const variable_list& gradients,
+                                           const std::vector<at::Tensor>& parameters, bool keep_graph,
+                                           bool create_graph) {
+    edge_list roots;
+    variable_list seeds;
+    for (std::size_t i = 0; i < output_edges_.size(); ++i) {
+        if (!gradients[i].defined()) continue;
+        roots.push_back(output_edges_[i]);
+        seeds.push_back(gradients[i]);
+    }
+    Gradients result{.parameters = variable_list(parameters.size()), .inputs = variable_list(input_nodes_.size())};
+    if (roots.empty()) return result;
+
+    const bool fills_grad = holds_reentrant_checkpoint(roots);
+    std::vector<PutAside> aside;
+    for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
+    auto& engine = torch::autograd::Engine::get_default_engine();
+    if (!keep_graph) output_edges_.clear();
+    if (fills_grad) {
+        for (const auto& node : input_nodes_)
+            if (node) static_cast<InputNode&>(*node).collects = true, node->set_next_edge(0, Edge());
+        engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/true);
+        for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = aside[i].take();
+        for (std::size_t i = 0; i < input_nodes_.size(); ++i) {
+            if (!input_nodes_[i]) continue;
+            auto& node = static_cast<InputNode&>(*input_nodes_[i]);
+            result.inputs[i] = std::move(node.collected);
+            node.collects = false;
+            node.set_next_edge(0, input_edges_[i]);
+        }
+        return result;
+    }
+    edge_list targets;
+    for (const at::Tensor& parameter : parameters)
+        targets.push_back(torch::autograd::impl::gradient_edge(parameter));
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < input_nodes_.size(); ++i) {
+        if (!input_nodes_[i]) continue;
+        targets.emplace_back(input_nodes_[i], 0);
+        places.push_back(i);
+    }
+    variable_list made = engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
+    for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = std::move(made[i]);
+    for (std::size_t i = 0; i < places.size(); ++i)
+        result.inputs[places[i]] = std::move(made[parameters.size() + i]);
+    return result;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,70 @@
+// A forward of the original module, cut off from the caller's graph of autograd at its inputs and outputs.
+//
+//     CutForward cut;
+//     cut.begin(inputs);                    // their history now ends at a node of ours
+//     ... the module's forward ...
+//     cut.end(outputs, node);               // the caller's graph sees `node` in place of the module's own graph
+//     cut.backward(gradients, parameters)   // runs the module's own graph, within the backward of `node`
+//
+// The tensors stay the caller's own objects; only where their history leads changes. Inputs get theirs back in
+// `end` or `abandon`.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/edge.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <memory>
+#include <vector>
+
+namespace rematlas {
+
+class CutForward {
+  public:
+    CutForward() = default;
+    CutForward(const CutForward&) = delete;
+    CutForward& operator=(const CutForward&) = delete;
+    ~CutForward() { abandon(); }
+
+    /// `inputs`: all tensors that the module is given.
+    void begin(const std::vector<at::Tensor>& inputs);
+    /// The outputs that the graph was cut at, by place; others (inputs that are passed through, what needs no
+    /// gradient) stay as they are. `passed_through` are tensors that are no outputs of ours: parameters.
+    std::vector<int> end(const std::vector<at::Tensor>& outputs,
+                         const std::vector<at::Tensor>& passed_through);
+    /// Lets the outputs lead to `node`, in the order that `end` returned.
+    void connect(const std::vector<at::Tensor>& outputs, const std::shared_ptr<torch::autograd::Node>& node);
+    /// Forgets the forward, e.g. after it has thrown.
+    void abandon();
+
+    /// Where the gradients of the inputs go, by place; invalid where an input needs none.
+    const torch::autograd::edge_list& input_edges() const { return input_edges_; }
+
+    struct Gradients {
+        torch::autograd::variable_list parameters, inputs;
+    };
+    /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not run:
+    /// the caller's graph will run them. Throws what the module's own graph throws.
+    Gradients backward(const torch::autograd::variable_list& gradients,
+                       const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
+
+    /// Some tensor of the module's own graph is also reached by the caller's backward that runs now: by a way
+    /// that does not lead over the outputs.
+    bool is_reached_around() const;
+
+    /// Where the module's own graph begins, in the order that `end` named.
+    const torch::autograd::edge_list& output_edges() const { return output_edges_; }
+    /// The module's own graph has several edges to one of the parameters.
+    bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
+
+  private:
+    void give_inputs_back();
+
+    std::vector<at::Tensor> inputs_;
+    torch::autograd::edge_list input_edges_;  ///< the caller's
+    std::vector<std::shared_ptr<torch::autograd::Node>> input_nodes_;
+    std::vector<int> cut_;                    ///< places of outputs
+    torch::autograd::edge_list output_edges_;  ///< the module's own
+};
+
+}  // namespace rematlas

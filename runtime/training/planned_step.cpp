@@ -1,0 +1,278 @@
+#include "runtime/training/planned_step.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_map>
+
+#include "runtime/training/cut_forward.h"
+
+namespace rematlas {
+
+using torch::autograd::Edge;
+using torch::autograd::Node;
+using torch::autograd::variable_list;
+
+namespace {
+
+std::atomic<std::int64_t> last_frame{0};
+
+}  // namespace
+
+/// One forward that is open.
+class Frame {
+  public:
+    Frame(std::shared_ptr<PlannedStep> step, std::uint64_t number, std::vector<at::Tensor> inputs,
+          OriginalForward original, std::int64_t id)
+        : step_(std::move(step)),
+          inputs_(std::move(inputs)),
+          original_(std::move(original)),
+          number_(number),
+          id_(id) {}
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    ~Frame() {
+        step_->executor_.drop(number_);
+        if (original_.forget) original_.forget(id_);
+    }
+
+    /// The gradients of a part, in the order of its places.
+    variable_list backward(std::size_t part, variable_list&& gradients) {
+        if (part == 0) gradients = begin(std::move(gradients));
+        if (by_original_.empty()) {
+            Result<BackwardPartDone> done = step_->executor_.backward_part(number_, std::move(gradients));
+            if (done) return take(part, *done);
+            TORCH_CHECK(done.error().kind == ErrorKind::negative, "rematlas: ", done.error().message);
+            run_original(done.error().message, false, false);
+        }
+        variable_list result;
+        for (int place : step_->parts_[part]) result.push_back(by_original_[place]);
+        if (part + 1 == step_->parts_.size()) by_original_.clear();
+        return result;
+    }
+
+    /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in the
+    /// order of PlannedStep::with_history_.
+    torch::autograd::edge_list original_edges() {
+        begun_ = true;
+        std::vector<at::Tensor> outputs = forward_of_original("several forwards are open", nullptr);
+        torch::autograd::edge_list edges;
+        for (int place : step_->with_history_)
+            edges.push_back(outputs[place].requires_grad() ? torch::autograd::impl::gradient_edge(outputs[place])
+                                                           : Edge());
+        return edges;
+    }
+
+  private:
+    /// The gradients that the plan takes, in its order; none when the original has to run.
+    variable_list begin(variable_list&& gradients) {
+        const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
+        const bool create_graph = at::GradMode::is_enabled();
+        std::string why;
+        if (kept_) {
+            why = "its backward runs again";
+        } else {
+            TORCH_CHECK(!begun_, "rematlas: this backward has run before, and its tensors are freed (specify "
+                                 "retain_graph=True the first time)");
+        }
+        begun_ = true;
+        variable_list planned(step_->differentiable_.size());
+        for (std::size_t i = 0; i < gradients.size(); ++i) {
+            const auto found = std::find(step_->differentiable_.begin(), step_->differentiable_.end(),
+                                         step_->with_history_[i]);
+            if (found != step_->differentiable_.end())
+                planned[static_cast<std::size_t>(found - step_->differentiable_.begin())] = gradients[i];
+            else if (gradients[i].defined())
+                why = "the loss uses an output that the recorded one did not";
+        }
+        if (create_graph) why = "a second derivative is asked for (create_graph=True)";
+        if (keep_graph && why.empty()) why = "the backward may run twice (retain_graph=True)";
+        if (why.empty())
+            if (Result<void> fits = step_->executor_.check_gradients(planned); !fits) why = fits.error().message;
+        if (!why.empty() || step_->is_guarded()) given_ = gradients;
+        gradients.clear();
+        if (!why.empty()) run_original(why, keep_graph, create_graph);
+        return planned;
+    }
+
+    variable_list take(std::size_t part, BackwardPartDone& done) {
+        std::unordered_map<int, at::Tensor> by_place;
+        for (auto& [place, gradient] : done.gradients) by_place[place] = std::move(gradient);
+        variable_list result;
+        for (int place : step_->parts_[part]) result.push_back(std::move(by_place[place]));
+        step_->last_peak = done.peak;
+        if (done.last) step_->memory = done.memory;
+        return result;
+    }
+
+    std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut) {
+        TORCH_CHECK(original_.run, "rematlas: ", why);
+        ++step_->originals;
+        step_->why_original = why;
+        Executor& executor = step_->executor_;
+        if (Result<void> rewound = executor.rewind(number_); !rewound)
+            TORCH_CHECK(false, "rematlas: ", why, "; ", rewound.error().message);
+        at::AutoGradMode with_gradients(true);
+        if (cut) cut->begin(inputs_);
+        std::vector<at::Tensor> outputs;
+        try {
+            outputs = original_.run(id_);
+        } catch (...) {
+            executor.restore(number_);
+            throw;
+        }
+        executor.restore(number_);
+        return outputs;
+    }
+
+    /// All gradients from the original, which starts where this forward started.
+    void run_original(const std::string& why, bool keep_graph, bool create_graph) {
+        const bool keep = keep_graph || create_graph;
+        if (!kept_) {
+            kept_ = std::make_unique<CutForward>();
+            const std::vector<at::Tensor> outputs = forward_of_original(why, kept_.get());
+            kept_places_ = kept_->end(outputs, step_->tensors_);
+        }
+        variable_list seeds(kept_places_.size());
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            const auto found = std::find(kept_places_.begin(), kept_places_.end(), step_->with_history_[i]);
+            TORCH_CHECK(found != kept_places_.end() || !given_[i].defined(), "rematlas: ", why);
+            if (found != kept_places_.end())
+                seeds[static_cast<std::size_t>(found - kept_places_.begin())] = given_[i];
+        }
+        given_.clear();
+        std::vector<at::Tensor> parameters;
+        for (int binding : step_->trained_)
+            if (binding >= 0) parameters.push_back(step_->tensors_[binding]);
+        CutForward::Gradients made = kept_->backward(seeds, parameters, keep, create_graph);
+        if (!keep) kept_ = nullptr;
+        std::size_t next = 0;
+        by_original_.resize(step_->trained_.size());
+        for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
+            const int input = step_->tape().gradients[i].input;
+            by_original_[i] = input >= 0 ? made.inputs[input] : made.parameters[next++];
+        }
+    }
+
+    std::shared_ptr<PlannedStep> step_;
+    std::vector<at::Tensor> inputs_;
+    OriginalForward original_;
+    std::uint64_t number_;
+    std::int64_t id_;
+    bool begun_ = false;
+    variable_list given_;        ///< gradients of the outputs, while the original may need them
+    variable_list by_original_;  ///< per gradient, once the original had to run
+    std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
+    std::vector<int> kept_places_;
+};
+
+/// A part of the backward. The nodes of one forward form a chain.
+class PartNode final : public Node {
+  public:
+    PartNode(std::shared_ptr<Frame> frame, std::size_t part) : frame_(std::move(frame)), part_(part) {}
+    std::string name() const override { return "RematlasBackward" + std::to_string(part_); }
+    void release_variables() override {
+        if (ran_) frame_ = nullptr;
+    }
+    variable_list apply(variable_list&& gradients) override {
+        if (passes_on_) return std::move(gradients);
+        TORCH_CHECK(frame_, "rematlas: this backward has run before, and its tensors are freed (specify "
+                            "retain_graph=True the first time)");
+        variable_list result = frame_->backward(part_, std::move(gradients));
+        if (result.size() < num_outputs()) result.emplace_back();  // the link to the next part carries nothing
+        ran_ = true;
+        return result;
+    }
+
+    /// Lets gradients go to the original's own graph, whose forward runs now. For a backward that has not begun.
+    void pass_on() {
+        if (ran_ || passes_on_ || !frame_) return;
+        set_next_edges(frame_->original_edges());
+        passes_on_ = true;
+        frame_ = nullptr;
+    }
+
+  private:
+    std::shared_ptr<Frame> frame_;
+    std::size_t part_;
+    bool ran_ = false, passes_on_ = false;
+};
+
+PlannedStep::PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
+                         std::shared_ptr<DeviceRuntime> device)
+    : graph_(std::move(graph)), schedule_(schedule), device_(std::move(device)), executor_(std::move(executor)) {}
+
+Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const Graph> graph, Tape tape,
+                                                         const Schedule& schedule,
+                                                         const std::vector<NamedTensor>& tensors,
+                                                         const std::string& owner,
+                                                         std::shared_ptr<DeviceRuntime> device) {
+    Result<Executor> executor = Executor::create(*graph, std::move(tape), tensors, owner, *device);
+    if (!executor) return executor.error();
+    std::shared_ptr<PlannedStep> step(
+        new PlannedStep(std::move(graph), schedule, executor.take(), std::move(device)));
+    step->differentiable_ = step->executor_.differentiable_outputs();
+    if (step->differentiable_.empty())
+        return Error{owner + ": the graph has a loss of its own; capture it with the caller's (--loss output)"};
+    const Tape& bound = step->tape();
+    step->with_history_ = step->differentiable_;
+    step->with_history_.insert(step->with_history_.end(), bound.unused_outputs.begin(), bound.unused_outputs.end());
+    for (const GradientOf& gradient : bound.gradients) {
+        const auto found = std::find_if(bound.bindings.begin(), bound.bindings.end(), [&](const Binding& binding) {
+            return gradient.input < 0 && binding.name == gradient.parameter;
+        });
+        step->trained_.push_back(found == bound.bindings.end() ? -1
+                                                               : static_cast<int>(found - bound.bindings.begin()));
+    }
+    Result<std::vector<std::vector<int>>> parts = step->executor_.parts_of(step->schedule_.steps);
+    if (!parts) return parts.error();
+    step->parts_ = parts.take();
+    return step;
+}
+
+void PlannedStep::give_open_forwards_up() {
+    for (const auto& open : open_nodes_)
+        if (const std::shared_ptr<Node> node = open.lock()) static_cast<PartNode&>(*node).pass_on();
+    open_nodes_.clear();
+}
+
+bool PlannedStep::is_guarded() const {
+    return std::any_of(tape().ops.begin(), tape().ops.end(), [](const TapeOp& op) { return op.guard.has_value(); });
+}
+
+Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tensors,
+                                            const std::vector<at::Tensor>& inputs, bool arena,
+                                            OriginalForward original) {
+    if (Result<void> bound = executor_.rebind(tensors); !bound) return bound.error();
+    tensors_ = tensors;
+    Result<Forwarded> step = executor_.forward(schedule_.steps, inputs, {.arena = arena});
+    if (!step) return step.error();
+    last_peak = step->peak;
+    PlannedForward result{.outputs = std::move(step->outputs), .frame = ++last_frame};
+    const auto frame = std::make_shared<Frame>(shared_from_this(), step->number, inputs, std::move(original),
+                                               result.frame);
+    std::shared_ptr<Node> next;
+    for (std::size_t part = parts_.size(); part-- > 0;) {
+        const std::shared_ptr<Node> node(new PartNode(frame, part), torch::autograd::deleteNode);
+        for (int place : parts_[part]) {
+            const at::Tensor& of =
+                trained_[place] >= 0 ? tensors[trained_[place]] : inputs[tape().gradients[place].input];
+            node->add_next_edge(of.requires_grad() ? torch::autograd::impl::gradient_edge(of) : Edge());
+        }
+        if (next) {
+            node->add_next_edge(Edge(next, 0));
+            next->add_input_metadata(Node::undefined_input());
+        }
+        next = node;
+    }
+    for (int place : with_history_) torch::autograd::create_gradient_edge(result.outputs[place], next);
+    std::erase_if(open_nodes_, [](const auto& node) { return node.expired(); });
+    open_nodes_.push_back(next);
+    return result;
+}
+
+}  // namespace rematlas

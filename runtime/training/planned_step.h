@@ -1,0 +1,87 @@
+// A step of training by a plan: the caller's tensors and autograd; only forward and backward are the plan's.
+//
+//     Result<std::shared_ptr<PlannedStep>> step = PlannedStep::create(graph, tape, schedule, tensors, device);
+//     Result<PlannedForward> forward = step->forward(tensors, inputs);
+//     ... any loss of forward->outputs; its backward runs the rest of the schedule ...
+//
+// The backward is a chain of autograd nodes, cut where gradients become final, so that what waits for gradients
+// (DistributedDataParallel, hooks after accumulation) runs in between. Several forwards can be open.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "runtime/device/device.h"
+#include "runtime/replay/executor.h"
+
+namespace rematlas {
+
+struct PlannedForward {
+    std::vector<at::Tensor> outputs;  ///< of Tape::outputs, in order, with their history
+    std::int64_t frame = 0;           ///< of this forward, for `OriginalForward`
+};
+
+/// Runs the original's forward on the inputs of a frame, with gradients, and returns its outputs. Throws when it
+/// cannot. `done` with an empty function result: the frame is gone, what was kept for it can be dropped.
+struct OriginalForward {
+    std::function<std::vector<at::Tensor>(std::int64_t frame)> run;
+    std::function<void(std::int64_t frame)> forget;
+};
+
+class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
+  public:
+    /// `schedule` has passed `check`; `graph` is kept. Errors: as Executor::create.
+    static Result<std::shared_ptr<PlannedStep>> create(std::shared_ptr<const Graph> graph, Tape tape,
+                                                       const Schedule& schedule,
+                                                       const std::vector<NamedTensor>& tensors,
+                                                       const std::string& owner,
+                                                       std::shared_ptr<DeviceRuntime> device);
+
+    /// `tensors` in the order of Tape::bindings. Errors of the kind `negative`: the program's course has
+    /// changed; nothing has happened, run the original. Others: what does not fit, what a kernel threw.
+    Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs,
+                                   bool arena, OriginalForward original);
+
+    /// Lets the original run the forwards that are open, now: from here on their backward is the caller's graph's
+    /// own, as without us. For plans whose gradients are sums, which several open forwards would sum in another
+    /// order.
+    void give_open_forwards_up();
+
+    /// The step by itself, without autograd: what a comparison with the original needs.
+    Executor& executor() { return executor_; }
+    const Graph& graph() const { return *graph_; }
+    const Schedule& schedule() const { return schedule_; }
+    const Tape& tape() const { return executor_.tape(); }
+    std::size_t open() const { return executor_.open(); }
+
+    Bytes last_peak;                ///< of the last step, residents included
+    StepMemoryReport memory;        ///< of the last step's arena
+    std::int64_t originals = 0;     ///< backwards that the original had to run
+    std::string why_original = {};  ///< the last reason
+
+  private:
+    friend class Frame;
+    PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
+                std::shared_ptr<DeviceRuntime> device);
+
+    std::shared_ptr<const Graph> graph_;
+    Schedule schedule_;
+    std::shared_ptr<DeviceRuntime> device_;
+    Executor executor_;
+    std::vector<int> differentiable_;  ///< outputs, by place
+    std::vector<int> with_history_;    ///< outputs, by place: those, and such as the recorded loss did not use
+    std::vector<std::weak_ptr<torch::autograd::Node>> open_nodes_;  ///< the first of each open forward's chain
+    std::vector<int> trained_;         ///< per gradient of a parameter: its binding; -1 for an input's
+    std::vector<std::vector<int>> parts_;
+    std::vector<at::Tensor> tensors_;  ///< bound now
+    bool is_guarded() const;
+};
+
+}  // namespace rematlas

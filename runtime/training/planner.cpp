@@ -1,0 +1,216 @@
+#include "runtime/training/planner.h"
+
+#include <ATen/Parallel.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "core/base/sizes.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
+#include "runtime/capture/capture.h"
+#include "runtime/replay/op_signature.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t median(std::vector<std::int64_t>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+/// Ops that do the same work share the samples of both recordings: the median time, the most workspace.
+void settle_costs(CapturedStep& step, const CapturedStep& other) {
+    struct Samples {
+        std::vector<std::int64_t> times;
+        Bytes workspace;
+    };
+    std::unordered_map<std::string, Samples> samples;
+    std::vector<Samples*> of;
+    for (OpId op : step.graph.ops.ids()) {
+        Samples& same = samples[signature_of(step.tape, op)];
+        of.push_back(&same);
+        for (const Graph* graph : {static_cast<const Graph*>(&step.graph), &other.graph}) {
+            const Op& sample = graph->ops[op];
+            same.times.push_back(std::max<std::int64_t>(1, sample.time.value));
+            same.workspace = std::max(same.workspace, sample.workspace);
+        }
+    }
+    for (OpId op : step.graph.ops.ids()) {
+        if (step.tape.ops[op].name == output_gradients_op) continue;
+        step.graph.ops[op].time = Nanoseconds(median(of[op.index()]->times));
+        step.graph.ops[op].workspace = of[op.index()]->workspace;
+    }
+}
+
+/// The caller's loss takes memory between the halves: a workspace of the op that stands for it.
+void add_loss(CapturedStep& step, const LossMemory& loss) {
+    for (OpId id : step.graph.ops.ids()) {
+        if (step.tape.ops[id].name != output_gradients_op) continue;
+        Op& op = step.graph.ops[id];
+        std::int64_t made = 0;
+        for (TensorId out : op.outputs) made += step.graph.tensors[out].bytes.value;
+        op.workspace = Bytes(std::max<std::int64_t>(0, loss.most - made));
+        op.time = Nanoseconds(1);
+    }
+}
+
+std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds asked) {
+    if (asked.count() > 0) return asked;
+    return std::chrono::seconds(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
+}
+
+PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, std::stop_token stop) {
+    const auto began = std::chrono::steady_clock::now();
+    PlanAnswer answer{.found = Error{}, .budget = budget, .beside = {}, .held = {}};
+    const FlatGraph flat = flatten(graph);
+    const Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
+    if (!solver) {
+        answer.found = solver.error();
+        return answer;
+    }
+    // Each further frame holds its tensors while another one runs; what they are depends on the schedule.
+    Bytes own = budget;
+    for (int attempt = 0; attempt < 6; ++attempt) {
+        const Limits limits{.time = time_for(graph, request.time), .stop = stop, .seed = 1, .threads = 1};
+        Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, own, limits);
+        if (!outcome) {
+            answer.found = outcome.error();
+            break;
+        }
+        if (const Infeasible* infeasible = outcome->infeasible()) {
+            answer.found = *infeasible;
+            break;
+        }
+        Schedule schedule = *outcome->schedule();
+        schedule.config = request.options;
+        answer.held = held_at_loss(graph, schedule.steps) - Bytes(flat.resident_bytes);
+        const Bytes others((request.frames - 1) * answer.held.value);
+        const bool fits = schedule.peak + others <= budget;
+        answer.found = std::move(schedule);
+        if (fits) break;
+        own = budget - others;
+        if (attempt == 5 || own.value <= 0) {
+            answer.found = infeasible_from(flat, own, std::nullopt);
+            break;
+        }
+    }
+    answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    return answer;
+}
+
+}  // namespace
+
+Bytes held_at_loss(const Graph& graph, const std::vector<Step>& steps) {
+    const Result<Simulation> simulated = simulate(graph, steps);
+    if (!simulated) return {};
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (!steps[i].runs() || graph.ops[steps[i].op()].name != output_gradients_op) continue;
+        return i > 0 ? simulated->steps[i - 1].after : Bytes();
+    }
+    return {};
+}
+
+Planner::Planner(Graph graph, Tape tape)
+    : graph_(std::make_shared<const Graph>(std::move(graph))), tape_(std::move(tape)) {
+    const FlatGraph flat = flatten(*graph_);
+    whole_peak_ = keep_all_peak(flat);
+    residents_ = Bytes(flat.resident_bytes);
+}
+
+Planner::~Planner() {
+    stop_.request_stop();
+    if (future_.valid()) future_.wait();
+}
+
+std::shared_ptr<Planner> Planner::with(Graph graph, Tape tape) {
+    return std::shared_ptr<Planner>(new Planner(std::move(graph), std::move(tape)));
+}
+
+Result<std::shared_ptr<Planner>> Planner::create(const StepRecording& first, const StepRecording& second,
+                                                 const std::string& name, DeviceRuntime& device) {
+    if (auto what = difference(first.recording(), second.recording())) return Error{*what};
+    if (first.passed_inputs() != second.passed_inputs())
+        return Error{"other inputs are passed through to the outputs in the next step"};
+    const auto footprint = [&](std::int64_t bytes) { return device.footprint(bytes); };
+    const CapturedStep other = build_graph(first.recording(), footprint);
+    CapturedStep step = build_graph(second.recording(), footprint);
+    settle_costs(step, other);
+    LossMemory loss{.most = std::max(first.loss().most, second.loss().most),
+                    .kept = std::max(first.loss().kept, second.loss().kept)};
+    add_loss(step, loss);
+    step.graph.name = name;
+    step.tape.threads = at::get_num_threads();
+    step.tape.unused_outputs = second.unused_outputs();
+    json provenance = {{"captured", "from a real step"},
+                       {"device", device.name()},
+                       {"device_type", c10::DeviceTypeName(device.device().type(), true)},
+                       {"torch", TORCH_VERSION},
+                       {"threads", step.tape.threads},
+                       {"times", "median of ops in two recorded steps"},
+                       {"inputs", json::array()}};
+    for (const auto& [spec, operand] : step.tape.inputs) provenance["inputs"].push_back(to_string(spec));
+    step.graph.provenance = std::make_shared<const json>(std::move(provenance));
+    if (Result<void> valid = validate(step.graph); !valid) return valid.error();
+    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
+    std::int64_t given = 0;
+    for (OpId id : planner->graph().ops.ids())
+        if (planner->tape().ops[id].name == output_gradients_op)
+            for (TensorId out : planner->graph().ops[id].outputs)
+                given += planner->graph().tensors[out].bytes.value;
+    planner->kept_by_loss_ = Bytes(std::max<std::int64_t>(0, loss.kept - given));
+    return planner;
+}
+
+Result<Bytes> Planner::step_budget(const std::string& budget, Bytes beside) const {
+    const std::string_view text(budget);
+    constexpr std::string_view of_activations = " of activations";
+    if (text.ends_with(of_activations)) {
+        const Bytes movable = whole_peak_ - residents_;
+        const Result<Bytes> share = parse_budget(text.substr(0, text.size() - of_activations.size()), movable);
+        return share ? Result<Bytes>(residents_ + *share) : Result<Bytes>(share.error());
+    }
+    if (text.ends_with('%')) return parse_budget(text, whole_peak_);
+    const Result<Bytes> whole = parse_bytes(text);
+    if (!whole) return whole.error();
+    return *whole - beside - kept_by_loss_;
+}
+
+void Planner::start(const PlanRequest& request, Bytes beside) {
+    stop_.request_stop();
+    wait();
+    stop_ = {};
+    answer_.reset();
+    const Result<Bytes> budget = step_budget(request.budget, beside);
+    if (!budget) {
+        answer_ = PlanAnswer{.found = budget.error(), .budget = {}, .beside = beside, .held = {}};
+        return;
+    }
+    future_ = std::async(std::launch::async,
+                         [graph = graph_, request, beside, budget = *budget, stop = stop_.get_token()] {
+                             PlanAnswer answer = solve_for(*graph, request, budget, stop);
+                             answer.beside = beside;
+                             return answer;
+                         });
+}
+
+bool Planner::busy() const {
+    return future_.valid() && future_.wait_for(std::chrono::seconds(0)) != std::future_status::ready;
+}
+
+void Planner::wait() const {
+    if (future_.valid()) future_.wait();
+}
+
+const PlanAnswer* Planner::answer() {
+    if (busy()) return nullptr;
+    if (future_.valid()) answer_ = future_.get();
+    return answer_ ? &*answer_ : nullptr;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,81 @@
+// From two recordings of the same step to a schedule that keeps the budget, in the background.
+//
+//     Result<std::shared_ptr<Planner>> planner = Planner::create(first, second, "GPT2LMHeadModel");
+//     (*planner)->start({.budget = "60%"}, beside);
+//     ... training goes on ...
+//     if (!(*planner)->busy()) (*planner)->answer();
+#pragma once
+
+#include <future>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "core/graph/graph.h"
+#include "core/solvers/solve.h"
+#include "runtime/capture/build_graph.h"
+#include "runtime/training/step_recording.h"
+
+namespace rematlas {
+
+struct PlanRequest {
+    /// Bytes of all tensors on the device, "2GiB"; a share of the step's peak without recomputation, "60%"; or a
+    /// share of what is not resident, "60% of activations". Shares are of the step alone: what lives beside it
+    /// comes on top.
+    std::string budget;
+    std::string solver = "atlas";
+    std::shared_ptr<const nlohmann::json> options;  ///< of the solver; null: defaults
+    std::chrono::nanoseconds time{0};               ///< 0: by the size of the graph
+    int frames = 1;                                 ///< forwards that are open at a time
+};
+
+struct PlanAnswer {
+    std::variant<Schedule, Infeasible, Error> found;
+    Bytes budget;        ///< of the step
+    Bytes beside;        ///< counted beside it
+    Bytes held;          ///< by each further frame between its forward and its backward
+    double seconds = 0;
+};
+
+class Planner {
+  public:
+    /// Errors: why the two are not of one course.
+    static Result<std::shared_ptr<Planner>> create(const StepRecording& first, const StepRecording& second,
+                                                   const std::string& name, DeviceRuntime& device);
+    /// Of a plan that was made before.
+    static std::shared_ptr<Planner> with(Graph graph, Tape tape);
+    ~Planner();
+
+    void start(const PlanRequest& request, Bytes beside);
+    bool busy() const;
+    void wait() const;
+    /// Of the last start; null while it is busy.
+    const PlanAnswer* answer();
+
+    const Graph& graph() const { return *graph_; }
+    std::shared_ptr<const Graph> shared_graph() const { return graph_; }
+    const Tape& tape() const { return tape_; }
+    Bytes whole_peak() const { return whole_peak_; }  ///< without recomputation
+    Bytes residents() const { return residents_; }
+    Bytes kept_by_loss() const { return kept_by_loss_; }
+    /// The bytes of the step for a budget of the process.
+    Result<Bytes> step_budget(const std::string& budget, Bytes beside) const;
+
+  private:
+    Planner(Graph graph, Tape tape);
+
+    std::shared_ptr<const Graph> graph_;
+    Tape tape_;
+    Bytes whole_peak_, residents_, kept_by_loss_;
+    std::stop_source stop_;
+    std::future<PlanAnswer> future_;
+    std::optional<PlanAnswer> answer_;
+};
+
+/// Bytes of the step that are held at the loss: what a forward keeps until its backward.
+Bytes held_at_loss(const Graph& graph, const std::vector<Step>& steps);
+
+}  // namespace rematlas

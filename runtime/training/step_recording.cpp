@@ -1,0 +1,183 @@
+#include "runtime/training/step_recording.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace rematlas {
+
+using torch::autograd::edge_list;
+using torch::autograd::variable_list;
+
+std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors) {
+    std::vector<NamedTensor> result;
+    std::unordered_set<const c10::TensorImpl*> seen;
+    for (const NamedTensor& named : tensors)
+        if (named.is_parameter && named.tensor.requires_grad() &&
+            seen.insert(named.tensor.unsafeGetTensorImpl()).second)
+            result.push_back(named);
+    return result;
+}
+
+std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
+                               const DeviceRuntime& device) {
+    std::unordered_set<const c10::StorageImpl*> seen;
+    std::int64_t bytes = 0;
+    const auto add = [&](const at::Tensor& tensor) {
+        if (!tensor.has_storage() || tensor.device() != device.device()) return;
+        if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
+        const auto size = static_cast<std::int64_t>(tensor.storage().nbytes());
+        if (device.counts(tensor.storage().data())) bytes += device.footprint(size);
+    };
+    for (const NamedTensor& named : tensors) add(named.tensor);
+    for (const at::Tensor& input : inputs) add(input);
+    return bytes;
+}
+
+namespace {
+
+std::vector<InputSpec> specs_of(const std::vector<at::Tensor>& inputs) {
+    std::vector<InputSpec> specs;
+    for (const at::Tensor& input : inputs)
+        specs.push_back({.dtype = input.scalar_type(), .sizes = input.sizes().vec(), .bound = {}});
+    return specs;
+}
+
+}  // namespace
+
+/// The module's part of the caller's graph.
+class RecordedNode final : public torch::autograd::Node {
+  public:
+    RecordedNode(std::shared_ptr<StepRecording> step, const edge_list& next) : step_(std::move(step)) {
+        for (const auto& edge : next) add_next_edge(edge);
+    }
+    ~RecordedNode() override = default;
+    std::string name() const override { return "RematlasRecordedBackward"; }
+    variable_list apply(variable_list&& gradients) override {
+        return step_ ? step_->backward(std::move(gradients)) : std::move(gradients);
+    }
+
+    /// From now on gradients go to the module's own graph and nowhere else.
+    void pass_on(const edge_list& to) {
+        step_ = nullptr;
+        edge_list next = to;
+        set_next_edges(std::move(next));
+    }
+
+  private:
+    std::shared_ptr<StepRecording> step_;
+};
+
+StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
+                             DeviceRuntime& device, bool audit)
+    : device_(device),
+      tensors_(tensors),
+      inputs_(inputs),
+      recorder_(tensors, inputs, specs_of(inputs), places, device, {.audit = audit, .in_process = true}),
+      trained_(trained_of(tensors)) {
+    beside_ = device.alive_bytes() - counted_residents(tensors, inputs, device);
+    for (const at::Tensor& input : inputs_)
+        input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
+}
+
+std::vector<at::Tensor> StepRecording::trained() const {
+    std::vector<at::Tensor> tensors;
+    for (const NamedTensor& named : trained_) tensors.push_back(named.tensor);
+    return tensors;
+}
+
+void StepRecording::begin() {
+    cut_.begin(inputs_);
+    guard_.emplace(recorder_);
+}
+
+void StepRecording::abandon() {
+    guard_.reset();
+    cut_.abandon();
+    recorder_.refuse_step("the forward has failed");
+}
+
+void StepRecording::end(const std::vector<at::Tensor>& outputs) {
+    guard_.reset();
+    recorder_.check_generator();
+    std::vector<at::Tensor> residents;
+    for (const NamedTensor& named : tensors_) residents.push_back(named.tensor);
+    cut_places_ = cut_.end(outputs, residents);
+    for (const at::Tensor& output : outputs) {
+        outputs_.push_back(output.defined() ? output.detach() : output);
+        const auto same = std::find_if(inputs_.begin(), inputs_.end(),
+                                       [&](const at::Tensor& input) { return input.is_same(output); });
+        passed_inputs_.push_back(same == inputs_.end() ? -1 : static_cast<int>(same - inputs_.begin()));
+    }
+    if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
+    edge_list next;
+    for (const NamedTensor& named : trained_) next.push_back(torch::autograd::impl::gradient_edge(named.tensor));
+    for (const auto& edge : cut_.input_edges()) next.push_back(edge);
+    const std::shared_ptr<torch::autograd::Node> node(new RecordedNode(shared_from_this(), next),
+                                                      torch::autograd::deleteNode);
+    cut_.connect(outputs, node);
+    node_ = node;
+    sums_gradients_ = cut_.uses_some_twice(trained());
+    alive_after_forward_ = device_.alive_bytes();
+    device_.reset_peak();
+}
+
+void StepRecording::uncut() {
+    const auto node = node_.lock();
+    recorder_.refuse_step("several forwards are open, and gradients of one are sums");
+    if (node && !done_) static_cast<RecordedNode&>(*node).pass_on(cut_.output_edges());
+    done_ = true;
+}
+
+StepRecording::State StepRecording::state() const {
+    if (recorder_.refusal()) return State::refused;
+    return done_ ? State::recorded : State::open;
+}
+
+variable_list StepRecording::backward(variable_list&& gradients) {
+    const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
+    const bool create_graph = at::GradMode::is_enabled();
+    if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
+    if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
+    const bool around = cut_.is_reached_around();
+    if (around) recorder_.refuse_step("the loss reaches tensors of the step by another way than the module's outputs");
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (!inputs_[i].is_inference() && static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
+            recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
+
+    loss_ = {.most = device_.peak_bytes() - alive_after_forward_, .kept = device_.alive_bytes() - alive_after_forward_};
+    const std::vector<at::Tensor> parameters = trained();
+    variable_list from, given;
+    for (std::size_t i = 0; i < cut_places_.size(); ++i) {
+        if (!gradients[i].defined()) unused_outputs_.push_back(cut_places_[i]);
+        if (gradients[i].defined()) from.push_back(outputs_[cut_places_[i]]), given.push_back(gradients[i]);
+    }
+    CutForward::Gradients made;
+    if (recorder_.refusal()) {
+        made = cut_.backward(gradients, parameters, keep_graph || around, create_graph);
+    } else {
+        recorder_.begin_backward(from, given);
+        given.clear();
+        const DispatchModeGuard guard(recorder_);
+        made = cut_.backward(gradients, parameters, false, false);
+    }
+    std::vector<GradientMade> named;
+    for (std::size_t i = 0; i < parameters.size(); ++i) named.push_back({trained_[i].name, -1, made.parameters[i]});
+    for (std::size_t i = 0; i < inputs_.size(); ++i)
+        if (inputs_[i].requires_grad()) named.push_back({"", static_cast<int>(i), made.inputs[i]});
+    if (!recorder_.refusal()) {
+        recorder_.check_generator();
+        recording_ = recorder_.finish(outputs_, named);
+    }
+    done_ = true;
+    outputs_.clear();
+    named.clear();
+    variable_list result = std::move(made.parameters);
+    for (at::Tensor& gradient : made.inputs) result.push_back(std::move(gradient));
+    return result;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,103 @@
+// Records a step of the caller's own training while it runs: forward, the caller's loss unseen, backward.
+//
+//     auto recording = std::make_shared<StepRecording>(tensors, inputs, device);
+//     recording->begin();
+//     ... the module's forward ...
+//     recording->end(outputs);      // the caller goes on with the same outputs; their backward is recorded
+//     ... loss, backward ...
+//     recording->state()            // recorded, or refused with a reason; the step trained as it would have
+//
+// Threads: forward on one thread; autograd may run the backward on another.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/capture/recorder.h"
+#include "runtime/device/device.h"
+#include "runtime/training/cut_forward.h"
+#include "runtime/training/python_places.h"
+
+namespace rematlas {
+
+/// What a step takes beside its ops: the caller's loss.
+struct LossMemory {
+    std::int64_t most = 0;  ///< most bytes alive between the halves beyond those at the end of the forward
+    std::int64_t kept = 0;  ///< bytes more when the backward begins, gradients of outputs included
+};
+
+class StepRecording : public std::enable_shared_from_this<StepRecording> {
+  public:
+    enum class State { open, recorded, refused };
+
+    /// `tensors`: parameters and buffers under all their names. `audit`: see RecorderOptions.
+    StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
+                  DeviceRuntime& device, bool audit);
+
+    void begin();
+    /// `outputs`: all tensors that the forward returns.
+    void end(const std::vector<at::Tensor>& outputs);
+    /// The forward has thrown, or what it returns cannot be handed out.
+    void abandon();
+    void refuse(const std::string& why) { recorder_.refuse_step(why); }
+
+    State state() const;
+    const std::optional<std::string>& refusal() const { return recorder_.refusal(); }
+    /// After the step; see Recorder::survivors.
+    std::vector<std::string> survivors() const { return recorder_.survivors(); }
+
+    // Of a recorded step.
+    const Recording& recording() const { return recording_; }
+    const LossMemory& loss() const { return loss_; }
+    std::int64_t beside() const { return beside_; }  ///< bytes alive at its beginning that are none of the step's
+    const std::vector<NamedTensor>& tensors() const { return tensors_; }
+    /// Per output: the input that it is, -1 for others.
+    const std::vector<int>& passed_inputs() const { return passed_inputs_; }
+
+    /// Outputs with a history that the loss gave no gradient to, by place.
+    const std::vector<int>& unused_outputs() const { return unused_outputs_; }
+    /// Some parameter is used more than once, so that its gradient is a sum within the step.
+    bool sums_gradients() const { return sums_gradients_; }
+    /// Whether what is in the tensor depends on parameters, inputs or random numbers.
+    bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }
+
+    /// Gives the step up: from now on its backward is the caller's graph's own, as without us. For a step whose
+    /// backward has not begun.
+    void uncut();
+
+    PythonPlaces places;
+
+  private:
+    friend class RecordedNode;
+    torch::autograd::variable_list backward(torch::autograd::variable_list&& gradients);
+    std::vector<at::Tensor> trained() const;
+
+    DeviceRuntime& device_;
+    std::vector<NamedTensor> tensors_;
+    std::vector<at::Tensor> inputs_;
+    std::vector<std::uint32_t> input_versions_;
+    Recorder recorder_;
+    std::optional<DispatchModeGuard> guard_;
+    CutForward cut_;
+    std::vector<NamedTensor> trained_;  ///< each once
+    std::vector<at::Tensor> outputs_;   ///< between the halves, detached
+    std::vector<int> cut_places_;       ///< outputs whose backward is the module's
+    std::vector<int> passed_inputs_;
+    Recording recording_;
+    LossMemory loss_;
+    std::int64_t beside_ = 0, alive_after_forward_ = 0;
+    std::vector<int> unused_outputs_;
+    std::weak_ptr<torch::autograd::Node> node_;
+    bool sums_gradients_ = false, done_ = false;
+};
+
+/// The parameters among `tensors` that require a gradient, each once.
+std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors);
+
+/// Bytes that the step's own residents (bound tensors and inputs, each storage once) add to what `device` counts.
+std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
+                               const DeviceRuntime& device);
+
+}  // namespace rematlas

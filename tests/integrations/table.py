@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Trains models of other libraries plainly and under `rematlas.apply`, and compares every bit.
+
+    table.py [--only NAME...] [--essential] [--budget 80%] [--steps 7] [--csv FILE]
+    table.py --plain        # only whether plain training is the same twice; needs no rematlas
+
+Libraries are in requirements.txt; those that are not installed are left out. `rematlas` is imported from PYTHONPATH.
+Each model is built and trained in a process of its own: plainly, plainly again, and under a plan.
+Exit status 1 when anything differs, when a model that is expected to be planned is not, or when all ran and
+fewer than 45 are planned.
+"""
+
+import argparse
+import csv
+import math
+import multiprocessing
+import os
+import signal
+import sys
+import time
+
+import torch
+
+import models
+from case import ENTRIES, Entry
+from training import first_difference, train
+
+LEAST_PLANNED = 45
+COLUMNS = ["name", "ops", "state", "replayed", "original", "predicted", "measured", "identical", "seconds", "reason"]
+PLAIN_COLUMNS = ["name", "parameters", "identical", "seconds", "reason"]
+WIDTHS = {"name": 30, "state": 8, "identical": 9}  # of 10 otherwise; the last column is as wide as it must be
+
+
+def mebibytes(count: int | None) -> str:
+    return "" if count is None else f"{count / 2**20:.2f}"
+
+
+def train_plainly(entry: Entry, options) -> tuple[list, dict]:
+    """Twice. What differs between two plain runs cannot be asked of a plan either."""
+    started = time.monotonic()
+    case = entry.build()
+    steps = train(case, options.steps)
+    seconds = time.monotonic() - started
+    difference = first_difference(steps, train(entry.build(), options.steps))
+    row = {"parameters": mebibytes(sum(p.nbytes for p in case.model.parameters())), "seconds": f"{seconds:.2f}", "identical": "yes"}
+    if difference:
+        row |= {"identical": "no", "reason": f"two plain runs differ at {difference}"}
+    if not all(math.isfinite(step.loss) for step in steps):
+        row |= {"identical": "no", "reason": "the loss is not finite"}
+    return steps, row
+
+
+def train_planned(entry: Entry, options, plain: list) -> dict:
+    """The row of a run under `rematlas.apply`, compared with the plain one."""
+    import rematlas
+
+    case = entry.build()
+
+    def apply(model):
+        rematlas.apply(model, options.budget, time_limit=options.planning_time, on_refuse="warn")
+        return rematlas.status(model)
+
+    started = time.monotonic()
+    steps = train(case, options.steps, apply)
+    seconds = time.monotonic() - started
+    status = rematlas.status(case.model)
+    plan = status.plans[-1] if status.plans else None
+    difference = first_difference(plain, steps)
+    return {
+        "ops": getattr(plan, "ops", getattr(status, "ops", "")),
+        "state": status.state,
+        "replayed": status.replayed,
+        "original": status.original,
+        "predicted": mebibytes(getattr(plan, "peak_bytes", None)),
+        "measured": mebibytes(getattr(plan, "measured_peak_bytes", getattr(status, "measured_peak_bytes", None))),
+        "identical": "no" if difference else "yes",
+        "seconds": f"{seconds:.2f}",
+        "reason": f"differs at {difference}" if difference else status.reason or "",
+    }
+
+
+def run_here(entry: Entry, options, results) -> None:
+    """In the child: sends its row. It leads a group of processes, so that what it starts ends with it."""
+    os.setsid()
+    torch.set_num_threads(1)
+    try:
+        plain, row = train_plainly(entry, options)
+        if row["identical"] == "yes" and not options.plain:
+            row = train_planned(entry, options, plain)
+    except Exception as error:
+        import traceback
+
+        traceback.print_exc()
+        row = {"identical": "no", "state": "error", "reason": f"{type(error).__name__}: {error}"}
+    results.send(row)
+
+
+def run(entry: Entry, options) -> dict:
+    """In a child that has the libraries already and nothing else of another model."""
+    processes = multiprocessing.get_context("fork")
+    receiver, sender = processes.Pipe(duplex=False)
+    child = processes.Process(target=run_here, args=(entry, options, sender))
+    child.start()
+    sender.close()
+    row = {"identical": "no", "state": "error", "reason": f"took longer than {options.time_limit:g} s"}
+    if receiver.poll(options.time_limit):
+        try:
+            row = receiver.recv()
+        except EOFError:
+            child.join()
+            row["reason"] = f"its process ended with status {child.exitcode}"
+    child.join(5)
+    if child.is_alive():
+        os.killpg(child.pid, signal.SIGKILL)
+        child.join()
+    return {"name": entry.name} | row
+
+
+def failure_of(entry: Entry, row: dict, options) -> bool:
+    if row["identical"] != "yes":
+        return True
+    return not options.plain and entry.expected == "planned" and row["state"] != "planned"
+
+
+def print_row(row: dict, columns: list[str]) -> None:
+    words = [str(row.get(column, "")).splitlines()[:1] or [""] for column in columns]
+    print("  ".join(word[0].ljust(WIDTHS.get(column, 10)) for word, column in zip(words, columns)).rstrip(), flush=True)
+
+
+def chosen_entries(options, parser) -> list[Entry]:
+    for line in models.load(options.essential):
+        print(line, file=sys.stderr)
+    unknown = [name for name in options.only if name not in ENTRIES]
+    if unknown:
+        parser.error(f"no model is called {', '.join(unknown)}; there are {', '.join(sorted(ENTRIES))}")
+    chosen = [entry for entry in ENTRIES.values() if (not options.only or entry.name in options.only) and (entry.essential or not options.essential)]
+    return chosen or parser.error("no model is left to train")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--essential", action="store_true", help="only those of the quick tests")
+    parser.add_argument("--plain", action="store_true", help="train plainly only, twice")
+    parser.add_argument("--budget", default="80%", help="as of rematlas.apply")
+    parser.add_argument("--steps", type=int, default=7)
+    parser.add_argument("--planning-time", type=float, default=2, help="seconds that a solver may take")
+    parser.add_argument("--time-limit", type=float, default=300, help="seconds for one model")
+    parser.add_argument("--csv", metavar="FILE")
+    options = parser.parse_args()
+
+    entries = chosen_entries(options, parser)
+    columns = PLAIN_COLUMNS if options.plain else COLUMNS
+    print_row({column: column for column in columns}, columns)
+    rows, failed = [], []
+    for entry in entries:
+        row = run(entry, options)
+        rows.append(row)
+        print_row(row, columns)
+        if failure_of(entry, row, options):
+            failed.append(entry.name)
+        elif entry.expected == "refused" and row.get("state") == "planned":
+            print(f"    was expected to be refused: {entry.reason}")
+    if options.csv:
+        with open(options.csv, "w", newline="") as file:
+            writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    planned = sum(row.get("state") == "planned" for row in rows)
+    told = [f"{len(rows)} models", f"{len(failed)} failed" + (f": {', '.join(failed)}" if failed else "")]
+    if not options.plain:
+        told.insert(1, f"{planned} planned")
+        if not options.only and not options.essential and planned < LEAST_PLANNED:
+            told.append(f"at least {LEAST_PLANNED} should be planned")
+            failed.append("")
+    print("; ".join(told))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

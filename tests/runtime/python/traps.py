@@ -1,0 +1,210 @@
+"""Small models and loops that a naive record and replay of training steps would train differently from plain training.
+
+    python traps.py --plain [NAME...]    # trains each of them twice plainly and compares every bit
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import importlib
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable, Mapping
+
+import numpy
+import torch
+from torch import nn
+
+MODULES = ["traps_state", "traps_kept", "traps_changes", "traps_values", "traps_random", "traps_inputs", "traps_layers",
+           "traps_autograd", "traps_calls", "traps_loops"]
+STEPS = 10
+CHANGE = 6  # the step after which traps change something: two steps were recorded, two compared, and two replayed
+ROWS, WIDTH = 64, 16
+
+Record = dict[str, str]  # a digest by the name of what it is of
+
+
+def data(step: int, *shape: int) -> torch.Tensor:
+    """Normal numbers that are the same in each run and draw nothing from the global generators."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(step), dtype=torch.float32)
+
+
+def rows(step: int) -> tuple[tuple, dict]:
+    return (data(step, ROWS, WIDTH),), {}
+
+
+def mean_square(output: torch.Tensor, step: int) -> torch.Tensor:
+    return output.square().mean()
+
+
+def blocks(count: int = 2, width: int = WIDTH) -> nn.Sequential:
+    """Enough activations beside the weights that a budget of 80% leaves something to plan."""
+    return nn.Sequential(*(layer for _ in range(count) for layer in (nn.Linear(width, width), nn.GELU())))
+
+
+@dataclasses.dataclass
+class Trap:
+    model: nn.Module
+    batch: Callable[[int], tuple[tuple, dict]] = rows  # positional and keyword arguments of a step; the first step is 1
+    loss: Callable[[object, int], torch.Tensor] = mean_square
+    expected: str = "planned"  # or "refused", or "either" where only the bits matter
+    between: Callable[[nn.Module, int], None] | None = None  # after each step of the optimizer
+    body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None  # forward, loss and backward; returns the loss
+    update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
+    observe: Callable[[nn.Module], object] = lambda model: None  # what else must be the same after each step
+    around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # of the whole training
+    keeps_gradients: bool = False  # they are set to zero in place, not dropped
+    least_replayed: int = 0  # whatever the state at the end; for traps that close only after a replay
+
+
+TRAPS: dict[str, Callable[[], Trap]] = {}
+
+
+def seed(number: int) -> None:
+    torch.manual_seed(number), numpy.random.seed(number), random.seed(number)
+
+
+def trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
+    """Registers a function that builds a trap, by its name; its docstring says what the trap is."""
+
+    @functools.wraps(build)
+    def build_seeded() -> Trap:
+        seed(0)
+        return build()
+
+    if build.__name__ in TRAPS:
+        raise ValueError(f"there are two traps called {build.__name__}")
+    TRAPS[build.__name__] = build_seeded
+    return build_seeded
+
+
+def after_change(change: Callable[[nn.Module], object]) -> Callable[[nn.Module, int], None]:
+    """For `between`: makes the change once."""
+
+    def between(model: nn.Module, step: int) -> None:
+        if step == CHANGE:
+            change(model)
+
+    return between
+
+
+def load() -> dict[str, Callable[[], Trap]]:
+    for module in MODULES:
+        importlib.import_module(module)
+    return TRAPS
+
+
+def digest(tensor: torch.Tensor) -> str:
+    """Of type, shape and bits."""
+    tensor = tensor.detach()
+    if tensor.layout != torch.strided:
+        tensor = tensor.coalesce()
+        return f"sparse {tuple(tensor.shape)} {digest(tensor.indices())} {digest(tensor.values())}"
+    made = hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)} ".encode())
+    tensor = tensor.resolve_conj().resolve_neg()
+    tensor = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    made.update(tensor.contiguous().flatten().view(torch.uint8).numpy())
+    return made.hexdigest()[:16]
+
+
+def described(value) -> str:
+    """A text that differs where any bit of the value does."""
+    if isinstance(value, torch.Tensor):
+        return digest(value)
+    if isinstance(value, numpy.ndarray):
+        return digest(torch.from_numpy(numpy.ascontiguousarray(value)))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {described(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(described(item) for item in value) + "]"
+    return repr(value)
+
+
+def generators() -> Record:
+    _, numbers, position, *_ = numpy.random.get_state()
+    return {
+        "generator of torch": digest(torch.get_rng_state()),
+        "generator of numpy": f"{described(numbers.astype('int64'))} {position}",
+        "generator of Python": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:16],
+    }
+
+
+def ordinary_step(trap: Trap, model: nn.Module, step: int) -> torch.Tensor:
+    args, kwargs = trap.batch(step)
+    loss = trap.loss(model(*args, **kwargs), step)
+    loss.backward()
+    return loss
+
+
+def run_step(trap: Trap, optimizer: torch.optim.Optimizer, step: int) -> Record:
+    model = trap.model
+    model.zero_grad(set_to_none=not trap.keeps_gradients)
+    loss = trap.body(model, trap.batch, step) if trap.body else ordinary_step(trap, model, step)
+    record = {"loss": described(loss)}
+    record |= {f"gradient of {name}": described(parameter.grad) for name, parameter in model.named_parameters()}
+    trap.update(optimizer, step)
+    if trap.between:
+        trap.between(model, step)
+    trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    new = [parameter for parameter in model.parameters() if parameter.requires_grad and id(parameter) not in trained]
+    if new:
+        optimizer.add_param_group({"params": new})
+    record |= {f"parameter {name}": described(parameter) for name, parameter in model.named_parameters()}
+    record |= {f"buffer {name}": described(buffer) for name, buffer in model.named_buffers()}
+    return record | {"what is observed": described(trap.observe(model))} | generators()
+
+
+def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = None) -> list[Record]:
+    """`apply` changes the model before the first step and returns what is to be called after each step."""
+    seed(7)
+    with trap.around():
+        done = apply(trap.model) if apply else lambda: None
+        parameters = [parameter for parameter in trap.model.parameters() if parameter.requires_grad]
+        optimizer = torch.optim.AdamW(parameters, lr=1e-2, foreach=False)
+        records = []
+        for step in range(1, STEPS + 1):
+            records.append(run_step(trap, optimizer, step))
+            done()
+    return records
+
+
+def first_difference(one: list[Record], other: list[Record]) -> str | None:
+    """What differs first, in the order of training; None where all bits are the same."""
+    for step, (a, b) in enumerate(zip(one, other), 1):
+        for name in a | b:
+            if a.get(name) != b.get(name):
+                return f"step {step}: {name}: {a.get(name)} and {b.get(name)}"
+    return None if len(one) == len(other) else f"{len(one)} steps against {len(other)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--plain", action="store_true", required=True, help="train plainly only, twice")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    failed = []
+    chosen = {name: build for name, build in load().items() if not options.names or name in options.names}
+    for name, build in chosen.items():
+        started = time.monotonic()
+        expected = build().expected
+        try:
+            difference = first_difference(train(build()), train(build()))
+        except Exception as error:
+            difference = f"{type(error).__name__}: {error}"
+        if difference:
+            failed.append(name)
+        print(f"{name:44}  {expected:8}  {time.monotonic() - started:5.2f} s  {difference or 'same'}", flush=True)
+    print(f"{len(chosen)} traps, {len(failed)} are not the same twice" + "".join(f"\n    {name}" for name in failed))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    import traps  # the traps register with this module, not with __main__
+
+    traps.main()

@@ -1,0 +1,402 @@
+"""Traps of what the loop changes on the model after some steps: the plan is of the model as it was."""
+
+import contextlib
+import math
+import types
+
+import torch
+from torch import nn
+
+from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
+
+factor = 1.0  # of global_number, which starts with 1
+
+
+class Scaled(nn.Module):
+    """Multiplies by a number that is found in one of many places."""
+
+    def __init__(self, **attributes):
+        super().__init__()
+        self.first, self.second = blocks(), blocks()
+        vars(self).update(attributes)
+
+    def forward(self, x):
+        return self.second(self.first(x) * self.factor())
+
+    def factor(self):
+        return 1.0
+
+
+def changed(model: nn.Module, change, least_replayed: int = 1, **options) -> Trap:
+    """The change comes after two replayed steps, unless the model may be refused because it cannot be watched."""
+    return Trap(model, expected="either", between=after_change(change), least_replayed=least_replayed, **options)
+
+
+def with_dropout() -> nn.Sequential:
+    return nn.Sequential(blocks(), nn.Dropout(0.5), blocks(), nn.Dropout(0.5))
+
+
+@trap
+def dropout_rate_changed():
+    """The rate is an argument of the recorded op; no tensor tells that it is another one now."""
+    return changed(with_dropout(), lambda model: setattr(model[1], "p", 0.1))
+
+
+@trap
+def dropout_rate_set_to_zero():
+    """In train mode dropout of rate zero is another op or none; what it draws from the generator may change too."""
+    return changed(with_dropout(), lambda model: setattr(model[3], "p", 0.0))
+
+
+@trap
+def dropout_in_eval():
+    """One dropout is put in eval mode, the model itself stays in train mode."""
+    return changed(with_dropout(), lambda model: model[1].eval())
+
+
+@trap
+def batch_norm_in_eval():
+    """One BatchNorm is frozen as for fine-tuning: it uses its running statistics and moves them no more."""
+    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())]
+    return changed(nn.Sequential(*layers), lambda model: model[4].eval())
+
+
+@trap
+def whole_model_in_eval_but_trained():
+    """The model is put in eval mode and trained on: a backward through eval is no error."""
+    return changed(with_dropout(), lambda model: model.eval())
+
+
+@trap
+def train_mode_reached_late():
+    """The first six steps are trained in eval mode: what was learnt from them is not of train mode."""
+    model = with_dropout().eval()
+    return Trap(model, expected="either", between=after_change(lambda model: model.train()))
+
+
+@trap
+def parameter_frozen():
+    """A frozen parameter has no gradient any more, and the optimizer leaves it alone."""
+    return changed(blocks(4), lambda model: model[2].weight.requires_grad_(False))
+
+
+@trap
+def parameter_thawed():
+    """Parameters that had no gradient when the steps were recorded get one."""
+    model = blocks(4)
+    model[0].requires_grad_(False), model[2].requires_grad_(False)
+    return changed(model, lambda model: model[2].requires_grad_(True))
+
+
+@trap
+def parameter_replaced():
+    """A new parameter of the same shape takes the place of an old one, which the optimizer still holds."""
+
+    def replace(model):
+        model[2].weight = nn.Parameter(data(99, WIDTH, WIDTH) / 4)
+
+    return changed(blocks(4), replace)
+
+
+@trap
+def parameter_with_new_storage():
+    """The same parameter object gets other memory by `.data`: addresses that were kept are those of the old one."""
+
+    def move(model):
+        model[2].weight.data = data(99, WIDTH, WIDTH) / 4
+
+    return changed(blocks(4), move)
+
+
+@trap
+def parameter_with_transposed_storage():
+    """The new memory has other strides: same shape, same type, another order of the numbers."""
+
+    def move(model):
+        model[2].weight.data = (data(99, WIDTH, WIDTH) / 4).t()
+
+    return changed(blocks(4), move)
+
+
+@trap
+def parameters_tied():
+    """Two parameters become one: its gradient is the sum of two, and the other is gone."""
+
+    def tie(model):
+        model[4].weight = model[2].weight
+
+    return changed(blocks(4), tie)
+
+
+@trap
+def parameters_untied():
+    """One parameter of two layers becomes two of the same values."""
+    model = blocks(4)
+    model[4].weight = model[2].weight
+
+    def untie(model):
+        model[4].weight = nn.Parameter(model[2].weight.detach().clone())
+
+    return changed(model, untie)
+
+
+@trap
+def submodule_replaced():
+    """An activation function is exchanged for another: no parameter and no attribute of the model changes."""
+
+    def replace(model):
+        model[1] = nn.Tanh()
+
+    return changed(blocks(4), replace)
+
+
+@trap
+def submodule_added():
+    """A layer without parameters is appended to a sequence."""
+    return changed(blocks(4), lambda model: model.append(nn.Sigmoid()))
+
+
+@trap
+def forward_replaced():
+    """A submodule of the same type gets another forward, as tools that patch models do."""
+
+    def patch(model):
+        model[1].forward = types.MethodType(lambda self, x: x.sigmoid(), model[1])
+
+    return changed(blocks(4), patch)
+
+
+@trap
+def forward_of_the_class_replaced():
+    """The class gets another forward: nothing of the object shows it."""
+
+    class Activation(nn.Module):
+        def forward(self, x):
+            return x.relu()
+
+    def patch(model):
+        Activation.forward = lambda self, x: x.sigmoid()
+
+    return changed(nn.Sequential(blocks(), Activation(), blocks()), patch)
+
+
+@trap
+def forward_hook_added():
+    """A hook on a submodule changes its output from the seventh step on."""
+    return changed(blocks(4), lambda model: model[2].register_forward_hook(lambda module, inputs, output: output * 0.5))
+
+
+@trap
+def gradient_hook_added():
+    """A hook on a parameter halves its gradient from the seventh step on."""
+    return changed(blocks(4), lambda model: model[2].weight.register_hook(lambda gradient: gradient * 0.5))
+
+
+@trap
+def parametrization_added():
+    """The weight of a layer becomes a function of a new parameter; the layer's class changes with it."""
+    return changed(blocks(4), lambda model: torch.nn.utils.parametrizations.weight_norm(model[2]))
+
+
+@trap
+def weights_loaded():
+    """`load_state_dict` writes other values to the same parameters and buffers."""
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
+    loaded = {name: value * 0.5 if value.is_floating_point() else value + 3 for name, value in model.state_dict().items()}
+    return Trap(model, between=after_change(lambda model: model.load_state_dict(loaded)), least_replayed=1)
+
+
+@trap
+def weights_assigned():
+    """With `assign` loading puts new parameters and buffers in the place of the old ones."""
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
+    loaded = {name: value * 0.5 if value.is_floating_point() else value + 3 for name, value in model.state_dict().items()}
+    return changed(model, lambda model: model.load_state_dict(loaded, assign=True))
+
+
+@trap
+def buffer_assigned():
+    """The loop puts a new tensor in a buffer's place."""
+
+    class Model(Scaled):
+        def factor(self):
+            return self.scale
+
+    model = Model()
+    model.register_buffer("scale", torch.ones(WIDTH))
+    return changed(model, lambda model: setattr(model, "scale", torch.full((WIDTH,), 0.5)))
+
+
+@trap
+def number_on_the_module_changed():
+    """A number that is an attribute of a module is a constant of the recorded ops."""
+
+    class Model(Scaled):
+        def factor(self):
+            return self.temperature
+
+    return changed(Model(temperature=1.0), lambda model: setattr(model, "temperature", 0.5))
+
+
+@trap
+def number_in_a_config_changed():
+    """The number is an attribute of an object that the module holds."""
+
+    class Model(Scaled):
+        def factor(self):
+            return self.config.temperature
+
+    model = Model(config=types.SimpleNamespace(temperature=1.0))
+    return changed(model, lambda model: setattr(model.config, "temperature", 0.5))
+
+
+@trap
+def number_in_nested_containers_changed():
+    """The number is deep in dictionaries, lists and objects."""
+
+    class Model(Scaled):
+        def factor(self):
+            return self.options["schedule"][1].values["now"]
+
+    holder = types.SimpleNamespace(values={"now": 1.0})
+    return changed(Model(options={"schedule": [0, holder]}), lambda model: holder.values.update(now=0.5))
+
+
+@trap
+def number_in_a_list_changed():
+    """The list stays the same object; an item of it changes."""
+
+    class Model(Scaled):
+        def factor(self):
+            return self.factors[0]
+
+    return changed(Model(factors=[1.0, 2.0]), lambda model: model.factors.__setitem__(0, 0.5))
+
+
+@trap
+def number_with_slots_changed():
+    """The number is in an object without `__dict__`."""
+
+    class Config:
+        __slots__ = ("temperature",)
+
+    class Model(Scaled):
+        def factor(self):
+            return self.config.temperature
+
+    config = Config()
+    config.temperature = 1.0
+    return changed(Model(config=config), lambda model: setattr(config, "temperature", 0.5), least_replayed=0)
+
+
+@trap
+def class_attribute_changed():
+    """The number is an attribute of the module's class."""
+
+    class Model(Scaled):
+        temperature = 1.0
+
+        def factor(self):
+            return self.temperature
+
+    return changed(Model(), lambda model: setattr(Model, "temperature", 0.5))
+
+
+@trap
+def global_number():
+    """The number is a global variable of the module's file."""
+    global factor
+    factor = 1.0
+
+    class Model(Scaled):
+        def factor(self):
+            return factor
+
+    def change(model):
+        global factor
+        factor = 0.5
+
+    return changed(Model(), change, least_replayed=0)
+
+
+@trap
+def closure_number():
+    """The number is a variable of the function around forward."""
+    now = 1.0
+
+    class Model(Scaled):
+        def factor(self):
+            return now
+
+    def change(model):
+        nonlocal now
+        now = 0.5
+
+    return changed(Model(), change, least_replayed=0)
+
+
+@trap
+def function_attribute_changed():
+    """The module holds a function that it applies, and gets another one."""
+
+    class Model(Scaled):
+        def forward(self, x):
+            return self.second(self.activation(self.first(x)))
+
+    return changed(Model(activation=torch.relu), lambda model: setattr(model, "activation", torch.tanh))
+
+
+@trap
+def list_of_layers_reordered():
+    """The order in which layers are called is data of the module: a list of indices."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.order = blocks(3), [0, 1, 2, 3, 4, 5]
+
+        def forward(self, x):
+            for index in self.order:
+                x = self.layers[index](x)
+            return x
+
+    return changed(Model(), lambda model: model.order.reverse())
+
+
+@trap
+def number_that_is_not_a_number():
+    """An attribute that is NaN differs from itself; that it is the same attribute should not end the plan."""
+
+    class Model(Scaled):
+        def factor(self):
+            return 1.0 if math.isnan(self.best) else 0.5
+
+    return Trap(Model(best=math.nan), least_replayed=1)
+
+
+@trap
+def mode_changed_to_and_fro():
+    """Eval mode of a dropout holds for one step only, then all is as when it was recorded."""
+
+    def between(model, step):
+        model[1].train(step != CHANGE)
+
+    return Trap(with_dropout(), expected="either", between=between, least_replayed=1)
+
+
+@trap
+def default_type_changed():
+    """The default type is what forward creates tensors with: the numbers of its table are doubles from the seventh step on."""
+
+    @contextlib.contextmanager
+    def restored():
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    class Model(Scaled):
+        def forward(self, x):
+            return self.second((self.first(x) * torch.full((WIDTH,), 1 / 3)).float())
+
+    return changed(Model(), lambda model: torch.set_default_dtype(torch.float64), around=restored)

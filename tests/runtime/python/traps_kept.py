@@ -1,0 +1,282 @@
+"""Traps of tensors and lists that outlive the step, or that forward finds elsewhere than among parameters and buffers."""
+
+import torch
+from torch import nn
+
+from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
+
+scale = torch.ones(WIDTH)  # global_tensor starts with a fresh one
+
+
+class TwoStacks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = blocks(), blocks()
+
+
+@trap
+def activation_kept_for_a_log():
+    """The module keeps its last activation; nobody computes with it, but it must be that of the last step."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            self.last = h.detach()
+            return self.second(h)
+
+    return Trap(Model(), expected="either", observe=lambda model: model.last)
+
+
+@trap
+def activation_kept_with_its_graph():
+    """The kept activation is not detached: a caller may ask for its shape, its values, and that it has a gradient."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            self.last = self.first(x)
+            return self.second(self.last)
+
+    return Trap(Model(), expected="either", observe=lambda model: (model.last, model.last.requires_grad))
+
+
+@trap
+def activation_used_in_the_next_step():
+    """A recurrent state on the module: the first step has none, later ones read what the one before has kept."""
+
+    class Model(TwoStacks):
+        last = None
+
+        def forward(self, x):
+            h = self.first(x)
+            if self.last is not None:
+                h = h + 0.5 * self.last
+            self.last = h.detach()
+            return self.second(h)
+
+    return Trap(Model(), expected="either", observe=lambda model: model.last)
+
+
+@trap
+def auxiliary_loss_on_the_module():
+    """The loss reads a tensor from the module that has a gradient but is no output of forward."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            self.auxiliary_loss = h.abs().mean()
+            return self.second(h)
+
+    model = Model()
+    return Trap(model, loss=lambda output, step: output.square().mean() + 0.1 * model.auxiliary_loss, expected="either")
+
+
+@trap
+def auxiliary_losses_in_a_list():
+    """As of a mixture of experts: submodules append their losses to a list that the loop sums and clears."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.losses = []
+
+        def forward(self, x):
+            h = self.first(x)
+            self.losses.append(h.square().mean())
+            h = self.second(h)
+            self.losses.append(h.abs().mean())
+            return h
+
+    model = Model()
+
+    def loss(output, step):
+        total = output.square().mean() + 0.1 * sum(model.losses)
+        model.losses.clear()
+        return total
+
+    return Trap(model, loss=loss, expected="either")
+
+
+@trap
+def list_given_and_appended_to():
+    """Forward appends its activations to a list that the caller gave, and the loss reads them with gradients."""
+
+    class Model(TwoStacks):
+        def forward(self, x, activations):
+            h = self.first(x)
+            activations.append(h)
+            return self.second(h)
+
+    given = []
+
+    def batch(step):
+        given.clear()
+        return (data(step, 64, WIDTH), given), {}
+
+    return Trap(Model(), batch, lambda output, step: output.square().mean() + given[0].abs().mean(), expected="either",
+                observe=lambda model: [len(given), *given])
+
+
+@trap
+def dictionary_given_and_written():
+    """Forward leaves a number of Python and a detached tensor in a dictionary of the caller."""
+
+    class Model(TwoStacks):
+        def forward(self, x, log):
+            h = self.first(x)
+            log["mean"] = h.detach().mean()
+            log["calls"] = log.get("calls", 0) + 1
+            return self.second(h)
+
+    log = {}
+    return Trap(Model(), lambda step: ((data(step, 64, WIDTH),), {"log": log}), expected="either", observe=lambda model: log)
+
+
+@trap
+def tensor_with_gradient_in_a_plain_list():
+    """A leaf that is trained but registered nowhere: its gradient must arrive too, and the loop moves it."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.extra = [torch.ones(WIDTH, requires_grad=True)]
+
+        def forward(self, x):
+            return self.second(self.first(x) * self.extra[0])
+
+    def descend(model, step):
+        with torch.no_grad():
+            model.extra[0].sub_(model.extra[0].grad, alpha=0.1)
+
+    def body(model, batch, step):
+        model.extra[0].grad = None
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Model(), body=body, between=descend, expected="either",
+                observe=lambda model: [model.extra[0], model.extra[0].grad])
+
+
+@trap
+def plain_tensor_attribute_written():
+    """A tensor attribute that is neither parameter nor buffer; the loop writes to it in place between the steps."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.ones(WIDTH)
+
+        def forward(self, x):
+            return self.second(self.first(x) * self.scale)
+
+    return Trap(Model(), expected="either", between=lambda model, step: model.scale.mul_(0.9))
+
+
+@trap
+def plain_tensor_attribute_replaced():
+    """The same attribute is another tensor from the seventh step on; the first one still exists, with its old values."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.ones(WIDTH)
+            self.first_scale = self.scale
+
+        def forward(self, x):
+            return self.second(self.first(x) * self.scale)
+
+    def replace(model):
+        model.scale = torch.full((WIDTH,), 0.5)
+
+    return Trap(Model(), expected="either", between=after_change(replace))
+
+
+@trap
+def closure_tensor_written():
+    """Forward reads a tensor of the function around it, which the loop writes to between the steps."""
+    schedule = torch.ones(())
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            return self.second(self.first(x) * schedule)
+
+    return Trap(Model(), expected="either", between=lambda model, step: schedule.mul_(0.9))
+
+
+@trap
+def closure_tensor_replaced():
+    """The variable of the function around forward names another tensor from the seventh step on."""
+    schedule = torch.ones(())
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            return self.second(self.first(x) * schedule)
+
+    def replace(model):
+        nonlocal schedule
+        schedule = torch.tensor(0.5)
+
+    return Trap(Model(), expected="either", between=after_change(replace))
+
+
+@trap
+def global_tensor():
+    """Forward reads a tensor that is a global variable; it is written to in each step and replaced once."""
+    global scale
+    scale = torch.ones(WIDTH)
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            return self.second(self.first(x) * scale)
+
+    def between(model, step):
+        global scale
+        if step == CHANGE:
+            scale = torch.full((WIDTH,), 0.5)
+        scale.mul_(0.9)
+
+    return Trap(Model(), expected="either", between=between)
+
+
+@trap
+def cache_of_a_derived_tensor():
+    """A table is computed in the first forward and kept: the first step has ops that no later one has."""
+
+    class Model(TwoStacks):
+        table = None
+
+        def forward(self, x):
+            if self.table is None:
+                self.table = torch.arange(WIDTH).float().add(1).rsqrt()
+            return self.second(self.first(x) * self.table)
+
+    return Trap(Model(), expected="either", observe=lambda model: model.table)
+
+
+@trap
+def outputs_kept():
+    """The caller keeps the outputs of all steps: a replay must not write the next ones over them."""
+    kept = []
+
+    def body(model, batch, step):
+        output = model(*batch(step)[0])
+        kept.append(output.detach())
+        loss = output.square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, observe=lambda model: kept)
+
+
+@trap
+def gradients_kept():
+    """The caller keeps the gradients of all steps and drops them from the parameters: later ones must not share their memory."""
+    kept = []
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward()
+        kept.append([parameter.grad for parameter in model.parameters()])
+        return loss
+
+    return Trap(blocks(4), body=body, observe=lambda model: kept)

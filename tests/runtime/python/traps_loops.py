@@ -1,0 +1,523 @@
+"""Traps of loops in which a step is not one forward, one loss and one backward."""
+
+import torch
+from torch import nn
+
+from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, rows, trap
+
+
+class Heads(nn.Module):
+    """Two outputs of one trunk."""
+
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.left, self.right = blocks(), blocks(), blocks()
+
+    def forward(self, x):
+        h = self.trunk(x)
+        return self.left(h), self.right(h)
+
+
+class Noisy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(blocks(), nn.BatchNorm1d(WIDTH), nn.Dropout(0.3), blocks())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def pairs(step: int) -> tuple[tuple, dict]:
+    return (data(step, ROWS, WIDTH), data(-step, ROWS, WIDTH)), {}
+
+
+def siamese_step(model, batch, step):
+    x, y = batch(step)[0]
+    loss = (model(x) - model(y)).square().mean()
+    loss.backward()
+    return loss
+
+
+@trap
+def siamese():
+    """Two forwards of one model are open when their common backward begins."""
+    return Trap(Noisy(), pairs, body=siamese_step, expected="either")
+
+
+@trap
+def siamese_with_weights_used_twice():
+    """As before, and within each forward one stack is called twice."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stack = blocks()
+
+        def forward(self, x):
+            return self.stack(self.stack(x) + x)
+
+    return Trap(Model(), pairs, body=siamese_step, expected="either")
+
+
+@trap
+def siamese_from_the_seventh_step():
+    """There is one forward to a backward while steps are recorded and replayed, and two later."""
+
+    def body(model, batch, step):
+        if step > CHANGE:
+            return siamese_step(model, batch, step)
+        loss = model(batch(step)[0][0]).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Noisy(), pairs, body=body, expected="either", least_replayed=1)
+
+
+@trap
+def output_given_back_as_input():
+    """The second forward takes the output of the first, and gradients go through both."""
+
+    def body(model, batch, step):
+        loss = model(model(batch(step)[0][0])).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def adversarial_networks():
+    """The discriminator is called for true and for made rows before its backward; then the maker learns through it."""
+    maker, moves = blocks(3), []
+
+    def body(model, batch, step):
+        truth, noise = batch(step)[0]
+        made = maker(noise)
+        loss = (model(truth) - 1).square().mean() + model(made.detach()).square().mean()
+        loss.backward()
+        gradients = torch.autograd.grad((model(made) - 1).square().mean(), list(maker.parameters()))
+        with torch.no_grad():
+            for parameter, gradient in zip(maker.parameters(), gradients):
+                parameter.sub_(gradient, alpha=0.1)
+        moves[:] = gradients
+        return loss
+
+    return Trap(Noisy(), pairs, body=body, expected="either", observe=lambda model: moves)
+
+
+def two_open_forwards(first_is_first: bool) -> Trap:
+    def body(model, batch, step):
+        x, y = batch(step)[0]
+        losses = [model(x).square().mean(), model(y).abs().mean()]
+        for loss in losses if first_is_first else reversed(losses):
+            loss.backward()
+        return losses[0] + losses[1]
+
+    return Trap(Noisy(), pairs, body=body, expected="either")
+
+
+@trap
+def two_forwards_and_their_backwards_in_order():
+    """Two forwards, then the backward of the first and that of the second."""
+    return two_open_forwards(True)
+
+
+@trap
+def two_forwards_and_their_backwards_in_reverse():
+    """Two forwards, then the backward of the second and that of the first."""
+    return two_open_forwards(False)
+
+
+@trap
+def backward_a_step_late():
+    """The backward of each forward comes after the next forward; the weights stay, as it could not be run otherwise."""
+    waiting = []
+
+    def body(model, batch, step):
+        waiting.append(model(*batch(step)[0]).square().mean())
+        if step == 1:
+            return None
+        loss = waiting.pop(0)
+        loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, update=lambda optimizer, step: None, expected="either")
+
+
+@trap
+def two_backwards_of_one_forward():
+    """The graph is retained for a second backward of the same loss; gradients are twice as large."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def one_backward_for_each_output():
+    """Each output has a loss and a backward of its own; the first retains what the second needs."""
+
+    def body(model, batch, step):
+        left, right = model(*batch(step)[0])
+        left.square().mean().backward(retain_graph=True)
+        loss = right.abs().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Heads(), body=body, expected="either")
+
+
+@trap
+def gradient_penalty():
+    """The gradient with regard to the input is part of the loss, which needs second derivatives."""
+
+    def body(model, batch, step):
+        x = batch(step)[0][0].requires_grad_()
+        output = model(x)
+        gradient = torch.autograd.grad(output.sum(), x, create_graph=True)[0]
+        loss = output.square().mean() + gradient.square().sum(1).mean()
+        loss.backward()
+        return loss
+
+    return Trap(blocks(3), body=body, expected="either")
+
+
+@trap
+def gradient_penalty_now_and_then():
+    """The penalty comes in every seventh step only; other steps have a plain backward."""
+
+    def body(model, batch, step):
+        x = batch(step)[0][0].requires_grad_(step == 7)
+        output = model(x)
+        loss = output.square().mean()
+        if step == 7:
+            loss = loss + torch.autograd.grad(output.sum(), x, create_graph=True)[0].square().sum(1).mean()
+        loss.backward()
+        return loss
+
+    return Trap(blocks(3), body=body, expected="either", least_replayed=1)
+
+
+@trap
+def learning_through_a_step():
+    """As MAML: parameters after one step of descent are functions of the parameters, and the loss is that of the second call."""
+
+    def body(model, batch, step):
+        x, y = batch(step)[0]
+        names, parameters = zip(*model.named_parameters())
+        gradients = torch.autograd.grad(model(x).square().mean(), parameters, create_graph=True)
+        moved = {name: p - 0.1 * g for name, p, g in zip(names, parameters, gradients)}
+        loss = torch.func.functional_call(model, moved, (y,)).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(blocks(3), pairs, body=body, expected="either")
+
+
+@trap
+def accumulation():
+    """Three forwards and backwards to one step of the optimizer; only the first finds no gradients."""
+
+    def body(model, batch, step):
+        losses = []
+        for part in range(3):
+            loss = model(data(100 * step + part, ROWS, WIDTH)).square().mean() / 3
+            loss.backward()
+            losses.append(loss.detach())
+        return torch.stack(losses)
+
+    return Trap(Noisy(), body=body)
+
+
+@trap
+def gradients_set_to_zero():
+    """Gradients are set to zero in place: each backward adds to the same tensors."""
+    return Trap(Noisy(), keeps_gradients=True, observe=lambda model: [parameter.grad is not None for parameter in model.parameters()])
+
+
+@trap
+def two_steps_down_and_one_up():
+    """As for flat minima: a backward, weights moved up the gradient, a second backward there, weights moved back."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward()
+        with torch.no_grad():
+            before = [parameter.clone() for parameter in model.parameters()]
+            for parameter in model.parameters():
+                parameter.add_(parameter.grad, alpha=0.1)
+        model.zero_grad()
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward()
+        with torch.no_grad():
+            for parameter, old in zip(model.parameters(), before):
+                parameter.copy_(old)
+        return loss
+
+    return Trap(Noisy(), body=body)
+
+
+@trap
+def gradients_of_inputs():
+    """The input is a leaf that needs a gradient, beside the parameters."""
+    gradients = []
+
+    def body(model, batch, step):
+        x = batch(step)[0][0].requires_grad_()
+        loss = model(x).square().mean()
+        loss.backward()
+        gradients[:] = [x.grad]
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either", observe=lambda model: gradients)
+
+
+@trap
+def gradients_of_inputs_later():
+    """From the seventh step on the input needs a gradient, which the plan does not compute."""
+    gradients = []
+
+    def body(model, batch, step):
+        x = batch(step)[0][0].requires_grad_(step > CHANGE)
+        loss = model(x).square().mean()
+        loss.backward()
+        gradients[:] = [x.grad]
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either", observe=lambda model: gradients, least_replayed=1)
+
+
+@trap
+def gradients_through_a_model_before():
+    """The input is the output of a network that was not applied to, and that must get its gradients."""
+    before = blocks(2)
+
+    def body(model, batch, step):
+        before.zero_grad()
+        loss = model(before(*batch(step)[0])).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either", observe=lambda model: [parameter.grad for parameter in before.parameters()])
+
+
+@trap
+def part_of_the_outputs():
+    """The loss uses one of two outputs: parameters of the other have no gradient at all, not one of zeros."""
+    return Trap(Heads(), rows, lambda output, step: output[0].square().mean())
+
+
+@trap
+def other_part_of_the_outputs():
+    """The loss uses the other output from the seventh step on, and both in the tenth."""
+
+    def loss(output, step):
+        left, right = output
+        return left.square().mean() if step <= CHANGE else right.abs().mean() if step < 10 else (left * right).mean()
+
+    return Trap(Heads(), rows, loss, expected="either", least_replayed=1)
+
+
+@trap
+def gradient_without_memory_of_its_own():
+    """The loss is a sum from the seventh step on: the output's gradient is one number with strides of zero."""
+    return Trap(blocks(4), rows, lambda output, step: output.square().mean() if step <= CHANGE else output.sum(), least_replayed=1)
+
+
+@trap
+def backward_from_the_output():
+    """There is no loss: the loop gives the output's gradient, from the seventh step on one of transposed memory."""
+
+    def body(model, batch, step):
+        output = model(*batch(step)[0])
+        gradient = data(step, ROWS, WIDTH) if step <= CHANGE else data(step, WIDTH, ROWS).t()
+        output.backward(gradient)
+        return output.detach().mean()
+
+    return Trap(Noisy(), body=body)
+
+
+@trap
+def loss_weighted_by_the_loop():
+    """The weight of the loss is another one in each step, and zero in one; it is no part of the model."""
+    return Trap(Noisy(), rows, lambda output, step: output.square().mean() * (step % 4))
+
+
+@trap
+def gradients_asked_for():
+    """`torch.autograd.grad` returns the gradients, and does not leave them on the parameters."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        parameters = list(model.parameters())
+        for parameter, gradient in zip(parameters, torch.autograd.grad(loss, parameters)):
+            parameter.grad = gradient
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def gradients_asked_for_some_parameters():
+    """Only some gradients are asked for, others in other steps: the rest must not be left on the parameters."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        loss.backward(inputs=list(model.parameters())[:: 2 if step % 2 else 1])
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def scaled_gradients():
+    """A GradScaler multiplies the loss, and leaves out a step whose gradients are not finite."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**10, growth_interval=3)
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean() * (float("inf") if step in (2, 8) else 1.0)
+        scaler.scale(loss).backward()
+        return loss
+
+    def update(optimizer, step):
+        scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+
+    return Trap(Noisy(), body=body, update=update, observe=lambda model: scaler.get_scale())
+
+
+@trap
+def input_written_before_backward():
+    """Plain training has not saved the input, so that the loop may write to it; a recomputation would read what it wrote."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias, self.layers = nn.Parameter(torch.zeros(WIDTH)), blocks(3)
+
+        def forward(self, x):
+            return self.layers(x + self.bias)
+
+    def body(model, batch, step):
+        x = batch(step)[0][0]
+        loss = model(x).square().mean()
+        x.fill_(100.0)
+        loss.backward()
+        return loss
+
+    return Trap(Model(), body=body, expected="either")
+
+
+@trap
+def input_written_that_backward_needs():
+    """Plain training has saved the input and raises when the loop has written to it; what is trained must not differ in silence."""
+    errors = []
+
+    def body(model, batch, step):
+        x = batch(step)[0][0]
+        loss = model(x).square().mean()
+        if step in (3, 8):
+            x.fill_(100.0)
+        try:
+            loss.backward()
+        except RuntimeError:
+            errors.append(step)
+            model.zero_grad()
+        return loss
+
+    return Trap(blocks(4), body=body, expected="either", observe=lambda model: errors)
+
+
+@trap
+def weights_written_before_backward():
+    """The loop writes weights through `.data` before backward, which plain training does not notice and then uses."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        model[2].weight.data.mul_(0.9)
+        loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, expected="either")
+
+
+@trap
+def buffer_written_before_backward():
+    """A forward of another batch moves running statistics between a forward and its backward, without a graph."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        with torch.no_grad():
+            model(data(-step, ROWS, WIDTH))
+        loss.backward()
+        return loss
+
+    return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def output_written_by_the_caller():
+    """The caller changes the output in place before the loss; plain training has saved nothing that this destroys."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.last = blocks(3), nn.Linear(WIDTH, WIDTH)
+
+        def forward(self, x):
+            return self.last(self.layers(x))
+
+    def loss(output, step):
+        return output.mul_(2.0).add_(1.0).square().mean()
+
+    return Trap(Model(), rows, loss, expected="either")
+
+
+@trap
+def output_written_that_backward_needs():
+    """The model ends in tanh, whose backward needs the output: plain training raises where the caller has written to it."""
+    errors = []
+
+    def body(model, batch, step):
+        output = model(*batch(step)[0])
+        if step in (3, 8):
+            output.mul_(2.0)
+        loss = output.square().mean()
+        try:
+            loss.backward()
+        except RuntimeError:
+            errors.append(step)
+            model.zero_grad()
+        return loss
+
+    return Trap(nn.Sequential(blocks(3), nn.Tanh()), body=body, expected="either", observe=lambda model: errors)
+
+
+@trap
+def numbers_drawn_before_backward():
+    """The loop draws random numbers between forward and backward: a dropout that is recomputed must not draw after them."""
+    return Trap(Noisy(), rows, lambda output, step: (output * torch.rand(WIDTH)).square().mean())
+
+
+@trap
+def loss_within_the_model():
+    """The model gives the loss itself, a tensor without dimensions, and the labels are inputs."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+
+        def forward(self, x, labels):
+            return nn.functional.cross_entropy(self.layers(x), labels)
+
+    def batch(step):
+        return (data(step, ROWS, WIDTH), torch.randint(WIDTH, (ROWS,), generator=torch.Generator().manual_seed(step))), {}
+
+    return Trap(Model(), batch, lambda output, step: output)

@@ -1,0 +1,304 @@
+"""Traps of random numbers: of torch, of Python and of numpy, from global generators and from others."""
+
+import random
+
+import numpy
+import torch
+from torch import nn
+
+from traps import WIDTH, Trap, blocks, trap
+
+
+class ThreeStacks(nn.Module):
+    """All stacks but the last may be left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.stacks = nn.ModuleList([blocks(), blocks(), blocks()])
+
+    def forward(self, x):
+        for stack in self.stacks[:-1]:
+            if not self.left_out():
+                x = x + stack(x)
+        return self.stacks[-1](x)
+
+    def left_out(self):
+        return False
+
+
+@trap
+def dropout():
+    """Recomputed dropout needs the mask of its first run, and the generator must be where plain training leaves it."""
+    return Trap(nn.Sequential(blocks(), nn.Dropout(0.3), blocks(), nn.Dropout(0.3), blocks()))
+
+
+@trap
+def many_distributions():
+    """Ops that draw in different ways, also in place, and integers and permutations that are used as indices."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            x = self.stacks[0](x) + 0.1 * torch.randn_like(x)
+            x = self.stacks[1](x[torch.randperm(len(x))])
+            x = x * torch.empty_like(x).bernoulli_(0.8) + torch.rand(WIDTH).exponential_()
+            rows = torch.randint(len(x), (len(x),))
+            return self.stacks[2](x[rows]) + torch.normal(0.0, 0.1, (WIDTH,))
+
+    return Trap(Model())
+
+
+@trap
+def samples_of_the_output():
+    """Samples are drawn by the model's own probabilities, so that how many numbers are drawn is fixed but not what they give."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            h = self.stacks[0](x)
+            chosen = h.softmax(1).multinomial(3)
+            return self.stacks[1](h) + h.gather(1, chosen).sum(1, keepdim=True) + nn.functional.gumbel_softmax(h)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def layer_drop_by_python():
+    """Python's generator decides which layers run; replays of one course would draw nothing from it."""
+
+    class Model(ThreeStacks):
+        def left_out(self):
+            return random.random() < 0.4
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def layer_drop_by_python_rarely():
+    """A layer is left out for the first time in the seventh step, but each forward draws two numbers."""
+
+    class Model(ThreeStacks):
+        def left_out(self):
+            return random.random() > 0.7
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def layer_drop_by_torch():
+    """As LayerDrop is mostly written: a number of torch's generator is read to decide."""
+
+    class Model(ThreeStacks):
+        def left_out(self):
+            return torch.rand(1).item() < 0.4
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def layer_drop_by_a_generator_of_its_own():
+    """A generator of Python on the model: no global state moves, and a layer is left out for the first time in the eighth step."""
+
+    class Model(ThreeStacks):
+        def __init__(self):
+            super().__init__()
+            self.random = random.Random(11)
+
+        def left_out(self):
+            return self.random.random() < 0.08
+
+    return Trap(Model(), expected="either", observe=lambda model: hash(model.random.getstate()))
+
+
+@trap
+def mixing_by_numpy():
+    """As mixup: numpy draws the factor, which is a Python number in the computation."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            factor = numpy.random.beta(1.0, 1.0)
+            return self.stacks[1](self.stacks[0](factor * x + (1 - factor) * x.flip(0)))
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def mixing_by_a_numpy_generator():
+    """As before, but by a generator object of numpy that the model holds."""
+
+    class Model(ThreeStacks):
+        def __init__(self):
+            super().__init__()
+            self.random = numpy.random.default_rng(0)
+
+        def forward(self, x):
+            factor = float(self.random.beta(1.0, 1.0))
+            return self.stacks[1](self.stacks[0](factor * x + (1 - factor) * x.flip(0)))
+
+    return Trap(Model(), expected="refused", observe=lambda model: str(model.random.bit_generator.state))
+
+
+@trap
+def noise_by_numpy():
+    """Noise is drawn by numpy and becomes a tensor: same shapes and ops in each step, other numbers."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            noise = torch.from_numpy(numpy.random.standard_normal(x.shape).astype("float32"))
+            return self.stacks[1](self.stacks[0](x) + 0.1 * noise)
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def python_number_drawn_and_dropped():
+    """A number of Python's generator is drawn, and only a log sees it: the generator must move on all the same."""
+    log = []
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            log.append(random.random())
+            return super().forward(x)
+
+    return Trap(Model(), expected="either", observe=lambda model: log)
+
+
+@trap
+def crop_at_a_random_place():
+    """Where a window starts is drawn by torch and read: it is an argument of a view, and no shape shows it."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            start = torch.randint(0, 8, ()).item()
+            return super().forward(x[start : start + 32])
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def seed_set_in_forward():
+    """Forward seeds the global generator by itself: each step draws the same, and what follows the step is drawn from there too."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            torch.manual_seed(5)
+            return nn.functional.dropout(super().forward(x), 0.3)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def seed_counted_in_forward():
+    """The seed is another one in each step: no op has it as an argument."""
+
+    class Model(ThreeStacks):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            torch.manual_seed(self.calls)
+            return nn.functional.dropout(super().forward(x), 0.3)
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def generator_forked_in_forward():
+    """What is drawn inside is drawn again after the block, as the generator is put back."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            x = self.stacks[0](x)
+            with torch.random.fork_rng(devices=[]):
+                x = nn.functional.dropout(x, 0.3)
+            return nn.functional.dropout(self.stacks[1](x), 0.3)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def generator_forked_and_seeded():
+    """A part of forward draws from a fixed seed and leaves the global generator as it was."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(11)
+                x = nn.functional.dropout(self.stacks[0](x), 0.3)
+            return nn.functional.dropout(self.stacks[1](x), 0.3)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def generator_of_its_own():
+    """Noise comes from a generator of the model, which must move as in plain training, and the global one must not."""
+
+    class Model(ThreeStacks):
+        def __init__(self):
+            super().__init__()
+            self.generator = torch.Generator().manual_seed(3)
+
+        def forward(self, x):
+            x = self.stacks[0](x)
+            return self.stacks[1](x + 0.1 * torch.randn(x.shape, generator=self.generator))
+
+    return Trap(Model(), expected="either", observe=lambda model: model.generator.get_state())
+
+
+@trap
+def generator_made_in_forward():
+    """The generator lives in forward only, with the same seed each time: its noise is constant."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            generator = torch.Generator().manual_seed(3)
+            x = self.stacks[0](x)
+            return self.stacks[1](x + 0.1 * torch.randn(x.shape, generator=generator))
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def random_numbers_in_backward():
+    """A function draws its noise in backward, after the loop has drawn some between forward and backward."""
+
+    class NoisyGradient(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(context, gradient):
+            return gradient + 0.01 * torch.randn_like(gradient)
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            return self.stacks[1](NoisyGradient.apply(nn.functional.dropout(self.stacks[0](x), 0.3)))
+
+    def loss(output, step):
+        return (output * torch.rand(WIDTH)).square().mean()
+
+    return Trap(Model(), loss=loss)
+
+
+@trap
+def seed_set_between():
+    """The loop seeds and draws between the steps, another number of draws each time."""
+
+    def between(model, step):
+        if step % 3 == 0:
+            torch.manual_seed(step)
+        torch.rand(step)
+
+    return Trap(nn.Sequential(blocks(), nn.Dropout(0.3), blocks(), nn.Dropout(0.3)), between=between)
+
+
+@trap
+def normal_numbers_of_odd_count():
+    """Few normal numbers come in pairs on the CPU: the second waits in the generator, here from one step to the next."""
+
+    class Model(ThreeStacks):
+        def forward(self, x):
+            x = self.stacks[0](x) + torch.randn(())
+            return self.stacks[1](x) + 0.1 * torch.randn(2).sum()
+
+    return Trap(Model())

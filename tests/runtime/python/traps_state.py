@@ -1,0 +1,311 @@
+"""Traps of what gets no gradient, of buffers, and of counters."""
+
+import torch
+from torch import nn
+
+from traps import WIDTH, Trap, blocks, data, trap
+
+
+@trap
+def frozen_features():
+    """The features are computed without a graph: only the head has a backward, and none of their tensors is saved."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features, self.head = blocks(), blocks()
+
+        def forward(self, x):
+            with torch.no_grad():
+                x = self.features(x)
+            return self.head(x)
+
+    return Trap(Model())
+
+
+@trap
+def byol():
+    """The target network runs without a graph and follows the online one between the steps, by writes in place."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.online, self.target = blocks(), blocks().requires_grad_(False)
+
+        def forward(self, x, y):
+            with torch.no_grad():
+                goal = self.target(y)
+            return self.online(x) - goal
+
+    def follow(model, step):
+        with torch.no_grad():
+            for mine, its in zip(model.target.parameters(), model.online.parameters()):
+                mine.lerp_(its, 0.1)
+
+    return Trap(Model(), lambda step: ((data(step, 64, WIDTH), data(-step, 64, WIDTH)), {}), between=follow)
+
+
+@trap
+def momentum_encoder():
+    """As MoCo: forward itself writes to the parameters of the second network before it uses them."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.key = blocks(), blocks().requires_grad_(False)
+
+        def forward(self, x):
+            with torch.no_grad():
+                for mine, its in zip(self.key.parameters(), self.query.parameters()):
+                    mine.mul_(0.9).add_(its, alpha=0.1)
+                goal = self.key(x)
+            return self.query(x) - goal
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def detached_activation():
+    """Gradients stop at the detached activation, although its storage is that of one that has gradients."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = blocks(), blocks()
+
+        def forward(self, x):
+            h = self.first(x)
+            return self.second(h.detach()) + h
+
+    return Trap(Model())
+
+
+@trap
+def straight_through():
+    """The values are those of rounding, the gradient is that of the identity."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = blocks(), blocks()
+
+        def forward(self, x):
+            h = self.first(x)
+            return self.second(h + ((h * 4).round() / 4 - h).detach())
+
+    return Trap(Model())
+
+
+@trap
+def data_of_an_activation():
+    """`.data` shares storage with the activation, has no gradient, and its writes do not count as versions."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = blocks(), blocks()
+
+        def forward(self, x):
+            h = self.first(x) * 1.0
+            h.data.clamp_(-0.5, 0.5)
+            return self.second(h) * h.data.abs()
+
+    return Trap(Model())
+
+
+@trap
+def data_of_a_parameter_written():
+    """Forward clips a parameter through `.data`: the step writes to its own weights, without a new version."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = blocks(), blocks()
+
+        def forward(self, x):
+            self.first[0].weight.data.clamp_(-0.2, 0.2)
+            return self.second(self.first(x))
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def buffer_written_in_place():
+    """A moving average in a buffer: each forward reads what the one before has written."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+            self.register_buffer("average", torch.zeros(WIDTH))
+
+        def forward(self, x):
+            h = self.layers(x)
+            self.average.mul_(0.9).add_(h.detach().mean(0), alpha=0.1)
+            return h - self.average
+
+    return Trap(Model())
+
+
+@trap
+def buffer_replaced():
+    """Forward puts a new tensor in the buffer's place: what was bound to the first one is no longer the state."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+            self.register_buffer("average", torch.zeros(WIDTH))
+
+        def forward(self, x):
+            h = self.layers(x)
+            self.average = 0.9 * self.average + 0.1 * h.detach().mean(0)
+            return h - self.average
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def queue_in_a_buffer():
+    """The position to write at is a buffer that is read as an index on the host, and it goes round."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+            self.register_buffer("queue", data(0, 5, WIDTH))
+            self.register_buffer("position", torch.zeros((), dtype=torch.long))
+
+        def forward(self, x):
+            h = self.layers(x)
+            at = int(self.position)
+            scores = h @ self.queue.clone().t()
+            self.queue[at] = h.detach().mean(0)
+            self.position.copy_((self.position + 1) % 5)
+            return scores
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def counter_in_the_computation():
+    """A Python number that is another one in each step is a constant of the recorded ops."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.calls = blocks(3), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.layers(x) * (1 / self.calls)
+
+    return Trap(Model(), expected="refused", observe=lambda model: model.calls)
+
+
+@trap
+def counter_in_a_branch():
+    """Recorded and compared steps are all of the first branch; the counter alone shows that a second one is to come."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.calls = blocks(3), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.layers(x) if self.calls <= 7 else self.layers(x).tanh()
+
+    return Trap(Model(), expected="either", observe=lambda model: model.calls)
+
+
+@trap
+def counter_only_kept():
+    """Nothing is computed from the counter, but it must count on: a replay does not run forward."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.calls = blocks(3), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.layers(x)
+
+    return Trap(Model(), expected="either", observe=lambda model: model.calls)
+
+
+@trap
+def counter_as_a_buffer():
+    """The counter is a tensor and used as one, so that its value must not become a constant."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x):
+            self.calls += 1
+            return self.layers(x) / self.calls.sqrt()
+
+    return Trap(Model())
+
+
+@trap
+def counter_as_a_buffer_in_a_branch():
+    """The branch reads the counter on the host, and goes another way in the eighth step."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks(3)
+            self.register_buffer("calls", torch.zeros((), dtype=torch.long))
+
+        def forward(self, x):
+            self.calls += 1
+            return self.layers(x) if self.calls <= 7 else self.layers(x).tanh()
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def batch_norm():
+    """Running statistics move once a step, also where the layer is recomputed."""
+    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())]
+    return Trap(nn.Sequential(*layers))
+
+
+@trap
+def batch_norm_with_cumulative_average():
+    """With momentum None the factor is 1 / number of batches, a Python number that the layer reads from its buffer."""
+    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH, momentum=None), nn.ReLU())]
+    return Trap(nn.Sequential(*layers), expected="refused")
+
+
+@trap
+def spectral_norm_by_hook():
+    """A hook iterates on a buffer and sets the module's weight to a new tensor before each forward."""
+    layers = [torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)) for _ in range(3)]
+    return Trap(nn.Sequential(*layers, nn.GELU()), expected="either", observe=lambda model: model[0].weight)
+
+
+@trap
+def spectral_norm_by_parametrization():
+    """The weight is computed at each access, and the access moves buffers in place."""
+    layers = [layer for _ in range(3) for layer in (torch.nn.utils.parametrizations.spectral_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    return Trap(nn.Sequential(*layers))
+
+
+@trap
+def weight_norm_by_hook():
+    """A hook computes the weight from its direction and length before each forward; it is no parameter, yet has a gradient."""
+    layers = [layer for _ in range(3) for layer in (torch.nn.utils.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    return Trap(nn.Sequential(*layers), expected="either", observe=lambda model: model[0].weight)
+
+
+@trap
+def weight_norm_by_parametrization():
+    """The weight is computed at each access from two parameters."""
+    layers = [layer for _ in range(3) for layer in (torch.nn.utils.parametrizations.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    return Trap(nn.Sequential(*layers))

@@ -1,0 +1,64 @@
+"""For each trap: training under `rematlas.apply` is plain training bit by bit, whether it is planned or refused.
+
+    python -m unittest traps_test                              # all; each file of traps is a case of its own
+    python -m unittest traps_test.State.test_buffer_replaced   # one
+"""
+
+import unittest
+import warnings
+
+import torch
+
+import rematlas
+import traps
+
+torch.set_num_threads(1)
+
+
+class TrapCase(unittest.TestCase):
+    def expect_same(self, build) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            plain = traps.train(build())
+        trap = build()
+
+        def apply(model):
+            self.assertIs(rematlas.apply(model, "80%", time_limit=1.0), model)
+            return lambda: rematlas.status(model).wait()
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours = traps.train(trap, apply)
+        status = rematlas.status(trap.model)
+        told = f"{status.state}, {status.replayed} replayed, {status.original} original, reason: {status.reason}"
+        self.assertIsNone(traps.first_difference(plain, ours), told)
+        if trap.expected != "either":
+            self.assertEqual(status.state, trap.expected, told)
+        self.assertGreaterEqual(status.replayed, max(trap.least_replayed, trap.expected == "planned"), told)
+        refusals = [str(warning.message) for warning in caught if warning.category is rematlas.RefusedWarning]
+        self.assertEqual(len(refusals), status.state == "refused", f"{told}; {refusals}")
+        if refusals:
+            self.assertTrue(status.reason)
+
+
+class Warned(unittest.TestCase):
+    def test_refusals_are_warnings_of_the_user(self):
+        self.assertTrue(issubclass(rematlas.RefusedWarning, UserWarning))
+
+
+def case_of(module: str) -> type[TrapCase]:
+    """`traps_state` is the case `State`; it is made when it is first asked for."""
+    name = module.removeprefix("traps_").capitalize()
+    return globals().setdefault(name, type(name, (TrapCase,), {"__module__": __name__}))
+
+
+def method_of(build):
+    return lambda self: self.expect_same(build)
+
+
+for _name, _build in traps.load().items():
+    setattr(case_of(_build.__module__), f"test_{_name}", method_of(_build))
+
+
+if __name__ == "__main__":
+    unittest.main()

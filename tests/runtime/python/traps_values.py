@@ -1,0 +1,407 @@
+"""Traps of values that Python reads or computes: branches, numbers, and shapes that depend on data."""
+
+import math
+import time
+from unittest import mock
+
+import numpy
+import torch
+from torch import nn
+
+from traps import ROWS, WIDTH, Trap, blocks, data, trap
+
+
+class TwoStacks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = blocks(), blocks()
+
+
+def rows_with_mean(sign):
+    """Rows whose mean has the sign that a step is given."""
+    return lambda step: ((data(step, ROWS, WIDTH) * 0.1 + sign(step),), {})
+
+
+class Branching(TwoStacks):
+    def forward(self, x):
+        h = self.first(x)
+        return self.second(h) if self.of_first_kind(x) else self.second(h.tanh())
+
+    def of_first_kind(self, x):
+        return x.mean() > 0
+
+
+@trap
+def branch_by_a_value():
+    """Python reads a tensor to choose a branch, and both are taken in the recorded steps."""
+    return Trap(Branching(), rows_with_mean(lambda step: (-1) ** step), expected="either")
+
+
+@trap
+def branch_by_a_value_always_the_same():
+    """The branch is read from a tensor, but always the same way."""
+    return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either")
+
+
+@trap
+def branch_by_a_value_late():
+    """The other branch comes first in the eighth step: recording and comparing have seen one only."""
+    return Trap(Branching(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either")
+
+
+@trap
+def branch_by_a_list_late():
+    """As before, but read by `tolist`."""
+
+    class Model(Branching):
+        def of_first_kind(self, x):
+            return sum(x.mean(0).tolist()) > 0
+
+    return Trap(Model(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either")
+
+
+@trap
+def branch_by_numpy_late():
+    """As before, but read through numpy, which looks at the memory without an op."""
+
+    class Model(Branching):
+        def of_first_kind(self, x):
+            return x.numpy().mean() > 0
+
+    return Trap(Model(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either")
+
+
+@trap
+def branch_by_equal_late():
+    """`torch.equal` reads two tensors and gives a Python truth value."""
+
+    class Model(Branching):
+        def of_first_kind(self, x):
+            return torch.equal(x, x.abs())
+
+    return Trap(Model(), rows_with_mean(lambda step: 3 if step <= 7 else 0), expected="either")
+
+
+@trap
+def check_for_finite_values():
+    """An assertion on values, as many models have it: always true here, and the step is the same with it."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            assert torch.isfinite(h).all()
+            return self.second(h)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def error_by_a_value():
+    """The check fails in the eighth step: forward must raise there, although nothing else is different."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            if x.abs().max() > 50:
+                raise ValueError("an input is too large")
+            return self.second(self.first(x))
+
+    raised = []
+
+    def body(model, batch, step):
+        try:
+            loss = model(*batch(step)[0]).square().mean()
+        except ValueError as error:
+            raised.append(f"{step}: {error}")
+            return None
+        loss.backward()
+        return loss
+
+    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH) * (100 if step == 8 else 1),), {}), body=body, expected="either",
+                observe=lambda model: raised)
+
+
+@trap
+def item_in_the_computation():
+    """A tensor is read to a Python number that ops are given, so that it is a constant to them."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            return self.second(h / h.abs().max().item())
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def item_that_repeats_for_a_while():
+    """The number that is read is the same in the first seven steps."""
+
+    class Model(TwoStacks):
+        def forward(self, x, level):
+            return self.second(self.first(x) * level.item())
+
+    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH), torch.tensor(1.0 if step <= 7 else 0.5)), {}), expected="either")
+
+
+@trap
+def item_only_logged():
+    """The number goes to a list only; the list must be longer by one after each step, with the right number."""
+    log = []
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            log.append(h.mean().item())
+            return self.second(h)
+
+    return Trap(Model(), expected="either", observe=lambda model: log)
+
+
+@trap
+def list_of_values():
+    """`tolist` gives Python numbers that the next op has as arguments."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            low, high = x.detach().flatten()[:2].abs().sort().values.tolist()
+            return self.second(self.first(x).clamp(-low, high))
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def numpy_in_the_computation():
+    """A part of the computation is numpy's: its result comes back as a new tensor of which no op tells the origin."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            weights = torch.from_numpy(numpy.abs(h.detach().numpy()).mean(0))
+            return self.second(h * weights)
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def memory_written_through_numpy():
+    """Forward writes to an activation through numpy's view of its memory: no op and no version shows it."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x) * 1.0
+            h.detach().numpy()[:, 0] = 0.25
+            return self.second(h)
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def buffer_written_through_numpy():
+    """The loop moves a buffer through numpy's view of its memory, between the steps."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.ones(WIDTH))
+
+        def forward(self, x):
+            return self.second(self.first(x) * self.scale)
+
+    def between(model, step):
+        model.scale.numpy()[:] *= 0.9
+
+    return Trap(Model(), between=between)
+
+
+@trap
+def tensor_of_a_changing_number():
+    """A tensor is made of a Python number that is another one in each step."""
+
+    class Model(TwoStacks):
+        calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.second(self.first(x) * torch.tensor(1 / self.calls))
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def tensor_of_a_constant():
+    """Tensors are made of Python numbers and lists that stay the same."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            table = torch.tensor([math.sin(i) for i in range(WIDTH)])
+            return self.second(self.first(x) * table + torch.as_tensor(0.5))
+
+    return Trap(Model())
+
+
+@trap
+def hours_since_the_start():
+    """A factor falls with the time on the clock, which here goes an hour ahead in each step."""
+
+    class Model(TwoStacks):
+        started = None
+
+        def forward(self, x):
+            if self.started is None:
+                self.started = time.time()
+            hours = (time.time() - self.started) // 3600
+            return self.second(self.first(x) * 0.9**hours)
+
+    passed, real_time = [0], time.time
+
+    def between(model, step):
+        passed[0] += 1
+
+    def fast_clock():
+        return mock.patch("time.time", lambda: real_time() + 3601 * passed[0])
+
+    return Trap(Model(), expected="refused", between=between, around=fast_clock)
+
+
+@trap
+def time_only_logged():
+    """Forward takes its own time: a list gets longer, its contents are nobody's business."""
+    times = []
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            started = time.perf_counter()
+            h = self.second(self.first(x))
+            times.append(time.perf_counter() - started)
+            return h
+
+    return Trap(Model(), expected="either", observe=lambda model: len(times))
+
+
+@trap
+def indices_of_positive_values():
+    """`nonzero` has as many rows as there are positive values."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            return self.second(h[(x[:, 0] > 0).nonzero().squeeze(1)])
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def rows_by_a_mask():
+    """The number of chosen rows depends on values."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            return self.second(h[x[:, 0] > 0])
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def rows_by_a_mask_of_constant_count():
+    """A mask chooses half of the rows in the first seven steps, others in each, and a third of them later."""
+
+    def batch(step):
+        kept = ROWS // 2 if step <= 7 else ROWS // 3
+        chosen = torch.zeros(ROWS, dtype=torch.bool)
+        chosen[torch.randperm(ROWS, generator=torch.Generator().manual_seed(step))[:kept]] = True
+        return (data(step, ROWS, WIDTH), chosen), {}
+
+    class Model(TwoStacks):
+        def forward(self, x, chosen):
+            return self.second(self.first(x)[chosen])
+
+    return Trap(Model(), batch, expected="either")
+
+
+@trap
+def values_set_by_a_mask():
+    """Writing by a mask has no shape that depends on values."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x).clone()
+            h[x < 0] = 0.1
+            return self.second(h.masked_fill(x > 1, 0.2))
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def unique_values():
+    """`unique` has as many values as are different."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            kinds, which = (x[:, 0] * 4).round().unique(return_inverse=True)
+            return self.second(self.first(x) + kinds.cos()[which].unsqueeze(1))
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def length_from_a_tensor():
+    """Sequences are cut at the longest length of the batch, which is read from a tensor."""
+
+    class Model(TwoStacks):
+        def forward(self, x, lengths):
+            return self.second(self.first(x[:, : lengths.max()]))
+
+    def batch(step):
+        lengths = torch.tensor([3, 5, 4, 6 if step <= 7 else 8] * 4)
+        return (data(step, ROWS // 4, 8, WIDTH), lengths), {}
+
+    return Trap(Model(), batch, expected="either")
+
+
+@trap
+def one_hot_labels():
+    """On the CPU `one_hot` checks its labels by reading them."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            labels = x[:, :4].argmax(1)
+            return self.second(self.first(x) + nn.functional.one_hot(labels, WIDTH))
+
+    return Trap(Model(), expected="either")
+
+
+@trap
+def experts_by_routing():
+    """Each row goes to the expert of its largest score; how many rows an expert gets depends on values."""
+
+    class Model(TwoStacks):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Linear(WIDTH, 2)
+
+        def forward(self, x):
+            scores, chosen = self.gate(x).softmax(1).max(1)
+            output = torch.zeros_like(x)
+            for number, expert in enumerate([self.first, self.second]):
+                index = torch.where(chosen == number)[0]
+                output = output.index_add(0, index, expert(x[index]) * scores[index].unsqueeze(1))
+            return output
+
+    return Trap(Model(), expected="refused")
+
+
+@trap
+def filled_by_index():
+    """Memory that nothing has initialized is written in parts until all of it is; only then it is read."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = self.first(x)
+            joined = torch.empty(2 * ROWS, WIDTH)
+            even = torch.arange(0, 2 * ROWS, 2)
+            joined.index_put_((even,), h)
+            joined.index_put_((even + 1,), h * 0.5)
+            return self.second(joined)
+
+    return Trap(Model())
