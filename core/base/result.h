@@ -17,6 +17,7 @@ namespace rematlas {
 enum class ErrorKind {
     input,     ///< a file, a flag or a value is wrong: exit 2
     negative,  ///< the question was well-formed and the answer is no: exit 1
+    failure,   ///< something failed half way, e.g. for want of memory: exit 2
 };
 
 struct Error {

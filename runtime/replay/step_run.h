@@ -135,7 +135,8 @@ Result<void> StepRun::play(std::size_t end, Work&& then) {
     } catch (const std::exception& failure) {
         const bool in_op = at_ < end && plan->steps[at_].runs();
         error = {"step " + std::to_string(at_) + ": " + (in_op ? model.label(plan->steps[at_].op()) + ": " : "") +
-                 one_line(failure)};
+                     one_line(failure),
+                 ErrorKind::failure};
     }
     clear();
     return error;

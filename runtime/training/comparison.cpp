@@ -56,11 +56,11 @@ Comparison::Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor
     }
 }
 
-void Comparison::begin() {
+std::vector<at::Tensor> Comparison::begin() {
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
     before_ = step_->executor().snapshot();
-    cut_.begin(inputs_);
+    return cut_.begin(inputs_);
 }
 
 void Comparison::end(const std::vector<at::Tensor>& outputs) {
@@ -73,6 +73,8 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
     const std::shared_ptr<torch::autograd::Node> node(new ComparedNode(shared_from_this(), next),
                                                       torch::autograd::deleteNode);
     cut_.connect(outputs, node);
+    node_ = node;
+    connected_ = true;
 }
 
 variable_list Comparison::backward(variable_list&& gradients) {

@@ -22,16 +22,20 @@ namespace rematlas {
 
 class Comparison : public std::enable_shared_from_this<Comparison> {
   public:
-    enum class Verdict { open, same, different, other_course };
+    enum class Verdict { open, same, different, other_course, dropped };
 
     Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors, std::vector<at::Tensor> inputs);
-    void begin();
+    /// Returns what the forward is to be given as inputs.
+    std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
-    void abandon() { cut_.abandon(); }
+    /// The forward has thrown.
+    void abandon() { verdict_ = Verdict::other_course; }
 
     /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so that
-    /// nothing was compared.
-    Verdict verdict() const { return verdict_; }
+    /// nothing was compared. `dropped`: nobody can call its backward any more.
+    Verdict verdict() const {
+        return verdict_ == Verdict::open && connected_ && node_.expired() ? Verdict::dropped : verdict_;
+    }
     const std::string& why() const { return why_; }  ///< what differs
     Bytes measured_peak() const { return peak_; }    ///< of the replay, residents included
 
@@ -48,6 +52,8 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
     std::vector<int> cut_places_;
     std::vector<std::string> outputs_;  ///< digests
     std::unique_ptr<Snapshot> before_, after_forward_;
+    std::weak_ptr<torch::autograd::Node> node_;
+    bool connected_ = false;
     Verdict verdict_ = Verdict::open;
     std::string why_;
     Bytes peak_;

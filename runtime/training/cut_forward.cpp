@@ -100,9 +100,9 @@ bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) 
 
 }  // namespace
 
-void CutForward::begin(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs) {
     inputs_ = inputs;
-    for (const at::Tensor& input : inputs_) {
+    for (at::Tensor& input : inputs_) {
         if (!input.defined() || !input.requires_grad() || !at::GradMode::is_enabled()) {
             input_edges_.emplace_back();
             input_nodes_.push_back(nullptr);
@@ -111,38 +111,27 @@ void CutForward::begin(const std::vector<at::Tensor>& inputs) {
         input_edges_.push_back(torch::autograd::impl::gradient_edge(input));
         input_nodes_.push_back(
             std::shared_ptr<Node>(new InputNode(input_edges_.back()), torch::autograd::deleteNode));
+        const auto* original = input.unsafeGetTensorImpl();
+        at::Tensor alias(original->shallow_copy_and_detach(original->version_counter(),
+                                                           /*allow_tensor_metadata_change=*/true));
         torch::autograd::impl::set_gradient_edge(
-            input, Edge(input_nodes_.back(), input_nodes_.back()->add_input_metadata(input)));
+            alias, Edge(input_nodes_.back(), input_nodes_.back()->add_input_metadata(alias)));
+        input = std::move(alias);
     }
-}
-
-void CutForward::give_inputs_back() {
-    for (std::size_t i = 0; i < inputs_.size(); ++i) {
-        if (!input_nodes_[i] || inputs_[i].grad_fn() != input_nodes_[i]) continue;
-        auto* meta = torch::autograd::impl::get_autograd_meta(inputs_[i]);
-        const auto& accumulator = meta->grad_accumulator_.lock();
-        if (accumulator && accumulator == input_edges_[i].function) {
-            meta->grad_fn_ = nullptr;
-            meta->output_nr_ = 0;
-        } else {
-            torch::autograd::impl::set_gradient_edge(inputs_[i], input_edges_[i]);
-        }
-    }
-    inputs_.clear();
+    return inputs_;
 }
 
 std::vector<int> CutForward::end(const std::vector<at::Tensor>& outputs,
                                  const std::vector<at::Tensor>& passed_through) {
-    const std::vector<at::Tensor> inputs = inputs_;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const at::Tensor& output = outputs[i];
-        if (!output.defined() || !output.requires_grad() || is_one_of(output, inputs) ||
+        if (!output.defined() || !output.requires_grad() || is_one_of(output, inputs_) ||
             is_one_of(output, passed_through) || !output.grad_fn())
             continue;
         cut_.push_back(static_cast<int>(i));
         output_edges_.push_back(torch::autograd::impl::gradient_edge(output));
     }
-    give_inputs_back();
+    inputs_.clear();
     return cut_;
 }
 
@@ -150,12 +139,6 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::shar
     for (std::size_t i = 0; i < cut_.size(); ++i)
         torch::autograd::impl::set_gradient_edge(outputs[cut_[i]],
                                                  Edge(node, node->add_input_metadata(outputs[cut_[i]])));
-}
-
-void CutForward::abandon() {
-    give_inputs_back();
-    output_edges_.clear();
-    cut_.clear();
 }
 
 bool CutForward::is_reached_around() const {

@@ -1,13 +1,13 @@
 // A forward of the original module, cut off from the caller's graph of autograd at its inputs and outputs.
 //
 //     CutForward cut;
-//     cut.begin(inputs);                    // their history now ends at a node of ours
-//     ... the module's forward ...
-//     cut.end(outputs, node);               // the caller's graph sees `node` in place of the module's own graph
+//     inputs = cut.begin(inputs);           // those that need gradients: aliases whose history ends at a node of ours
+//     ... the module's forward on these ...
+//     cut.end(outputs, parameters);
+//     cut.connect(outputs, node);           // the caller's graph sees `node` in place of the module's own graph
 //     cut.backward(gradients, parameters)   // runs the module's own graph, within the backward of `node`
 //
-// The tensors stay the caller's own objects; only where their history leads changes. Inputs get theirs back in
-// `end` or `abandon`.
+// The outputs stay the objects that they are; only where their history leads changes.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -24,19 +24,15 @@ class CutForward {
     CutForward() = default;
     CutForward(const CutForward&) = delete;
     CutForward& operator=(const CutForward&) = delete;
-    ~CutForward() { abandon(); }
 
-    /// `inputs`: all tensors that the module is given.
-    void begin(const std::vector<at::Tensor>& inputs);
+    /// `inputs`: all tensors that the module is given. Returns what it is to be given instead.
+    std::vector<at::Tensor> begin(const std::vector<at::Tensor>& inputs);
     /// The outputs that the graph was cut at, by place; others (inputs that are passed through, what needs no
     /// gradient) stay as they are. `passed_through` are tensors that are no outputs of ours: parameters.
     std::vector<int> end(const std::vector<at::Tensor>& outputs,
                          const std::vector<at::Tensor>& passed_through);
     /// Lets the outputs lead to `node`, in the order that `end` returned.
     void connect(const std::vector<at::Tensor>& outputs, const std::shared_ptr<torch::autograd::Node>& node);
-    /// Forgets the forward, e.g. after it has thrown.
-    void abandon();
-
     /// Where the gradients of the inputs go, by place; invalid where an input needs none.
     const torch::autograd::edge_list& input_edges() const { return input_edges_; }
 
@@ -58,9 +54,7 @@ class CutForward {
     bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
 
   private:
-    void give_inputs_back();
-
-    std::vector<at::Tensor> inputs_;
+    std::vector<at::Tensor> inputs_;  ///< as the module was given them, until `end`
     torch::autograd::edge_list input_edges_;  ///< the caller's
     std::vector<std::shared_ptr<torch::autograd::Node>> input_nodes_;
     std::vector<int> cut_;                    ///< places of outputs

@@ -91,8 +91,12 @@ class Frame {
         }
         if (create_graph) why = "a second derivative is asked for (create_graph=True)";
         if (keep_graph && why.empty()) why = "the backward may run twice (retain_graph=True)";
-        if (why.empty())
-            if (Result<void> fits = step_->executor_.check_gradients(planned); !fits) why = fits.error().message;
+        if (Result<void> fits = step_->executor_.check_gradients(planned); why.empty() && !fits) {
+            const bool complete = std::all_of(planned.begin(), planned.end(),
+                                              [](const at::Tensor& gradient) { return gradient.defined(); });
+            // Without the original at hand, what lies otherwise is copied.
+            if (original_.run || !complete) why = fits.error().message;
+        }
         if (!why.empty() || step_->is_guarded()) given_ = gradients;
         gradients.clear();
         if (!why.empty()) run_original(why, keep_graph, create_graph);
@@ -117,10 +121,9 @@ class Frame {
         if (Result<void> rewound = executor.rewind(number_); !rewound)
             TORCH_CHECK(false, "rematlas: ", why, "; ", rewound.error().message);
         at::AutoGradMode with_gradients(true);
-        if (cut) cut->begin(inputs_);
         std::vector<at::Tensor> outputs;
         try {
-            outputs = original_.run(id_);
+            outputs = original_.run(id_, cut ? cut->begin(inputs_) : inputs_);
         } catch (...) {
             executor.restore(number_);
             throw;
@@ -155,7 +158,18 @@ class Frame {
         for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
             const int input = step_->tape().gradients[i].input;
             by_original_[i] = input >= 0 ? made.inputs[input] : made.parameters[next++];
+            if (step_->tape().gradients[i].operand == no_operand) accumulate(i);
         }
+    }
+
+    /// A gradient that the plan does not make has no edge of the chain.
+    void accumulate(std::size_t place) {
+        const at::Tensor& gradient = by_original_[place];
+        if (!gradient.defined() || step_->trained_[place] < 0) return;
+        at::NoGradGuard no_grad;
+        at::Tensor parameter = step_->tensors_[step_->trained_[place]];
+        at::Tensor& sum = parameter.mutable_grad();
+        sum = sum.defined() ? sum.add(gradient) : gradient.clone();
     }
 
     std::shared_ptr<PlannedStep> step_;

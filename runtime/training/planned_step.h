@@ -28,10 +28,10 @@ struct PlannedForward {
     std::int64_t frame = 0;           ///< of this forward, for `OriginalForward`
 };
 
-/// Runs the original's forward on the inputs of a frame, with gradients, and returns its outputs. Throws when it
-/// cannot. `done` with an empty function result: the frame is gone, what was kept for it can be dropped.
+/// `run`: the original's forward of a frame on these inputs, with gradients; returns its outputs, throws when it
+/// cannot. `forget`: the frame is gone, what was kept for it can be dropped.
 struct OriginalForward {
-    std::function<std::vector<at::Tensor>(std::int64_t frame)> run;
+    std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs)> run;
     std::function<void(std::int64_t frame)> forget;
 };
 

@@ -89,29 +89,35 @@ std::vector<at::Tensor> StepRecording::trained() const {
     return tensors;
 }
 
-void StepRecording::begin() {
-    cut_.begin(inputs_);
+std::vector<at::Tensor> StepRecording::begin() {
+    given_ = cut_.begin(inputs_);
     guard_.emplace(recorder_);
+    return given_;
 }
 
 void StepRecording::abandon() {
     guard_.reset();
-    cut_.abandon();
+    done_ = true;
     recorder_.refuse_step("the forward has failed");
 }
 
 void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     guard_.reset();
     recorder_.check_generator();
+    if (recorder_.refusal()) {
+        done_ = true;
+        return;
+    }
     std::vector<at::Tensor> residents;
     for (const NamedTensor& named : tensors_) residents.push_back(named.tensor);
     cut_places_ = cut_.end(outputs, residents);
     for (const at::Tensor& output : outputs) {
         outputs_.push_back(output.defined() ? output.detach() : output);
-        const auto same = std::find_if(inputs_.begin(), inputs_.end(),
+        const auto same = std::find_if(given_.begin(), given_.end(),
                                        [&](const at::Tensor& input) { return input.is_same(output); });
-        passed_inputs_.push_back(same == inputs_.end() ? -1 : static_cast<int>(same - inputs_.begin()));
+        passed_inputs_.push_back(same == given_.end() ? -1 : static_cast<int>(same - given_.begin()));
     }
+    given_.clear();
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
     edge_list next;
     for (const NamedTensor& named : trained_) next.push_back(torch::autograd::impl::gradient_edge(named.tensor));
@@ -134,7 +140,8 @@ void StepRecording::uncut() {
 
 StepRecording::State StepRecording::state() const {
     if (recorder_.refusal()) return State::refused;
-    return done_ ? State::recorded : State::open;
+    if (done_) return State::recorded;
+    return node_.expired() ? State::dropped : State::open;
 }
 
 variable_list StepRecording::backward(variable_list&& gradients) {
@@ -151,7 +158,7 @@ variable_list StepRecording::backward(variable_list&& gradients) {
     loss_ = {.most = device_.peak_bytes() - alive_after_forward_, .kept = device_.alive_bytes() - alive_after_forward_};
     const std::vector<at::Tensor> parameters = trained();
     variable_list from, given;
-    for (std::size_t i = 0; i < cut_places_.size(); ++i) {
+    for (std::size_t i = 0; i < cut_places_.size() && !recorder_.refusal(); ++i) {
         if (!gradients[i].defined()) unused_outputs_.push_back(cut_places_[i]);
         if (gradients[i].defined()) from.push_back(outputs_[cut_places_[i]]), given.push_back(gradients[i]);
     }

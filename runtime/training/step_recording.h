@@ -30,14 +30,17 @@ struct LossMemory {
 
 class StepRecording : public std::enable_shared_from_this<StepRecording> {
   public:
-    enum class State { open, recorded, refused };
+    /// `dropped`: nobody can call its backward any more.
+    enum class State { open, recorded, refused, dropped };
 
     /// `tensors`: parameters and buffers under all their names. `audit`: see RecorderOptions.
     StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                   DeviceRuntime& device, bool audit);
 
-    void begin();
-    /// `outputs`: all tensors that the forward returns.
+    /// Returns what the forward is to be given as inputs.
+    std::vector<at::Tensor> begin();
+    /// `outputs`: all tensors that the forward returns. A step that is refused by now is left as it is: its backward
+    /// is the caller's graph's own.
     void end(const std::vector<at::Tensor>& outputs);
     /// The forward has thrown, or what it returns cannot be handed out.
     void abandon();
@@ -76,7 +79,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     DeviceRuntime& device_;
     std::vector<NamedTensor> tensors_;
-    std::vector<at::Tensor> inputs_;
+    std::vector<at::Tensor> inputs_, given_;  ///< the caller's, and as the forward was given them
     std::vector<std::uint32_t> input_versions_;
     Recorder recorder_;
     std::optional<DispatchModeGuard> guard_;

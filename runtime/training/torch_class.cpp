@@ -54,13 +54,17 @@ std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std
 // How Python is asked to run an original's forward: see `set_original`.
 using OriginalCallback = void (*)(std::int64_t frame, int what);
 std::atomic<OriginalCallback> original_callback{nullptr};
-std::map<std::int64_t, std::vector<at::Tensor>> handed_outputs;
+std::map<std::int64_t, std::vector<at::Tensor>> handed_inputs, handed_outputs;
 std::map<std::int64_t, std::string> handed_errors;
 std::mutex handed_mutex;
 
-std::vector<at::Tensor> run_original(std::int64_t frame) {
+std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs) {
     const OriginalCallback callback = original_callback.load();
     TORCH_CHECK(callback, "rematlas: nobody runs the original");
+    {
+        const std::lock_guard lock(handed_mutex);
+        handed_inputs[frame] = inputs;
+    }
     callback(frame, 0);
     const std::lock_guard lock(handed_mutex);
     if (auto error = handed_errors.extract(frame)) TORCH_CHECK(false, error.mapped());
@@ -115,14 +119,15 @@ struct TorchPlan : torch::CustomClassHolder {
                                             paired(names, tensors, parameters), owner, device));
     }
 
-    /// Outputs, the number of the frame, and why there are none: then the original has to run.
+    /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is 0 then
+    /// where the program's course has changed, and -1 where tensors do not fit the plan.
     std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(const std::vector<at::Tensor>& tensors,
                                                                            const std::vector<at::Tensor>& inputs,
                                                                            bool arena) {
         Result<PlannedForward> made = step->forward(tensors, inputs, arena, {&run_original, &forget_frame});
         if (made) return {std::move(made->outputs), made->frame, ""};
-        TORCH_CHECK(made.error().kind == ErrorKind::negative, "rematlas: ", made.error().message);
-        return {{}, 0, made.error().message};
+        TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
+        return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
     }
 
     std::string answer() {
@@ -220,7 +225,7 @@ TORCH_LIBRARY(rematlas, library) {
     library.class_<TorchRecording>("Recording")
         .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
                          const std::string&, bool>())
-        .def("begin", [](const Recording& self) { self->step->begin(); })
+        .def("begin", [](const Recording& self) { return self->step->begin(); })
         .def("enter", [](const Recording& self, const std::string& path) { self->step->places.enter(path); })
         .def("leave", [](const Recording& self) { self->step->places.leave(); })
         .def("end", [](const Recording& self, const Tensors& outputs) { self->step->end(outputs); })
@@ -236,6 +241,7 @@ TORCH_LIBRARY(rematlas, library) {
                  switch (self->step->state()) {
                      case StepRecording::State::open: return "open";
                      case StepRecording::State::recorded: return "recorded";
+                     case StepRecording::State::dropped: return "dropped";
                      default: return "refused";
                  }
              })
@@ -283,7 +289,7 @@ TORCH_LIBRARY(rematlas, library) {
         .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
     library.class_<TorchComparison>("Comparison")
         .def(torch::init<const Planned&, const Tensors&, const Tensors&>())
-        .def("begin", [](const Compared& self) { self->comparison->begin(); })
+        .def("begin", [](const Compared& self) { return self->comparison->begin(); })
         .def("end", [](const Compared& self, const Tensors& outputs) { self->comparison->end(outputs); })
         .def("abandon", [](const Compared& self) { self->comparison->abandon(); })
         .def("verdict",
@@ -292,6 +298,7 @@ TORCH_LIBRARY(rematlas, library) {
                      case Comparison::Verdict::open: return "open";
                      case Comparison::Verdict::same: return "same";
                      case Comparison::Verdict::different: return "different";
+                     case Comparison::Verdict::dropped: return "dropped";
                      default: return "other course";
                  }
              })
@@ -306,6 +313,11 @@ TORCH_LIBRARY(rematlas, library) {
     // gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the address: nobody.
     library.def("set_original(int callback) -> ()", [](std::int64_t callback) {
         original_callback = reinterpret_cast<OriginalCallback>(callback);
+    });
+    library.def("original_inputs(int frame) -> Tensor[]", [](std::int64_t frame) {
+        const std::lock_guard lock(handed_mutex);
+        auto inputs = handed_inputs.extract(frame);
+        return inputs ? std::move(inputs.mapped()) : Tensors();
     });
     library.def("original_outputs(int frame, Tensor[] outputs) -> ()", [](std::int64_t frame, Tensors outputs) {
         const std::lock_guard lock(handed_mutex);

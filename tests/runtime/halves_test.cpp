@@ -147,11 +147,45 @@ class HalvesOfOneStep : public ::testing::Test {
     std::vector<at::Tensor> inputs_;
 };
 
-TEST_F(HalvesOfOneStep, ASecondForwardForgetsTheFirst) {
-    const Forwarded first = forward(), second = forward();
-    EXPECT_THAT(error_of_backward(first), HasSubstr("another forward"));
+TEST_F(HalvesOfOneStep, SeveralForwardsAreOpenAndEachHasItsBackward) {
+    cpu().seed_generator(generator_seed);
+    const Forwarded alone = forward();
+    const std::vector<at::Tensor> given = loss_gradients(alone.outputs);
+    const std::vector<at::Tensor> expected = executor_->backward(alone.number, given).take().gradients;
+
+    cpu().seed_generator(generator_seed);
+    const Forwarded first = forward(), second = forward(), third = forward();
+    EXPECT_EQ(executor_->open(), 3u);
+    EXPECT_EQ(error_of_backward(third), "");
+    Result<Replayed> backward = executor_->backward(first.number, given);
+    ASSERT_TRUE(backward) << backward.error().message;
+    EXPECT_TRUE(identical(backward->gradients, expected));
     EXPECT_EQ(error_of_backward(second), "");
     EXPECT_THAT(error_of_backward(second), HasSubstr("has run before"));
+    EXPECT_EQ(executor_->open(), 0u);
+}
+
+TEST_F(HalvesOfOneStep, PartsOfTheBackwardHandTheirGradientsOutAndHoldThemNoLonger) {
+    cpu().seed_generator(generator_seed);
+    const Forwarded whole = forward();
+    const std::vector<at::Tensor> given = loss_gradients(whole.outputs);
+    const std::vector<at::Tensor> expected = executor_->backward(whole.number, given).take().gradients;
+
+    cpu().seed_generator(generator_seed);
+    const Forwarded step = forward();
+    ASSERT_GT(step.parts, 1u);
+    std::vector<at::Tensor> gradients = given, made(expected.size());
+    for (std::size_t part = 0; part < step.parts; ++part, gradients.clear()) {
+        Result<BackwardPartDone> done = executor_->backward_part(step.number, gradients);
+        ASSERT_TRUE(done) << done.error().message;
+        EXPECT_EQ(done->last, part + 1 == step.parts);
+        EXPECT_FALSE(done->gradients.empty());
+        for (auto& [place, gradient] : done->gradients) {
+            EXPECT_EQ(gradient.storage().use_count(), 1u);
+            made[place] = std::move(gradient);
+        }
+    }
+    EXPECT_TRUE(identical(made, expected));
 }
 
 TEST_F(HalvesOfOneStep, ADroppedForwardHoldsNothing) {

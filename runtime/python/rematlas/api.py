@@ -139,7 +139,7 @@ class PlanInfo:
         answer = entry.answer
         self.inputs = entry.inputs
         self.peak_bytes = answer.get("peak_bytes")
-        self.measured_peak_bytes = getattr(entry, "measured", None)
+        self.measured_peak_bytes = entry.measured or None
         self.at_most = entry.at_most
         self.budget_bytes = answer.get("budget_bytes")
         self.beside_bytes = answer.get("beside_bytes", 0)
@@ -174,6 +174,8 @@ class Status:
     def state(self) -> str:
         """Of the model: "planned" where some kind of call is, else the furthest of the others."""
         self._settle()
+        if self._applied.refusal:
+            return "refused"
         states = [entry.state for entry in self._entries()]
         for state, name in (
             ("planned", "planned"),
@@ -188,6 +190,8 @@ class Status:
 
     @property
     def reason(self) -> str:
+        if self._applied.refusal:
+            return self._applied.refusal
         reasons = [entry.reason for entry in self._entries() if entry.reason]
         if not self._entries():
             return "the module has not been called in train mode with gradients"

@@ -24,7 +24,7 @@ from torch.nn.modules import module as nn_module
 from . import modes, structure
 from .errors import Infeasible, Refused, RefusedWarning
 from .library import classes, ops
-from .watch import Watch
+from .watch import Assignments, Watch
 
 log = logging.getLogger("rematlas")
 MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
@@ -33,30 +33,40 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
 class Entry:
     """What is known of one key."""
 
-    def __init__(self, number, inputs):
-        self.number = number
+    def __init__(self, base, inputs):
+        self.base = base  # the key without the state of the module
         self.inputs = inputs  # in words
         self.state = "recording"
-        self.attempts = 0
         self.first = None  # a recording that is complete
-        self.pending = None  # a Recorded or a Compared whose backward has not run
+        self.pending = []  # Recorded and Compared steps whose backward has not run
         self.plan = None
         self.compared = 0
+        self.other_courses = 0
         self.reason = ""
         self.template = None  # of the outputs
         self.sources = None  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
-        self.budget = None
+        self.kept = ()  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+        self.sums = False  # several open forwards cannot be planned
         self.beside = 0
-        self.answer = {}
+        self.measured = 0
         self.at_most = False
+        self.answer = {}
 
 
 class Recorded:
-    def __init__(self, recording, watch, template, sources):
+    def __init__(self, recording, watch, template, sources, kept, shares_casts):
         self.recording = recording
         self.watch = watch
         self.template = template
         self.sources = sources
+        self.kept = kept
+        self.shares_casts = shares_casts  # with other forwards in the same region of autocast
+
+
+class Compared:
+    def __init__(self, comparison, why):
+        self.comparison = comparison
+        self.why = why
 
 
 class Applied:
@@ -72,11 +82,17 @@ class Applied:
         self.verify = verify
         self.given_plan = plan
         self.entries = {}
+        self.attempts = {}  # recorded steps without a plan, by base key
+        self.failures = 0  # the same for all keys in a row
+        self.refusal = ""  # of the module as a whole
         self.replayed = 0
         self.original = 0
         self.said = set()
         self.watch = None
         self.known = {}  # fingerprints to numbers, for short keys
+        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
+        self.identities = None  # of parameters and buffers, and which of them are the same
+        self.pattern = ()
         self.lock = threading.RLock()
         self.forwarding = False
         self.frames_open = {}  # calls whose original may have to run, by frame
@@ -134,33 +150,35 @@ class Applied:
         return self.module.forward(*args, **kwargs)
 
     def train_step(self, args, kwargs):
+        if self.refusal:
+            return self.run_original(args, kwargs)
         if self.watch is None or not self.watch.unchanged():
             self.look_again()
         try:
             template, inputs = structure.flatten_call(args, kwargs)
         except Exception as error:
-            self.say(f"an argument cannot be described: {error}")
-            return self.run_original(args, kwargs)
+            return self.refuse_all(f"an argument cannot be described: {error}", args, kwargs)
         device = self.device()
         why = unfit(inputs, device)
         if why:
-            self.say(why)
-            return self.run_original(args, kwargs)
-        key = (template, geometry(inputs), modes.current(device), self.watch.number)
+            return self.refuse_all(why, args, kwargs)
+        base = (template, geometry(inputs), modes.current(device))
+        key = (base, self.watch.number, self.tying())
         entry = self.entries.get(key)
         if entry is None:
             entry = self.add_entry(key, inputs)
             if entry is None:
                 return self.run_original(args, kwargs)
         if self.given_plan is not None and entry.plan is None and entry.state == "recording":
-            self.take_given_plan(entry, inputs)
+            self.take_given_plan(entry)
         self.settle(entry)
         if entry.state == "planned":
             return self.replay(entry, args, kwargs, inputs)
-        if entry.state == "recording":
+        several = self.open_steps()
+        if entry.state == "recording" and not several:
             return self.record(entry, args, kwargs, inputs, device, template)
-        if entry.state == "comparing":
-            return self.compare(entry, args, kwargs, inputs)
+        if entry.state == "comparing" and not several:
+            return self.compare(entry, args, kwargs, inputs, template)
         return self.run_original(args, kwargs)
 
     # Keys.
@@ -171,125 +189,181 @@ class Applied:
         return "cpu"
 
     def look_again(self):
-        watch = Watch(self.module)
+        watch = Watch(self.module, frozenset(self.assigned))
         number = self.known.setdefault(watch.fingerprint, len(self.known))
         watch.number = number
-        if self.watch is not None and number == len(self.known) - 1:
+        if self.watch is not None and number == len(self.known) - 1 and self.replayed:
             changed = self.watch.changes(watch)
             if changed:
                 log.info("rematlas: the model has changed (%s) and is planned anew", changed)
         self.watch = watch
+        self.identities = None
+
+    def tying(self):
+        """Which parameters and buffers are one and the same."""
+        identities = tuple(map(id, self.watch.tensors()))
+        if identities != self.identities:
+            self.identities = identities
+            first = {}
+            self.pattern = tuple(first.setdefault(identity, place) for place, identity in enumerate(identities))
+        return self.pattern
 
     def add_entry(self, key, inputs):
-        usable = [entry for entry in self.entries.values() if entry.state != "refused"]
-        if len(usable) >= self.shapes:
-            self.say(f"more than {self.shapes} kinds of calls (shapes, settings): further ones run the original", refuse=False)
-            return None
-        entry = Entry(len(self.entries), [describe(tensor) for tensor in inputs])
+        entries = [entry for entry in self.entries.values() if entry.state != "refused"]
+        if len(entries) >= self.shapes:
+            stale = [k for k, entry in self.entries.items() if entry.state == "recording" and k[1:] != key[1:]]
+            if not stale:
+                why = f"more than {self.shapes} kinds of calls (shapes, numbers, settings)"
+                if not any(entry.state in ("planned", "comparing", "planning") for entry in entries):
+                    self.refuse_all(why)
+                elif why not in self.said:
+                    self.said.add(why)
+                    log.warning("rematlas: %s; further ones run the original", why)
+                return None
+            del self.entries[stale[0]]
+        entry = Entry(key[0], [describe(tensor) for tensor in inputs])
         self.entries[key] = entry
         return entry
 
-    def say(self, why, refuse=True):
-        if why in self.said:
-            return
+    # Refusing.
+
+    def refuse_all(self, why, args=None, kwargs=None):
+        """Nothing of this module can be planned."""
+        self.refusal = why
+        self.tell(why)
+        return self.run_original(args, kwargs) if args is not None else None
+
+    def refuse(self, entry, why, error=None):
+        entry.state = "refused"
+        entry.reason = why
+        entry.first = entry.plan = None
+        entry.pending = []
+        self.tell(why, error)
+
+    def tell(self, why, error=None):
+        log.info("rematlas: %s", why)
+        if self.on_refuse == "raise":
+            raise error or Refused(f"rematlas: {why}")
+        if not self.said:
+            warnings.warn(f"rematlas: {why}; training goes on with the original", RefusedWarning, stacklevel=caller_level())
         self.said.add(why)
-        if refuse and self.on_refuse == "raise":
-            raise Refused(f"rematlas: {why}")
-        warnings.warn(f"rematlas: {why}; training goes on with the original", RefusedWarning, stacklevel=6)
+
+    def failed(self, entry, why):
+        """A recorded step that leads to no plan. A few of them in a row, and the original is left to itself."""
+        entry.first = None
+        entry.reason = why
+        self.attempts[entry.base] = self.attempts.get(entry.base, 0) + 1
+        self.failures += 1
+        if self.failures >= 2 * MOST_ATTEMPTS:
+            self.refuse_all(why)
+        elif self.attempts[entry.base] >= MOST_ATTEMPTS:
+            self.refuse(entry, why)
 
     # Recording.
 
     def record(self, entry, args, kwargs, inputs, device, called):
-        if self.any_pending(entry):
-            return self.run_original(args, kwargs)
         watch = self.watch
-        recording = classes.Recording(watch.names, watch.tensors(), len(watch.parameters), inputs, device, entry.attempts == 0)
-        randomness = modes.Randomness()
-        autocast = torch.is_autocast_enabled(device)
-        if autocast:
-            torch.clear_autocast_cache()
+        first_try = entry.first is None
+        recording = classes.Recording(watch.names, watch.tensors(), len(watch.parameters), inputs, device, first_try)
+        before = Before(self.module)
+        shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
         self.original += 1
-        entry.attempts += 1
         self.forwarding = True
         self.hooks.start(self.module, recording)
-        recording.begin()
         try:
             with modes.ValuesRead(recording):
-                output = self.module.forward(*args, **kwargs)
+                given = recording.begin()
+                output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
         except BaseException:
             recording.abandon()
-            self.hooks.stop()
-            entry.attempts -= 1
+            self.hooks.stop(recording)
             raise
         finally:
             self.forwarding = False
-            if autocast:
-                torch.clear_autocast_cache()
-        entry.pending = self.end_recording(recording, output, watch, randomness, args, kwargs, inputs, called)
+        template, tensors, sources, kept, why = self.after(before, output, given, watch, (args, kwargs), called)
+        if why:
+            recording.refuse(why)
+        recording.end(tensors)
+        entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts))
         return output
 
-    def end_recording(self, recording, output, watch, randomness, args, kwargs, inputs, called):
-        template, sources, outputs = None, None, []
+    def after(self, before, output, given, watch, call, called):
+        """What a forward has returned and changed: (template, tensors, sources, kept, why it cannot be captured)."""
         try:
-            template, outputs = structure.flatten(output)
+            template, tensors = structure.flatten(output)
         except Exception as error:
-            recording.refuse(f"the module returns what cannot be described: {error}")
-            outputs = tensors_in(output)
-        recording.end(outputs)
-        moved = randomness.moved()
-        if moved:
-            recording.refuse(f"the program draws from {moved}'s random numbers")
+            return None, [], [], (), f"the module returns what cannot be described: {error}"
+        why = before.changed()
         try:
-            if structure.flatten_call(args, kwargs)[0] != called:
-                recording.refuse("the forward changes its arguments")
-        except Exception:
-            pass
-        if not watch.unchanged():
-            changed = watch.changes(Watch(self.module))
-            if changed:
-                recording.refuse(f"the forward changes the module: {changed}")
-            else:
+            if structure.flatten_call(*call)[0] != called:
+                why = why or "the forward changes its arguments"
+        except Exception as error:
+            why = why or f"the forward changes its arguments: {error}"
+        for values, name in before.assigned():
+            if (id(values), name) not in self.assigned:
+                self.assigned[id(values), name] = (values, name)
                 self.watch = None
+                why = why or f"the forward sets {name} of a module for the first time"
+        if not why and not watch.unchanged():
+            changed = watch.changes(Watch(self.module, frozenset(self.assigned)))
+            if changed:
+                why = f"the forward changes the module: {changed}"
+            self.watch = None
+        kept = tuple(self.assigned.values())
+        known = {id(tensor) for tensor in tensors}
+        for values, name in kept:
+            value = values.get(name)
+            if not isinstance(value, torch.Tensor):
+                why = why or f"the forward sets {name} of a module at times"
+            elif id(value) in known:
+                why = why or f"the forward returns what it also keeps as {name}"
+            else:
+                tensors.append(value)
         named = {id(tensor): place for place, tensor in enumerate(watch.tensors())}
-        given = {id(tensor): place for place, tensor in enumerate(inputs)}
+        inputs = {id(tensor): place for place, tensor in enumerate(given)}
         sources = [
-            ("input", given[id(t)]) if id(t) in given else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
-            for place, t in enumerate(outputs)
+            ("input", inputs[id(t)]) if id(t) in inputs else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
+            for place, t in enumerate(tensors)
         ]
-        return Recorded(recording, watch, template, sources)
+        return template, tensors, sources, kept, why
 
-    def any_pending(self, entry):
-        """A step that is being recorded or compared has not had its backward, and another forward begins."""
+    def open_steps(self):
+        """Whether steps that are recorded or compared wait for their backward. Those that cannot share it are given up."""
         found = False
-        for other in self.entries.values():
-            pending = other.pending
-            if isinstance(pending, Recorded) and pending.recording.state() == "open":
-                self.several = True
-                found = True
-                if pending.recording.sums_gradients():
-                    pending.recording.uncut()
-            elif isinstance(pending, Compared) and pending.comparison.verdict() == "open":
-                found = True
+        for entry in self.entries.values():
+            for pending in entry.pending:
+                if isinstance(pending, Recorded):
+                    if pending.recording.state() == "open" and (pending.recording.sums_gradients() or pending.shares_casts):
+                        pending.recording.uncut()
+                        self.several = found = True
+                elif pending.comparison.verdict() == "open":
+                    found = True
         return found
 
     # Between the steps.
 
     def settle(self, entry):
         """Takes note of what has happened since the last call."""
-        if isinstance(entry.pending, Recorded):
-            self.settle_recording(entry)
-        elif isinstance(entry.pending, Compared):
-            self.settle_comparison(entry)
+        waiting, entry.pending = entry.pending, []
+        for pending in waiting:
+            if isinstance(pending, Recorded):
+                done = pending.recording.state() != "open"
+            else:
+                done = pending.comparison.verdict() != "open"
+            if not done:
+                entry.pending.append(pending)
+            elif isinstance(pending, Recorded):
+                self.settle_recording(entry, pending)
+            elif entry.state == "comparing":
+                self.settle_comparison(entry, pending)
         if entry.state == "planning" and not entry.plan.busy():
             self.settle_planning(entry)
 
-    def settle_recording(self, entry):
-        pending = entry.pending
+    def settle_recording(self, entry, pending):
+        self.hooks.stop(pending.recording)
         state = pending.recording.state()
-        if state == "open":
+        if state == "dropped" or entry.state != "recording":
             return
-        entry.pending = None
-        self.hooks.stop()
         if state == "recorded" and pending.recording.survivors():
             gc.collect()
             alive = pending.recording.survivors()
@@ -297,57 +371,45 @@ class Applied:
                 pending.recording.refuse(f"a tensor of the step is kept after it: {alive[0]}")
                 state = "refused"
         if state == "refused":
-            entry.first = None
-            entry.reason = pending.recording.refusal()
-            if entry.attempts >= MOST_ATTEMPTS:
-                self.refuse(entry, entry.reason)
+            self.failed(entry, pending.recording.refusal())
             return
         first, entry.first = entry.first, pending
         if first is None:
             return
-        if first.template != pending.template or first.sources != pending.sources:
-            entry.reason = "the module returns another structure, or other values that are no tensors, in the next step"
+        if (first.template, first.sources, first.kept) != (pending.template, pending.sources, pending.kept):
+            why = "the module returns another structure, or other values that are no tensors, in the next step"
         else:
-            entry.reason = pending.recording.difference(first.recording)
-            if not entry.reason:
-                self.begin_planning(entry, first, pending)
-                return
-        if entry.attempts >= MOST_ATTEMPTS:
-            self.refuse(entry, entry.reason)
-
-    def refuse(self, entry, why, error=None):
-        entry.state = "refused"
-        entry.reason = why
-        entry.first = entry.pending = entry.plan = None
-        log.warning("rematlas: %s", why)
-        if self.on_refuse == "raise":
-            raise error or Refused(f"rematlas: {why}")
-        self.say(why)
+            why = pending.recording.difference(first.recording)
+        if not why:
+            self.begin_planning(entry, first, pending)
+            return
+        self.failed(entry, why)
+        if entry.state == "recording":
+            entry.first = pending
 
     # Planning.
 
     def begin_planning(self, entry, first, second):
-        if self.several and second.recording.sums_gradients():
-            self.refuse(entry, "several forwards are open at a time, and gradients of one are sums: they would be summed in another order")
+        sums = second.recording.sums_gradients() or second.shares_casts
+        if self.several and sums:
+            self.refuse(entry, "several forwards are open at a time, and share what they sum: it would be summed in another order")
             return
         try:
             entry.plan = classes.Plan(first.recording, second.recording, type(self.module).__name__)
         except RuntimeError as error:
-            self.refuse(entry, message(error))
+            self.failed(entry, message(error))
             return
-        entry.sums = second.recording.sums_gradients()
-        entry.template, entry.sources = second.template, second.sources
+        entry.sums = sums
+        entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
         entry.beside = second.recording.beside()
-        entry.names = second.watch.names
         entry.first = None
         self.start_planning(entry)
 
     def start_planning(self, entry):
         entry.state = "planning"
-        entry.budget = str(self.budget)
         options = json.dumps(self.config) if self.config else ""
         try:
-            entry.plan.start(entry.budget, self.solver, options, float(self.time_limit), self.frames, entry.beside)
+            entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, entry.beside)
         except RuntimeError as error:
             self.refuse(entry, message(error))
 
@@ -358,83 +420,79 @@ class Applied:
             return
         if "infeasible" in entry.answer:
             found = entry.answer["infeasible"]
-            budget = entry.answer["step_budget_bytes"]
-            why = infeasible_text(self.solver, budget, found)
+            why = infeasible_text(self.solver, entry.answer["step_budget_bytes"], found)
             self.refuse(entry, why, Infeasible(f"rematlas: {why}", found["needed_bytes"], found["proven"], found["smallest_found_bytes"]))
             return
-        watch = self.watch or Watch(self.module)
+        self.bind(entry)
+
+    def bind(self, entry):
+        watch = self.watch or Watch(self.module, frozenset(self.assigned))
         try:
             entry.plan.bind(watch.names, watch.tensors(), len(watch.parameters), type(self.module).__name__)
         except RuntimeError as error:
             self.refuse(entry, message(error))
             return
         entry.state = "comparing" if entry.compared < self.verify else "planned"
+        self.failures = 0
+        self.attempts.pop(entry.base, None)
+        entry.reason = ""
 
-    def take_given_plan(self, entry, inputs):
-        path = self.given_plan
-        entry.plan = path.compiled(self.device())
-        entry.template, entry.sources, entry.sums = path.template, path.sources, path.sums
+    def take_given_plan(self, entry):
+        given = self.given_plan
+        entry.plan = given.compiled(self.device())
+        entry.template, entry.sources, entry.sums = given.template, given.sources, given.sums
         entry.answer = json.loads(entry.plan.answer())
-        entry.names = self.watch.names
-        watch = self.watch
-        entry.plan.bind(watch.names, watch.tensors(), len(watch.parameters), type(self.module).__name__)
-        entry.state = "comparing" if entry.compared < self.verify else "planned"
+        if entry.sources is None:
+            entry.sources = [("plan", place) for place in range(len(entry.plan.passed_inputs()))]
+            entry.template = "tensor" if len(entry.sources) == 1 else (tuple, len(entry.sources))
+        self.bind(entry)
 
     # Comparing.
 
-    def compare(self, entry, args, kwargs, inputs):
-        if self.any_pending(entry):
-            return self.run_original(args, kwargs)
+    def compare(self, entry, args, kwargs, inputs, called):
         comparison = classes.Comparison(entry.plan, self.watch.tensors(), inputs)
-        randomness = modes.Randomness()
-        comparison.begin()
+        before = Before(self.module)
+        watch = self.watch
         self.original += 1
         self.forwarding = True
         try:
-            output = self.module.forward(*args, **kwargs)
+            given = comparison.begin()
+            output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
         except BaseException:
             comparison.abandon()
             raise
         finally:
             self.forwarding = False
-        why = ""
-        try:
-            template, outputs = structure.flatten(output)
-            if template != entry.template:
-                why = "the module returns another structure, or other values that are no tensors, in another step"
-        except Exception as error:
-            outputs, why = tensors_in(output), str(error)
-        if not why and randomness.moved():
-            why = f"the program draws from {randomness.moved()}'s random numbers"
-        if not why and not self.watch.unchanged():
-            why = self.watch.changes(Watch(self.module))
-            why = why and f"the forward changes the module: {why}"
-        comparison.end(outputs)
-        entry.pending = Compared(comparison, why)
+        template, tensors, sources, kept, why = self.after(before, output, given, watch, (args, kwargs), called)
+        if not why and (template, sources, kept) != (entry.template, entry.sources, entry.kept):
+            why = "the module returns another structure, or other values that are no tensors, in another step"
+        if why:
+            comparison.abandon()
+        else:
+            comparison.end(tensors)
+        entry.pending.append(Compared(comparison, why))
         return output
 
-    def settle_comparison(self, entry):
-        pending = entry.pending
+    def settle_comparison(self, entry, pending):
         verdict = pending.comparison.verdict()
-        if verdict == "open":
-            return
-        entry.pending = None
         why = pending.why or (verdict == "different" and pending.comparison.why())
         if why:
-            self.refuse(entry, f"the plan was compared with the original, and {why}")
+            self.refuse(entry, f"the plan was compared with the original: {why}")
+            return
+        if verdict == "dropped":
             return
         if verdict == "other course":
-            entry.other_courses = getattr(entry, "other_courses", 0) + 1
-            if entry.other_courses > 6:
+            entry.other_courses += 1
+            if entry.other_courses > MOST_ATTEMPTS:
                 self.refuse(entry, f"the step takes another course than the recorded one each time: {pending.comparison.why()}")
             return
         entry.compared += 1
         peak = pending.comparison.measured_peak()
-        entry.measured = max(getattr(entry, "measured", 0), peak)
+        entry.measured = max(entry.measured, peak)
         if peak > entry.answer["peak_bytes"]:
-            self.refuse(entry, f"the plan was compared with the original, and takes {peak} bytes, {entry.answer['peak_bytes']} planned")
+            self.refuse(entry, f"the plan was compared with the original: it takes {peak} bytes, {entry.answer['peak_bytes']} planned")
             return
-        entry.at_most = peak < entry.answer["peak_bytes"]
+        entry.at_most = entry.measured < entry.answer["peak_bytes"]
         if entry.compared >= self.verify:
             entry.state = "planned"
 
@@ -443,39 +501,56 @@ class Applied:
     def replay(self, entry, args, kwargs, inputs):
         plan = entry.plan
         tensors = self.watch.tensors()
-        if entry.sums and plan.open():
-            # Gradients of several open forwards would be summed in another order.
-            plan.give_open_forwards_up()
-            return self.run_original(args, kwargs)
+        if plan.open():
+            self.several = True
+            if entry.sums:
+                plan.give_open_forwards_up()
+                return self.run_original(args, kwargs)
         outputs, frame, why = plan.forward(tensors, inputs, True)
         if why:
             log.info("rematlas: %s; this step runs the original", why)
+            if frame < 0:  # tensors lie otherwise than planned: recorded anew
+                entry.state, entry.plan, entry.compared = "recording", None, 0
             return self.run_original(args, kwargs)
-        self.frames_open[frame] = (args, kwargs)
+        self.frames_open[frame] = (args, kwargs, inputs)
         frames_of[frame] = self
         self.replayed += 1
-        if entry.template == "tensor" and entry.sources[0][0] == "plan":
+        if not entry.kept and entry.template == "tensor" and entry.sources[0][0] == "plan":
             return outputs[0]
         placed = [
             outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
             for source, place in entry.sources
         ]
-        return structure.rebuild(entry.template, placed)
+        for (values, name), tensor in zip(entry.kept, placed[len(placed) - len(entry.kept) :]):
+            values[name] = tensor
+        return structure.rebuild(entry.template, placed[: len(placed) - len(entry.kept)] if entry.kept else placed)
 
     def original_of(self, frame):
         """The original's forward of a frame, with gradients, for a backward that the plan cannot run."""
-        args, kwargs = self.frames_open[frame]
+        args, kwargs, inputs = self.frames_open[frame]
+        given = ops.original_inputs(frame)
         self.forwarding = True
         try:
-            return structure.flatten(self.module.forward(*args, **kwargs))[1]
+            output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
         finally:
             self.forwarding = False
+        tensors = structure.flatten(output)[1]
+        return tensors + [values[name] for values, name in self.assigned.values()]
 
 
-class Compared:
-    def __init__(self, comparison, why):
-        self.comparison = comparison
-        self.why = why
+class Before:
+    """What a forward may change behind our back, as it was before it."""
+
+    def __init__(self, module):
+        self.randomness = modes.Randomness()
+        self.assignments = Assignments(module)
+
+    def changed(self):
+        moved = self.randomness.moved()
+        return f"the program draws from {moved}'s random numbers" if moved else ""
+
+    def assigned(self):
+        return self.assignments.made()
 
 
 class PathHooks:
@@ -483,26 +558,34 @@ class PathHooks:
 
     def __init__(self):
         self.handles = []
+        self.recordings = []
 
     def start(self, module, recording):
-        self.stop()
+        self.recordings.append(recording)
+        if self.handles:
+            return
         paths = {id(submodule): path for path, submodule in module.named_modules()}
         known = paths.__contains__
 
         def enter(submodule, args):
-            if known(id(submodule)):
-                recording.enter(paths[id(submodule)])
+            if known(id(submodule)) and torch._C._get_tracing_state() is None:
+                for recording in self.recordings:
+                    recording.enter(paths[id(submodule)])
 
         def leave(submodule, args, output):
-            if known(id(submodule)):
-                recording.leave()
+            if known(id(submodule)) and torch._C._get_tracing_state() is None:
+                for recording in self.recordings:
+                    recording.leave()
 
         self.handles = [
             nn_module.register_module_forward_pre_hook(enter),
             nn_module.register_module_forward_hook(leave, always_call=True),
         ]
 
-    def stop(self):
+    def stop(self, recording):
+        self.recordings = [other for other in self.recordings if other is not recording]
+        if self.recordings:
+            return
         for handle in self.handles:
             handle.remove()
         self.handles = []
@@ -574,6 +657,17 @@ def tensors_in(value, depth=0):
     elif not isinstance(value, (tuple, list)):
         value = list(vars(value).values()) if hasattr(value, "__dict__") else []
     return [tensor for item in value for tensor in tensors_in(item, depth + 1)]
+
+
+def caller_level() -> int:
+    """For a warning: the first frame outside of this package and of torch."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if "/rematlas/" not in file and "/torch/" not in file:
+            break
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def message(error) -> str:

@@ -11,6 +11,7 @@ import enum
 import functools
 import inspect
 import operator
+import random
 import sys
 import sysconfig
 import types
@@ -49,9 +50,21 @@ def text(value) -> str:
     return shown if len(shown) < 60 else shown[:57] + "..."
 
 
-class Watch:
+class ByName:
+    """Looks like a dictionary of a module whose own cannot be asked by name (TorchScript)."""
+
     def __init__(self, module):
         self.module = module
+
+    def __getitem__(self, name):
+        return getattr(self.module, name)
+
+
+class Watch:
+    def __init__(self, module, assigned=frozenset()):
+        """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at."""
+        self.module = module
+        self.assigned = assigned
         self.containers = []  # (values, ids): a function that lists the values now, and what they were
         self.held = []  # what ids stand for must stay alive
         self.facts = []  # (path, stand-in) of each value
@@ -75,6 +88,14 @@ class Watch:
     def add_module(self, path, module):
         prefix = path + "." if path else ""
         own = module.__dict__
+        if isinstance(module, torch.jit.ScriptModule):
+            for name, parameter in module.named_parameters(recurse=False):
+                self.parameters.append((ByName(module), name, prefix + name))
+            for name, buffer in module.named_buffers(recurse=False):
+                self.buffers.append((ByName(module), name, prefix + name))
+            self.add_values(prefix + "training", None, functools.partial(lambda m: [m.training], module))
+            self.facts.append((prefix + "training", module.training))
+            return
         self.add_dictionary(prefix, own, skip=APART, depth=0)
         for name, child in module._modules.items():
             self.facts.append((prefix + name, id(child)))
@@ -107,7 +128,9 @@ class Watch:
         if not values or len(self.held) > MOST:
             return
         if skip:
-            names = [name for name in values if name not in skip]
+            names = [name for name in values if name not in skip and (id(values), name) not in self.assigned]
+            if not names:
+                return
             getter = operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
             # A new name makes the dictionary longer.
             count = len(values)
@@ -122,7 +145,23 @@ class Watch:
         for name, value in zip(names, now):
             self.add_value(f"{prefix}{name}", value, depth + 1)
 
+    def add_state(self, path, state_of):
+        """Of an object that hides its state: equal states give one and the same text."""
+        texts = {}
+
+        def values_of():
+            state = repr(state_of())
+            return [texts.setdefault(state, state)]
+
+        self.facts.append((path, hash(self.add_values(path, None, values_of)[0])))
+
     def add_value(self, path, value, depth):
+        if isinstance(value, random.Random):
+            return self.add_state(path, value.getstate)
+        if isinstance(value, torch.Generator):
+            return self.add_state(path, lambda: hash(bytes(value.get_state().numpy())))
+        if type(value).__module__.startswith("numpy.random"):
+            return self.add_state(path, lambda: getattr(value, "bit_generator", value).state if hasattr(value, "bit_generator") else value.get_state())
         stand_in = plain(value)
         if stand_in is not None:
             self.facts.append((path, stand_in))
@@ -256,6 +295,25 @@ class Watch:
         return [path for _, _, path in self.parameters] + [path for _, _, path in self.buffers]
 
 
+class Assignments:
+    """Which tensors a forward sets as attributes and buffers of its modules."""
+
+    def __init__(self, module):
+        self.before = []
+        for submodule in module.modules():
+            for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
+                self.before.append((values, {n: id(v) for n, v in values.items() if isinstance(v, torch.Tensor)}))
+
+    def made(self):
+        """(dictionary, name) of each."""
+        return [
+            (values, name)
+            for values, ids in self.before
+            for name, value in values.items()
+            if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter) and ids.get(name) != id(value)
+        ]
+
+
 def dict_of(facts):
     result = {}
     for fact in facts:
@@ -275,7 +333,7 @@ def names_in(code):
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= names_in(constant)
+            names.update(names_in(constant))
     return tuple(sorted(names))
 
 
