@@ -1,13 +1,14 @@
 # make run    the main job on two example models, end to end
 # make test   build everything and run the tests
-# Both install what is missing first. PRESET: release (default), debug, headless, asan, tsan.
+# make test-integrations, make wheel, make bench: see README.md
+# All install what is missing first. PRESET: release (default), debug, headless, asan, tsan.
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: help setup build run test bench bench-cuda asan tsan headless clean
+.PHONY: help setup build run test test-integrations wheel bench bench-cuda asan tsan headless clean
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core)
@@ -23,6 +24,14 @@ run: build
 
 test: build
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2
+
+# Models and training loops of other libraries, in an environment of its own (about 1 GB).
+test-integrations: build
+	@tests/integrations/run.sh $(CURDIR)/$(BUILD)/bin
+
+# One file with the package, its libraries and programs: dist/rematlas-*.whl
+wheel: build
+	@resources/wheel/build.sh $(CURDIR)/$(BUILD)/bin
 
 bench: build
 	@bench/run.sh $(BUILD)/bin

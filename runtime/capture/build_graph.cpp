@@ -124,8 +124,8 @@ class Builder {
                     return mutates(overwrite) &&
                            is_persistent(recording_.values[overwrite.before.value].kind);
                 });
-            needed_[i] =
-                read_[i] || op.random || op.tape.guard || persists || op.tape.name == output_gradients_op;
+            needed_[i] = read_[i] || op.random || op.tape.guard || !op.tape.result_sizes.empty() ||
+                         persists || op.tape.name == output_gradients_op;
             if (needed_[i]) for_each_value(op.tape, [&](int value) { live[value] = true; });
         }
         live_ = std::move(live);

@@ -10,7 +10,8 @@
 namespace rematlas {
 
 struct CapturedStep {
-    Graph graph;  ///< times and workspaces as recorded, zero where they were not measured; `replay` is not set
+    Graph
+        graph;  ///< times and workspaces as recorded, zero where they were not measured; `replay` is not set
     Tape tape;
 };
 

@@ -58,11 +58,11 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
                          const std::vector<InputSpec>& specs, const CaptureOptions& options,
                          DeviceRuntime& device, Reference& reference) {
     TorchScriptPlaces places(model.module);
-    Recorder recorder(model.tensors, inputs, specs, places, device, {.audit = options.audit, .on_op = [&](int count) {
-                                                         if (options.progress && count % 64 == 0)
-                                                             options.progress("record",
-                                                                              1.0 - 64.0 / (64.0 + count));
-                                                     }});
+    Recorder recorder(model.tensors, inputs, specs, places, device,
+                      {.audit = options.audit, .on_op = [&](int count) {
+                           if (options.progress && count % 64 == 0)
+                               options.progress("record", 1.0 - 64.0 / (64.0 + count));
+                       }});
     try {
         DispatchModeGuard guard(recorder);
         reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
@@ -209,7 +209,8 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
     report("check", 0.0);
     const bool guarded = std::any_of(step.tape.ops.begin(), step.tape.ops.end(),
                                      [](const TapeOp& op) { return op.guard.has_value(); });
-    Result<Executor> executor = Executor::create(step.graph, std::move(step.tape), fresh->tensors, fresh->file_name, device);
+    Result<Executor> executor =
+        Executor::create(step.graph, std::move(step.tape), fresh->tensors, fresh->file_name, device);
     if (!executor) return executor.error();
     device.seed_generator(options.seed);
     const FlatGraph flat = flatten(step.graph);

@@ -81,8 +81,8 @@ int Recorder::new_value(const at::Tensor& tensor, RecordedValue value) {
     recording_.values.push_back(std::move(value));
     const int id = static_cast<int>(recording_.values.size()) - 1;
     places_.insert_or_assign(
-        storage, Place{c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), id, 0,
-                       recording_.values.back().bytes});
+        storage, Place{c10::weak_intrusive_ptr<c10::StorageImpl>(tensor.storage().getWeakStorageImpl()), id,
+                       0, recording_.values.back().bytes});
     return id;
 }
 
@@ -129,7 +129,8 @@ int Recorder::operand_of(const at::Tensor& tensor) {
 
 int Recorder::operand_of(const at::Tensor& tensor, int value) {
     const Place* place = value < 0 ? nullptr : place_of(tensor);
-    const std::int64_t base = place ? place->base : 0, item = static_cast<std::int64_t>(tensor.element_size());
+    const std::int64_t base = place ? place->base : 0,
+                       item = static_cast<std::int64_t>(tensor.element_size());
     if (base % item != 0 || tensor.storage_offset() * item < base)
         refuse(recording_.values[value].name, "the program looks at its memory beyond what it was given");
     Operand operand{.tensor = TensorId(value),
@@ -245,16 +246,19 @@ int Recorder::copied(int original) {
                                  .producer = op,
                                  .depends_on_data = true});
     to.tensor = TensorId(recording_.values.size() - 1);
-    RecordedOp copy{.tape = {.name = "aten::clone"}, .phase = Phase::backward, .module = last_backward_module_};
-    copy.tape.arguments = {{Argument::Kind::tensor, {}, {original}},
-                           {Argument::Kind::value, static_cast<std::int64_t>(c10::MemoryFormat::Contiguous), {}}};
+    RecordedOp copy{
+        .tape = {.name = "aten::clone"}, .phase = Phase::backward, .module = last_backward_module_};
+    copy.tape.arguments = {
+        {Argument::Kind::tensor, {}, {original}},
+        {Argument::Kind::value, static_cast<std::int64_t>(c10::MemoryFormat::Contiguous), {}}};
     copy.tape.returns = {to.tensor};
     recording_.ops.push_back(std::move(copy));
     recording_.operands.push_back(std::move(to));
     return static_cast<int>(recording_.operands.size()) - 1;
 }
 
-Recording Recorder::finish(const std::vector<at::Tensor>& outputs, const std::vector<GradientMade>& gradients) {
+Recording Recorder::finish(const std::vector<at::Tensor>& outputs,
+                           const std::vector<GradientMade>& gradients) {
     std::lock_guard lock(mutex_);
     if (refusal_) return {};
     try {
@@ -299,7 +303,8 @@ std::vector<std::string> Recorder::survivors() const {
         if (recording_.ops[value.producer].tape.name == output_gradients_op) continue;
         int root = place.value;
         while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
-        if (recording_.values[root].producer < 0) continue;  // the memory of a parameter, a buffer or an input
+        if (recording_.values[root].producer < 0)
+            continue;  // the memory of a parameter, a buffer or an input
         const RecordedOp& op = recording_.ops[value.producer];
         alive.push_back(op.tape.name + (op.module.empty() ? "" : " in " + op.module));
     }

@@ -39,9 +39,9 @@ struct RecorderOptions {
                                              torch::jit::Stack*)>
         run_kernel = {};
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
-    /// The step is one of the caller's own training: a refusal is noted and the step goes on unrecorded; values
-    /// that the program reads become guards; nothing but parameters and buffers may be written to; what a
-    /// checkpoint computes again is the value that it computed first; ops are measured.
+    /// The step is one of the caller's own training: a refusal is noted and the step goes on unrecorded;
+    /// values that the program reads become guards; nothing but parameters and buffers may be written to;
+    /// what a checkpoint computes again is the value that it computed first; ops are measured.
     bool in_process = false;
 };
 
@@ -113,6 +113,8 @@ class Recorder final : public DispatchMode {
     void run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
                       RecordedOp& record);
     void recognize(Call& call);
+    bool fills_empty(const Call& call, std::size_t argument) const;
+    std::string shape_text(int operand) const;
     bool take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call);
     void follow_generator(const Call& call);
     void poison(const at::Tensor& tensor);
@@ -133,8 +135,7 @@ class Recorder final : public DispatchMode {
     std::vector<Use> uses_of(const c10::OperatorHandle& op, const torch::jit::Stack& stack,
                              RecordedOp& record);
     void settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses);
-    void refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
-                             const std::vector<Use>& uses);
+    void refuse_unreplayable(const c10::OperatorHandle& op, RecordedOp& record, const std::vector<Use>& uses);
     bool depends_on_data(const std::vector<Use>& uses) const;
     bool may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& record) const;
     Argument argument_of(const c10::IValue& value, bool shape_only);
@@ -159,10 +160,10 @@ class Recorder final : public DispatchMode {
     std::map<std::uint64_t, Origin>
         by_sequence_;  ///< autograd's numbers of forward ops, vanished views included
     std::string last_backward_module_;
-    std::unordered_map<std::string, int> computed_;      ///< forward ops by what they compute
-    std::unordered_map<int, std::uint64_t> poisoned_;    ///< digests of values that nobody has filled yet
-    std::set<int> foreign_;                              ///< constants that the step met and did not make
-    std::optional<std::uint64_t> generator_;             ///< digest of where the last random op left it
+    std::unordered_map<std::string, int> computed_;    ///< forward ops by what they compute
+    std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of values that nobody has filled yet
+    std::set<int> foreign_;                            ///< constants that the step met and did not make
+    std::optional<std::uint64_t> generator_;           ///< digest of where the last random op left it
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
     std::mutex mutex_;  ///< autograd may run the backward of a device on a thread of its own

@@ -39,7 +39,6 @@ bool gives_a_number(const c10::FunctionSchema& schema) {
            kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
 }
 
-
 /// Equal texts exactly where the values are equal, numbers to the last bit.
 void append(std::string& text, const c10::IValue& value) {
     if (value.isDouble()) {
@@ -76,14 +75,15 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
                 });
             const bool digested = options_.audit && !written && tensor.device().is_cpu();
             const int value = value_of(tensor);
-            uses.push_back({i, tensor, value, written, tensor.storage().nbytes(), digested ? digest(tensor) : 0});
+            uses.push_back(
+                {i, tensor, value, written, tensor.storage().nbytes(), digested ? digest(tensor) : 0});
         });
     }
     return uses;
 }
 
-/// Constructors of tensors write behind the dispatcher after `empty`: what is read of such a tensor before an op
-/// wrote all of it is a constant. In process the poison tells whether anybody wrote.
+/// Constructors of tensors write behind the dispatcher after `empty`: what is read of such a tensor before an
+/// op wrote all of it is a constant. In process the poison tells whether anybody wrote.
 void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         RecordedValue& value = recording_.values[use.value];
@@ -111,7 +111,7 @@ bool Recorder::may_be_guarded(const c10::OperatorHandle& op, const RecordedOp& r
     return (options_.in_process || record.phase == Phase::backward) && gives_a_number(op.schema());
 }
 
-void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const RecordedOp& record,
+void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, RecordedOp& record,
                                    const std::vector<Use>& uses) {
     if (!depends_on_data(uses)) return;
     if (op.hasTag(at::Tag::data_dependent_output) && !may_be_guarded(op, record)) {
@@ -123,7 +123,8 @@ void Recorder::refuse_unreplayable(const c10::OperatorHandle& op, const Recorded
                                     use.tensor.scalar_type() == c10::ScalarType::Byte);
     });
     if (shape_depends_on_values(record.tape.name) || (mask && record.tape.name == "aten::index")) {
-        refuse(record.tape.name, "the shape of its result depends on the data");
+        if (!options_.in_process) refuse(record.tape.name, "the shape of its result depends on the data");
+        record.guards_sizes = true;
     }
 }
 
@@ -255,8 +256,25 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
         if (recording_.values[root].kind == TensorKind::input && recording_.values[root].producer < 0)
             refuse(record.tape.name, "writes to " + recording_.values[root].name + " of the module");
         if (value.producer < 0 && foreign_.contains(use.value))
-            refuse(record.tape.name, "writes to a tensor that is neither the step's nor a parameter nor a buffer");
+            refuse(record.tape.name,
+                   "writes to a tensor that is neither the step's nor a parameter nor a buffer");
     }
+}
+
+/// The op writes all of a tensor that holds nothing yet: which one that is does not matter.
+bool Recorder::fills_empty(const Call& call, std::size_t argument) const {
+    if (!overwrites_everything(call.record.tape.name, call.record.tape.overload)) return false;
+    return std::any_of(call.uses.begin(), call.uses.end(), [&](const Use& use) {
+        const RecordedValue& value = recording_.values[use.value];
+        return use.argument == argument && use.written && value.version_of < 0 && value.producer >= 0 &&
+               makes_uninitialized(recording_.ops[value.producer].tape.name);
+    });
+}
+
+std::string Recorder::shape_text(int operand) const {
+    if (operand == no_operand) return "none ";
+    const Operand& of = recording_.operands[operand];
+    return c10::str(of.dtype, c10::IntArrayRef(of.sizes), c10::IntArrayRef(of.strides), of.offset, ' ');
 }
 
 /// What a checkpoint computes again in backward is the forward op with the same arguments and, where it is
@@ -266,13 +284,13 @@ void Recorder::recognize(Call& call) {
     std::string what = op.name + '.' + op.overload;
     for (std::size_t i = 0; i < op.arguments.size(); ++i) {
         what += '|';
-        const bool statistics =
-            call.record.updates_statistics &&
-            std::any_of(call.uses.begin(), call.uses.end(),
-                        [&](const Use& use) { return use.argument == i && use.written; });
+        const bool statistics = call.record.updates_statistics &&
+                                std::any_of(call.uses.begin(), call.uses.end(),
+                                            [&](const Use& use) { return use.argument == i && use.written; });
         if (statistics) continue;
         if (op.arguments[i].kind == Argument::Kind::value) append(what, op.arguments[i].value);
-        for (int operand : op.arguments[i].operands) what += std::to_string(operand) + ' ';
+        for (int operand : op.arguments[i].operands)
+            what += fills_empty(call, i) ? shape_text(operand) : std::to_string(operand) + ' ';
     }
     if (call.generator) what += '|' + std::to_string(call.generator->digest());
     if (phase_ == Phase::forward) {
@@ -298,10 +316,12 @@ bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t r
             if (value.valid() && tensor.defined()) named.push_back({tensor, value});
         });
     if (!call.record.updates_statistics) {
-        for (const Overwrite& overwrite : first.tape.overwrites)
-            for (const Use& use : call.uses)
-                if (use.written && TensorId(use.value) == overwrite.before)
-                    named.push_back({use.tensor, overwrite.after});
+        std::set<int> seen;
+        std::size_t overwrite = 0;
+        for (const Use& use : call.uses)
+            if (use.written && seen.insert(use.value).second && overwrite < first.tape.overwrites.size())
+                named.push_back({use.tensor, first.tape.overwrites[overwrite++].after});
+        if (overwrite != first.tape.overwrites.size()) return false;
     }
     for (const Named& one : named)
         if (recording_.values[one.value.value].bytes !=
@@ -318,9 +338,11 @@ bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t r
 /// Between random ops nobody else may move the generator.
 void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
+    const std::uint64_t now = device_.generator_state()->digest();
+    if (now == call.generator->digest()) return;  // it draws nothing this time
     if (generator_ && *generator_ != call.generator->digest())
         refuse(call.record.tape.name, "the program sets the state of the random number generator before it");
-    generator_ = device_.generator_state()->digest();
+    generator_ = now;
 }
 
 void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call) {
@@ -341,7 +363,8 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
             argument_of(stack[base + i], ignores_contents(record.tape.name, i, stack, base)));
     }
     if (record.random && !options_.run_kernel) call.generator = device_.generator_state();
-    if (options_.in_process && !makes_views(schema)) recognize(call);
+    if (options_.in_process && !makes_views(schema) && !makes_uninitialized(record.tape.name))
+        recognize(call);
 }
 
 void Recorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -349,8 +372,8 @@ void Recorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     if (const auto why_not = options_.run_kernel(op, keys, stack)) refuse(op.schema().name(), *why_not);
 }
 
-void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
-                            torch::jit::Stack* stack, RecordedOp& record) {
+void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
+                            RecordedOp& record) {
     if (!options_.in_process || options_.run_kernel) return run(op, keys, stack);
     const std::int64_t alive = device_.alive_bytes(), began = device_.now();
     device_.reset_peak();
@@ -368,6 +391,12 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     }
     if (op.hasTag(at::Tag::data_dependent_output) && may_be_guarded(op, record) && depends_on_data(call.uses))
         record.tape.guard = Guard{stack.back(), origin().line};
+    if (record.guards_sizes)
+        for (std::size_t i = stack.size() - schema.returns().size(); i < stack.size(); ++i)
+            for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+                record.tape.result_sizes.push_back(tensor.defined() ? tensor.sizes().vec()
+                                                                    : std::vector<std::int64_t>());
+            });
     audit(record, call.uses);
     if (call.again && take_earlier_values(stack, schema.returns().size(), call)) {
         attribute(record, true);

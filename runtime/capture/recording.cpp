@@ -26,7 +26,8 @@ std::string name_of(const RecordedOp& op) {
 bool same_overwrites(const TapeOp& a, const TapeOp& b) {
     if (a.overwrites.size() != b.overwrites.size()) return false;
     for (std::size_t i = 0; i < a.overwrites.size(); ++i)
-        if (a.overwrites[i].before != b.overwrites[i].before || a.overwrites[i].after != b.overwrites[i].after)
+        if (a.overwrites[i].before != b.overwrites[i].before ||
+            a.overwrites[i].after != b.overwrites[i].after)
             return false;
     return true;
 }
@@ -41,6 +42,9 @@ std::optional<std::string> op_difference(const RecordedOp& a, const RecordedOp& 
         return name_of(a) + (a.tape.guard->line.empty() ? "" : " at " + a.tape.guard->line) +
                ": the program reads a value, " + c10::str(a.tape.guard->value) + " in one step and " +
                c10::str(b.tape.guard->value) + " in the next";
+    if (a.tape.result_sizes != b.tape.result_sizes)
+        return name_of(a) +
+               ": the shape of its result depends on the data, and is another one in the next step";
     if (a.tape.arguments.size() != b.tape.arguments.size() || a.tape.returns != b.tape.returns ||
         !same_overwrites(a.tape, b.tape) || a.tape.grad_mode != b.tape.grad_mode)
         return name_of(a) + " is called in two ways in two steps";
@@ -49,8 +53,8 @@ std::optional<std::string> op_difference(const RecordedOp& a, const RecordedOp& 
         if (left.kind != right.kind || left.operands != right.operands)
             return name_of(a) + " takes other tensors in the next step";
         if (left.kind == Argument::Kind::value && !same_value(left.value, right.value))
-            return name_of(a) + " takes " + c10::str(left.value) + " in one step and " + c10::str(right.value) +
-                   " in the next: a number of the program changes";
+            return name_of(a) + " takes " + c10::str(left.value) + " in one step and " +
+                   c10::str(right.value) + " in the next: a number of the program changes";
     }
     return std::nullopt;
 }
@@ -73,7 +77,8 @@ std::optional<std::string> difference(const Recording& a, const Recording& b) {
             return "tensor " + left.name + " is another one in the next step";
         if (left.contents != right.contents)
             return left.name + " of " + std::to_string(left.bytes) +
-                   " bytes: a tensor that the program makes outside of torch or keeps beside its buffers has other "
+                   " bytes: a tensor that the program makes outside of torch or keeps beside its buffers has "
+                   "other "
                    "contents in the next step";
     }
     if (a.outputs != b.outputs) return std::string("the outputs are other tensors in the next step");

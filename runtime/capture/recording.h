@@ -32,9 +32,10 @@ struct RecordedOp {
     int of = -1;  ///< the forward op of a backward one
     bool random = false;
     bool updates_statistics =
-        false;             ///< its outputs do not depend on what it overwrites: may run again without it
-    bool dropped = false;        ///< its output was found to be a constant
-    std::int64_t time = 0;       ///< nanoseconds; of measured steps
+        false;                  ///< its outputs do not depend on what it overwrites: may run again without it
+    bool guards_sizes = false;  ///< the shape of its result depends on the data
+    bool dropped = false;       ///< its output was found to be a constant
+    std::int64_t time = 0;      ///< nanoseconds; of measured steps
     std::int64_t workspace = 0;  ///< bytes held only while it ran; of measured steps
 };
 
@@ -48,8 +49,8 @@ struct Recording {
     std::vector<GradientOf> gradients;
 };
 
-/// What differs between two recordings of a step, as one line that names the op; nothing when they are equal but
-/// for what was measured.
+/// What differs between two recordings of a step, as one line that names the op; nothing when they are equal
+/// but for what was measured.
 std::optional<std::string> difference(const Recording& a, const Recording& b);
 
 }  // namespace rematlas

@@ -1,19 +1,16 @@
-"""Notes in the package where the programs of this checkout are, so that an installed package finds them."""
-
-import pathlib
+"""A wheel for one kind of system and any Python: what is compiled lies in rematlas/bin and knows no Python."""
 
 from setuptools import setup
-from setuptools.command.build_py import build_py
+from setuptools.command.bdist_wheel import bdist_wheel
 
 
-class NotePrograms(build_py):
-    def run(self):
-        super().run()
-        programs = pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
-        if (programs / "librematlas_training.so").exists():
-            note = pathlib.Path(self.build_lib) / "rematlas" / "programs.txt"
-            note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(f"{programs}\n")
+class ForThisSystem(bdist_wheel):
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
 
 
-setup(cmdclass={"build_py": NotePrograms})
+setup(cmdclass={"bdist_wheel": ForThisSystem})

@@ -1,3 +1,5 @@
+#include "runtime/replay/bound_model.h"
+
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -5,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
-
-#include "runtime/replay/bound_model.h"
 
 namespace rematlas {
 namespace {
@@ -105,8 +105,8 @@ Result<void> BoundModel::bind_names(const std::vector<NamedTensor>& tensors) {
 
 Result<void> BoundModel::rebind(const std::vector<at::Tensor>& tensors) {
     if (tensors.size() != bound.size())
-        return Error{owner + ": " + std::to_string(tensors.size()) + " parameters and buffers, the plan has " +
-                     std::to_string(bound.size())};
+        return Error{owner + ": " + std::to_string(tensors.size()) +
+                     " parameters and buffers, the plan has " + std::to_string(bound.size())};
     for (std::size_t i = 0; i < tensors.size(); ++i)
         if (!bound[i].is_same(tensors[i])) bound[i] = tensors[i];
     return {};
@@ -142,7 +142,8 @@ Result<void> BoundModel::make_constants() {
             return Error{graph.name + ": replay: a constant of the wrong size"};
         const at::Tensor host = at::empty({room}, c10::TensorOptions().dtype(c10::ScalarType::Byte));
         if (!bytes.empty()) std::memcpy(host.storage().mutable_data(), bytes.data(), bytes.size());
-        constants_.emplace_back(tensor, on_host[tensor] ? host.storage() : host.to(device.device()).storage());
+        constants_.emplace_back(tensor,
+                                on_host[tensor] ? host.storage() : host.to(device.device()).storage());
         known[tensor] = true;
         std::string().swap(bytes);
     }
@@ -175,7 +176,7 @@ PreparedOp BoundModel::prepare(OpId id) {
         random_ops.push_back(id);
         if (!loss.valid() || id < loss) forward_random = static_cast<int>(random_ops.size());
     }
-    guarded = guarded || op.guard.has_value();
+    guarded = guarded || op.guard.has_value() || !op.result_sizes.empty();
     if (op.name == output_gradients_op) {
         const bool complete =
             op.arguments.size() == 2 && op.arguments[1].operands.size() == op.returns.size() &&
@@ -266,7 +267,8 @@ Result<void> BoundModel::place_inputs(OperandTable& operands, const std::vector<
         const auto room = static_cast<std::int64_t>(input.storage().nbytes());
         const std::int64_t bytes = std::min(graph.tensors[expected.tensor].bytes.value, room - begin);
         if (begin < 0)
-            return Error{"input " + std::to_string(i) + " begins where the graph's lies further inside its memory"};
+            return Error{"input " + std::to_string(i) +
+                         " begins where the graph's lies further inside its memory"};
         operands.place(expected.tensor,
                        begin == 0 && room == bytes ? input.storage() : part_of_storage(input, begin, bytes));
     }

@@ -1,7 +1,7 @@
 // A captured step bound to the tensors of a model: everything that all runs of the step share.
 //
-//     Result<std::unique_ptr<BoundModel>> model = BoundModel::bind(graph, tape, tensors, "model.pt", *device);
-//     StepRun run(**model);
+//     Result<std::unique_ptr<BoundModel>> model = BoundModel::bind(graph, tape, tensors, "model.pt",
+//     *device); StepRun run(**model);
 //
 // The caller keeps its parameters and buffers, and may exchange their memory between steps. Threads: one at a
 // time.
@@ -26,8 +26,8 @@ namespace rematlas {
 /// An op with its kernel looked up. Positions are those of arguments.
 struct PreparedOp {
     std::optional<c10::OperatorHandle> handle;  ///< none for rematlas::output_gradients
-    std::vector<std::size_t> lists;  ///< copied for each run, because kernels may change them
-    std::vector<std::size_t> statistics;  ///< given to the first run only
+    std::vector<std::size_t> lists;             ///< copied for each run, because kernels may change them
+    std::vector<std::size_t> statistics;        ///< given to the first run only
     int turn = -1;  ///< of a random op: its place among all random ops, in the captured order
 };
 
@@ -64,8 +64,8 @@ class BoundModel {
     int forward_random = 0;  ///< random ops that come before the loss in the captured order
     IdVector<TensorId, std::uint8_t> resident;
     std::int64_t resident_bytes = 0;
-    OpId loss;             ///< asks for the gradients of the outputs; invalid where the graph has its own loss
-    bool guarded = false;  ///< some op must read the value that it read when it was captured
+    OpId loss;  ///< asks for the gradients of the outputs; invalid where the graph has its own loss
+    bool guarded = false;           ///< some op must read the value that it read when it was captured
     std::vector<at::Tensor> bound;  ///< in the order of Tape::bindings
 
   private:

@@ -36,7 +36,8 @@ struct Executor::State {
     }
 
     Result<std::shared_ptr<const StepPlan>> whole_plan(std::span<const Step> steps) {
-        if (whole && std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end())) return whole;
+        if (whole && std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end()))
+            return whole;
         Result<StepPlan> plan = StepPlan::make(*model, steps);
         if (!plan) return plan.error();
         whole_steps.assign(steps.begin(), steps.end());
@@ -182,7 +183,8 @@ Result<BackwardPartDone> Executor::backward_part(std::uint64_t number,
         if (gradients.error().kind != ErrorKind::negative) state.close(number);
         return gradients.error();
     }
-    BackwardPartDone done{.gradients = gradients.take(), .last = forward.done(), .peak = Bytes(forward.run().peak())};
+    BackwardPartDone done{
+        .gradients = gradients.take(), .last = forward.done(), .peak = Bytes(forward.run().peak())};
     if (done.last) {
         done.memory = forward.run().finish();
         state.close(number);

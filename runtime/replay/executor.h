@@ -109,12 +109,13 @@ class Executor {
     Result<Replayed> backward(std::uint64_t number, std::vector<at::Tensor> output_gradients);
     /// The same in parts: the first call gives the gradients of the outputs, further ones nothing. Gradients
     /// that a part hands out are no longer held here.
-    Result<BackwardPartDone> backward_part(std::uint64_t number, std::vector<at::Tensor> output_gradients = {});
+    Result<BackwardPartDone> backward_part(std::uint64_t number,
+                                           std::vector<at::Tensor> output_gradients = {});
     /// Of each part in order, the places of the gradients that it hands out.
     Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps);
 
-    /// Undoes an open forward as far as the original's rerun needs it: its tensors are gone, and until `restore`
-    /// the generator and the buffers that ops read are as before it.
+    /// Undoes an open forward as far as the original's rerun needs it: its tensors are gone, and until
+    /// `restore` the generator and the buffers that ops read are as before it.
     Result<void> rewind(std::uint64_t number);
     void restore(std::uint64_t number);
 

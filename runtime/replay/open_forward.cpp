@@ -49,7 +49,8 @@ void Snapshot::restore() const {
 
 std::string Snapshot::different_tensor(const Snapshot& other) const {
     const auto bytes_of = [](const c10::Storage& storage) {
-        at::Tensor bytes = at::empty({0}, c10::TensorOptions().dtype(c10::ScalarType::Byte).device(storage.device()));
+        at::Tensor bytes =
+            at::empty({0}, c10::TensorOptions().dtype(c10::ScalarType::Byte).device(storage.device()));
         bytes.set_(storage, 0, {static_cast<std::int64_t>(storage.nbytes())}, {1});
         return bytes;
     };
@@ -72,8 +73,9 @@ Result<void> check_output_gradients(const BoundModel& model, const std::vector<a
         if (given.scalar_type() != operand.dtype || given.sizes() != c10::IntArrayRef(operand.sizes) ||
             !lies_as(given, operand) || given.is_conj() != operand.conjugated ||
             given.is_neg() != operand.negated)
-            return Error{which + " has another type or lies differently in memory than when the step was captured",
-                         ErrorKind::negative};
+            return Error{
+                which + " has another type or lies differently in memory than when the step was captured",
+                ErrorKind::negative};
     }
     return {};
 }
@@ -109,7 +111,8 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     const BoundModel& model = run_->model;
     before_ = std::make_unique<Snapshot>(
         model, model.guarded ? Snapshot::Of::all_written : Snapshot::Of::what_ops_read);
-    if (Result<void> begun = run_->begin(*plan_, inputs, {.arena = options.arena}); !begun) return begun.error();
+    if (Result<void> begun = run_->begin(*plan_, inputs, {.arena = options.arena}); !begun)
+        return begun.error();
     std::vector<at::Tensor> outputs;
     Result<void> played = run_->play(plan_->loss_step, [&] {
         run_->turns.skip_to(model.forward_random);
@@ -152,7 +155,8 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
     return taken;
 }
 
-Result<std::vector<std::pair<int, at::Tensor>>> OpenForward::next_part(std::vector<at::Tensor> output_gradients) {
+Result<std::vector<std::pair<int, at::Tensor>>> OpenForward::next_part(
+    std::vector<at::Tensor> output_gradients) {
     const BoundModel& model = run_->model;
     const std::int64_t alive = model.device.alive_bytes();
     if (part_ == 0) {

@@ -33,7 +33,8 @@ class OpenForward {
         : run_(std::move(run)), plan_(std::move(plan)) {}
 
     /// The first half. Where the course has changed, generator and buffers are restored.
-    Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs, const ReplayOptions& options);
+    Result<std::vector<at::Tensor>> forward(const std::vector<at::Tensor>& inputs,
+                                            const ReplayOptions& options);
 
     /// The next part of the second half; the first one takes the gradients of the outputs.
     Result<std::vector<std::pair<int, at::Tensor>>> next_part(std::vector<at::Tensor> output_gradients);
@@ -64,7 +65,7 @@ class OpenForward {
     std::vector<Watched> watched_;
     std::vector<at::Tensor> given_;  ///< gradients of outputs that have to be copied
     std::size_t part_ = 0;
-    std::int64_t held_ = 0;      ///< bytes of the step's while it is paused
+    std::int64_t held_ = 0;  ///< bytes of the step's while it is paused
     std::unique_ptr<Snapshot> before_, now_;
 };
 

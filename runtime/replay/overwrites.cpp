@@ -14,8 +14,7 @@ void Overwrites::begin(OpId op, bool in_place, OperandTable& operands) {
     for (const Overwrite& overwrite : model_.tape.ops[op].overwrites) {
         if (!copies(overwrite, in_place)) continue;
         const c10::Storage& original = operands.storage(overwrite.before);
-        const auto options =
-            c10::TensorOptions().dtype(c10::ScalarType::Byte).device(original.device());
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(original.device());
         copies_.push_back(at::empty({static_cast<std::int64_t>(original.nbytes())}, options).storage());
         model_.device.copy(copies_.back(), original);
         operands.redirect(overwrite.before, copies_.back());

@@ -22,7 +22,8 @@ class Overwrites {
     bool copies(const Overwrite& overwrite, bool in_place) const;
 
     const BoundModel& model_;
-    std::vector<c10::Storage> copies_;  ///< that the kernel of the op writes to, in the order of its overwrites
+    std::vector<c10::Storage>
+        copies_;  ///< that the kernel of the op writes to, in the order of its overwrites
 };
 
 }  // namespace rematlas

@@ -35,7 +35,7 @@ class RandomTurns {
     const BoundModel& model_;
     const StepPlan* plan_ = nullptr;
     std::vector<std::unique_ptr<GeneratorState>> before_;  ///< per turn, where it is needed later
-    int next_ = 0;  ///< the generator stands before this turn
+    int next_ = 0;                                         ///< the generator stands before this turn
 };
 
 }  // namespace rematlas

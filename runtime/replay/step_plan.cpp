@@ -52,7 +52,8 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
         if (!step.runs()) return false;
         const Op& op = model.graph.ops[step.op()];
         return op.phase == Phase::forward && !op.random && !op.mutates.empty() && op.outputs.empty() &&
-               std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId in) { return model.resident[in]; });
+               std::all_of(op.inputs.begin(), op.inputs.end(),
+                           [&](TensorId in) { return model.resident[in]; });
     };
     std::stable_partition(steps.begin(), steps.end(), counts);
 }
@@ -78,8 +79,8 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
     }
     for (int operand : model.tape.outputs)
         if (operand != no_operand && !there[model.tape.operands[operand].tensor])
-            return Error{"the schedule makes output " + graph.tensors[model.tape.operands[operand].tensor].name +
-                         " after the loss"};
+            return Error{"the schedule makes output " +
+                         graph.tensors[model.tape.operands[operand].tensor].name + " after the loss"};
     for (int turn = 0; turn < model.forward_random; ++turn) {
         const OpId op = model.random_ops[turn];
         if (ran[op] || model.tape.ops[op].draws) continue;

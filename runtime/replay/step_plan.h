@@ -21,11 +21,11 @@ struct BackwardPart {
 
 struct StepPlan {
     std::vector<Step> steps;
-    IdVector<OpId, int> runs;                  ///< how often each op runs
-    IdVector<TensorId, std::size_t> read_end;  ///< the step after the last one whose op reads the tensor
+    IdVector<OpId, int> runs;                      ///< how often each op runs
+    IdVector<TensorId, std::size_t> read_end;      ///< the step after the last one whose op reads the tensor
     IdVector<TensorId, std::uint8_t> overwritten;  ///< some step writes over the tensor in place
-    std::size_t loss_step = 0;                 ///< of halves: the step that asks for the gradients of the outputs
-    std::vector<BackwardPart> parts;           ///< of halves, in order; the last one ends with the steps
+    std::size_t loss_step = 0;        ///< of halves: the step that asks for the gradients of the outputs
+    std::vector<BackwardPart> parts;  ///< of halves, in order; the last one ends with the steps
 
     bool stays(TensorId tensor) const { return !overwritten[tensor]; }
     bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }
@@ -34,8 +34,8 @@ struct StepPlan {
     /// kept where the original has it. Cost: linear.
     static Result<StepPlan> make(const BoundModel& model, std::span<const Step> steps);
     /// The same for a step in two halves with the caller's loss between them. Counters go first, where the
-    /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own, and a
-    /// schedule that does not have all outputs at the loss.
+    /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own,
+    /// and a schedule that does not have all outputs at the loss.
     static Result<StepPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
                                         std::size_t most_parts);
 };

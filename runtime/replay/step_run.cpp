@@ -114,9 +114,9 @@ void StepRun::make_output_gradients(OpId id) {
     for (std::size_t i = 0; i < op.returns.size(); ++i) {
         if (operands.holds(op.returns[i])) continue;  // the caller's own
         const Operand& operand = model.tape.operands[op.arguments[1].operands[i]];
-        made.push_back(at::empty_strided(
-            operand.sizes, operand.strides,
-            c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
+        made.push_back(
+            at::empty_strided(operand.sizes, operand.strides,
+                              c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
         operands.place(op.returns[i], made.back().storage());
     }
     if (fill_gradients) fill_gradients(made);
@@ -129,10 +129,16 @@ void StepRun::take_returns(OpId id) {
     std::size_t next = 0;
     const auto take = [&](const at::Tensor& tensor) {
         const TensorId made = next < op.returns.size() ? op.returns[next] : TensorId();
+        if (next < op.result_sizes.size() && tensor.defined() &&
+            tensor.sizes() != c10::IntArrayRef(op.result_sizes[next]))
+            throw CourseChanged(c10::str(model.label(id), ": its result has the shape ", tensor.sizes(),
+                                         ", and ", c10::IntArrayRef(op.result_sizes[next]),
+                                         " when it was captured: it depends on the data"));
         ++next;
         if (!made.valid()) return;
         TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);
-        const std::int64_t bytes = model.device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes()));
+        const std::int64_t bytes =
+            model.device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes()));
         TORCH_CHECK(bytes == graph.tensors[made].bytes.value, "made ", bytes, " bytes, ",
                     graph.tensors[made].bytes.value, " when it was captured");
         operands.place(made, tensor.storage());

@@ -1,5 +1,5 @@
-// One run of a step: the tensors that are there, the generator's turns, and what was measured. Several runs of
-// one model can be open at a time.
+// One run of a step: the tensors that are there, the generator's turns, and what was measured. Several runs
+// of one model can be open at a time.
 //
 //     StepRun run(model);
 //     run.begin(plan, inputs, options);
@@ -57,7 +57,8 @@ class StepRun {
     explicit StepRun(const BoundModel& model);
 
     /// `plan` must outlive the run. Errors: inputs or bound tensors that do not fit.
-    Result<void> begin(const StepPlan& plan, const std::vector<at::Tensor>& inputs, const ReplayOptions& options);
+    Result<void> begin(const StepPlan& plan, const std::vector<at::Tensor>& inputs,
+                       const ReplayOptions& options);
 
     /// Runs the steps up to `end`, then `then`. After an error the run is cleared; one of the kind `negative`
     /// says that the program's course has changed.
@@ -113,8 +114,8 @@ class StepRun {
     bool buffers_updated_ = false;
     std::vector<std::pair<TensorId, c10::Storage>> moved_;  ///< the caller's storages of buffers whose old
                                                             ///< contents lie elsewhere
-    std::unique_ptr<StepMemory> memory_;  ///< of runs in an arena
-    std::vector<Step> memory_steps_;      ///< it was begun for these
+    std::unique_ptr<StepMemory> memory_;                    ///< of runs in an arena
+    std::vector<Step> memory_steps_;                        ///< it was begun for these
     std::uint64_t memory_key_ = 0;
     bool in_memory_ = false;
 };
@@ -134,8 +135,8 @@ Result<void> StepRun::play(std::size_t end, Work&& then) {
         error = {changed.what(), ErrorKind::negative};
     } catch (const std::exception& failure) {
         const bool in_op = at_ < end && plan->steps[at_].runs();
-        error = {"step " + std::to_string(at_) + ": " + (in_op ? model.label(plan->steps[at_].op()) + ": " : "") +
-                     one_line(failure),
+        error = {"step " + std::to_string(at_) + ": " +
+                     (in_op ? model.label(plan->steps[at_].op()) + ": " : "") + one_line(failure),
                  ErrorKind::failure};
     }
     clear();

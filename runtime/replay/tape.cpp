@@ -142,6 +142,7 @@ json op_to_json(const TapeOp& op) {
     if (op.grad_mode) item["grad_mode"] = true;
     if (op.draws) item["draws"] = *op.draws;
     if (op.guard) item["guard"] = {{"value", value_to_json(op.guard->value)}, {"line", op.guard->line}};
+    if (!op.result_sizes.empty()) item["result_sizes"] = op.result_sizes;
     if (!op.overwrites.empty()) {
         json& overwrites = item["overwrites"] = json::array();
         for (const Overwrite& overwrite : op.overwrites)
@@ -160,6 +161,8 @@ TapeOp op_from_json(const json& item) {
     if (item.contains("guard"))
         op.guard =
             Guard{value_from_json(item["guard"].at("value")), item["guard"].at("line").get<std::string>()};
+    if (item.contains("result_sizes"))
+        op.result_sizes = item["result_sizes"].get<std::vector<std::vector<std::int64_t>>>();
     if (op.draws && *op.draws < 0) throw std::invalid_argument("a negative number of draws");
     if (item.contains("overwrites")) {
         for (const json& pair : item["overwrites"]) {

@@ -65,6 +65,7 @@ struct TapeOp {
     std::optional<std::int64_t>
         draws;  ///< of a random op: how far it moves the generator, where that is a plain count
     std::optional<Guard> guard = {};
+    std::vector<std::vector<std::int64_t>> result_sizes;  ///< per returned tensor, where they depend on the data
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
 };
 

@@ -1,6 +1,7 @@
 #include "runtime/training/comparison.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -35,7 +36,12 @@ class ComparedNode final : public torch::autograd::Node {
     }
     std::string name() const override { return "RematlasComparedBackward"; }
     variable_list apply(variable_list&& gradients) override {
-        return comparison_->backward(std::move(gradients));
+        return comparison_ ? comparison_->backward(std::move(gradients)) : std::move(gradients);
+    }
+    /// From now on gradients go to the module's own graph and nowhere else.
+    void pass_on(const edge_list& to) {
+        comparison_ = nullptr;
+        next_edges_ = to;
     }
 
   private:
@@ -68,7 +74,8 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
     after_forward_ = step_->executor().snapshot();
     cut_places_ = cut_.end(outputs, tensors_);
     edge_list next;
-    for (const at::Tensor& parameter : trained_) next.push_back(torch::autograd::impl::gradient_edge(parameter));
+    for (const at::Tensor& parameter : trained_)
+        next.push_back(torch::autograd::impl::gradient_edge(parameter));
     for (const auto& edge : cut_.input_edges()) next.push_back(edge);
     const std::shared_ptr<torch::autograd::Node> node(new ComparedNode(shared_from_this(), next),
                                                       torch::autograd::deleteNode);
@@ -81,15 +88,26 @@ variable_list Comparison::backward(variable_list&& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
     const std::unique_ptr<Snapshot> begun = step_->executor().snapshot();
-    CutForward::Gradients made = cut_.backward(gradients, trained_, keep_graph || around, create_graph);
+    const bool keep = keep_graph || around || create_graph;
+    CutForward::Gradients made = cut_.backward(gradients, trained_, keep, create_graph);
+    if (keep)
+        torch::autograd::Engine::get_default_engine().queue_callback(
+            [self = shared_from_this()] { self->uncut(); });
     if (create_graph || around || keep_graph) {
-        if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
+        if (verdict_ == Verdict::open)
+            verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
     } else if (verdict_ == Verdict::open) {
         replay(gradients, made, *begun);
     }
     variable_list result = std::move(made.parameters);
     for (at::Tensor& gradient : made.inputs) result.push_back(std::move(gradient));
     return result;
+}
+
+void Comparison::uncut() {
+    if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = "several forwards are open";
+    if (const auto node = node_.lock(); node && !cut_.output_edges().empty())
+        static_cast<ComparedNode&>(*node).pass_on(cut_.output_edges());
 }
 
 void Comparison::replay(const variable_list& gradients, const CutForward::Gradients& made,
@@ -125,7 +143,8 @@ void Comparison::replay(const variable_list& gradients, const CutForward::Gradie
     }
     std::string why;
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
-    if (!replayed_forward->equals_generator(*after_forward_)) why = "another state of the random number generator";
+    if (!replayed_forward->equals_generator(*after_forward_))
+        why = "another state of the random number generator";
     if (why.empty()) {
         for (std::size_t i = 0; i < outputs_.size() && why.empty(); ++i)
             if (digest_of(forward->outputs[i]) != outputs_[i]) why = "another output " + std::to_string(i);

@@ -3,8 +3,8 @@
 //     auto comparison = std::make_shared<Comparison>(step, tensors, inputs);
 //     comparison->begin();
 //     ... the original's forward ...
-//     comparison->end(outputs);      // within its backward the plan replays the step and is compared, bit by bit
-//     comparison->verdict()
+//     comparison->end(outputs);      // within its backward the plan replays the step and is compared, bit by
+//     bit comparison->verdict()
 //
 // The step trains as the original would: generator and buffers are put back after the replay. Memory: the
 // gradients of the step are held beside the replay.
@@ -24,15 +24,18 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
   public:
     enum class Verdict { open, same, different, other_course, dropped };
 
-    Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors, std::vector<at::Tensor> inputs);
+    Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
+               std::vector<at::Tensor> inputs);
     /// Returns what the forward is to be given as inputs.
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
+    /// Gives the comparison up: from now on the step's backward is the caller's graph's own.
+    void uncut();
     /// The forward has thrown.
     void abandon() { verdict_ = Verdict::other_course; }
 
-    /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so that
-    /// nothing was compared. `dropped`: nobody can call its backward any more.
+    /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
+    /// that nothing was compared. `dropped`: nobody can call its backward any more.
     Verdict verdict() const {
         return verdict_ == Verdict::open && connected_ && node_.expired() ? Verdict::dropped : verdict_;
     }

@@ -23,12 +23,36 @@ class InputNode final : public Node {
     explicit InputNode(Edge next) { add_next_edge(std::move(next)); }
     std::string name() const override { return "RematlasInput"; }
     variable_list apply(variable_list&& gradients) override {
-        if (collects) collected = std::move(gradients[0]);
-        return collects ? variable_list{at::Tensor()} : std::move(gradients);
+        if (next_edges_.empty()) collected = std::move(gradients[0]);
+        return next_edges_.empty() ? variable_list() : std::move(gradients);
     }
 
-    bool collects = false;  ///< the gradient is kept here and goes no further
-    at::Tensor collected;
+    /// Gradients end here until `attach`: the caller's graph beyond must not run within ours.
+    void detach() { beyond_.swap(next_edges_); }
+    void attach() { beyond_.swap(next_edges_); }
+
+    at::Tensor collected;  ///< what arrived while it was detached
+
+  private:
+    edge_list beyond_;
+};
+
+/// The inputs' nodes lead nowhere while it lives.
+class Detached {
+  public:
+    explicit Detached(const std::vector<std::shared_ptr<Node>>& nodes) : nodes_(nodes) {
+        for (const auto& node : nodes_)
+            if (node) static_cast<InputNode&>(*node).detach();
+    }
+    Detached(const Detached&) = delete;
+    Detached& operator=(const Detached&) = delete;
+    ~Detached() {
+        for (const auto& node : nodes_)
+            if (node) static_cast<InputNode&>(*node).attach();
+    }
+
+  private:
+    const std::vector<std::shared_ptr<Node>>& nodes_;
 };
 
 template <class Visit>
@@ -95,7 +119,8 @@ class PutAside {
 };
 
 bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) {
-    return std::any_of(others.begin(), others.end(), [&](const at::Tensor& other) { return other.is_same(tensor); });
+    return std::any_of(others.begin(), others.end(),
+                       [&](const at::Tensor& other) { return other.is_same(tensor); });
 }
 
 }  // namespace
@@ -181,26 +206,22 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
         roots.push_back(output_edges_[i]);
         seeds.push_back(gradients[i]);
     }
-    Gradients result{.parameters = variable_list(parameters.size()), .inputs = variable_list(input_nodes_.size())};
+    Gradients result{.parameters = variable_list(parameters.size()),
+                     .inputs = variable_list(input_nodes_.size())};
     if (roots.empty()) return result;
 
     const bool fills_grad = holds_reentrant_checkpoint(roots);
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
     auto& engine = torch::autograd::Engine::get_default_engine();
-    if (!keep_graph) output_edges_.clear();
+    if (!keep_graph && !create_graph) output_edges_.clear();
+    const Detached detached(input_nodes_);
     if (fills_grad) {
-        for (const auto& node : input_nodes_)
-            if (node) static_cast<InputNode&>(*node).collects = true, node->set_next_edge(0, Edge());
         engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/true);
         for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = aside[i].take();
-        for (std::size_t i = 0; i < input_nodes_.size(); ++i) {
-            if (!input_nodes_[i]) continue;
-            auto& node = static_cast<InputNode&>(*input_nodes_[i]);
-            result.inputs[i] = std::move(node.collected);
-            node.collects = false;
-            node.set_next_edge(0, input_edges_[i]);
-        }
+        for (std::size_t i = 0; i < input_nodes_.size(); ++i)
+            if (input_nodes_[i])
+                result.inputs[i] = std::move(static_cast<InputNode&>(*input_nodes_[i]).collected);
         return result;
     }
     edge_list targets;
@@ -212,7 +233,8 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
         targets.emplace_back(input_nodes_[i], 0);
         places.push_back(i);
     }
-    variable_list made = engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
+    variable_list made =
+        engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
     for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = std::move(made[i]);
     for (std::size_t i = 0; i < places.size(); ++i)
         result.inputs[places[i]] = std::move(made[parameters.size() + i]);

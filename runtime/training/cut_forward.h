@@ -1,11 +1,13 @@
 // A forward of the original module, cut off from the caller's graph of autograd at its inputs and outputs.
 //
 //     CutForward cut;
-//     inputs = cut.begin(inputs);           // those that need gradients: aliases whose history ends at a node of ours
+//     inputs = cut.begin(inputs);           // those that need gradients: aliases whose history ends at a
+//     node of ours
 //     ... the module's forward on these ...
 //     cut.end(outputs, parameters);
-//     cut.connect(outputs, node);           // the caller's graph sees `node` in place of the module's own graph
-//     cut.backward(gradients, parameters)   // runs the module's own graph, within the backward of `node`
+//     cut.connect(outputs, node);           // the caller's graph sees `node` in place of the module's own
+//     graph cut.backward(gradients, parameters)   // runs the module's own graph, within the backward of
+//     `node`
 //
 // The outputs stay the objects that they are; only where their history leads changes.
 #pragma once
@@ -39,8 +41,8 @@ class CutForward {
     struct Gradients {
         torch::autograd::variable_list parameters, inputs;
     };
-    /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not run:
-    /// the caller's graph will run them. Throws what the module's own graph throws.
+    /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not
+    /// run: the caller's graph will run them. Throws what the module's own graph throws.
     Gradients backward(const torch::autograd::variable_list& gradients,
                        const std::vector<at::Tensor>& parameters, bool keep_graph, bool create_graph);
 
@@ -54,10 +56,10 @@ class CutForward {
     bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
 
   private:
-    std::vector<at::Tensor> inputs_;  ///< as the module was given them, until `end`
+    std::vector<at::Tensor> inputs_;          ///< as the module was given them, until `end`
     torch::autograd::edge_list input_edges_;  ///< the caller's
     std::vector<std::shared_ptr<torch::autograd::Node>> input_nodes_;
-    std::vector<int> cut_;                    ///< places of outputs
+    std::vector<int> cut_;                     ///< places of outputs
     torch::autograd::edge_list output_edges_;  ///< the module's own
 };
 

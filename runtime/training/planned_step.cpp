@@ -1,6 +1,7 @@
 #include "runtime/training/planned_step.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
@@ -55,15 +56,31 @@ class Frame {
         return result;
     }
 
-    /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in the
-    /// order of PlannedStep::with_history_.
+    /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in
+    /// the order of PlannedStep::with_history_.
     torch::autograd::edge_list original_edges() {
         begun_ = true;
         std::vector<at::Tensor> outputs = forward_of_original("several forwards are open", nullptr);
         torch::autograd::edge_list edges;
         for (int place : step_->with_history_)
-            edges.push_back(outputs[place].requires_grad() ? torch::autograd::impl::gradient_edge(outputs[place])
-                                                           : Edge());
+            edges.push_back(outputs[place].requires_grad()
+                                ? torch::autograd::impl::gradient_edge(outputs[place])
+                                : Edge());
+        return edges;
+    }
+
+    /// Of the original's own graph, where its backward may run again, in the order of
+    /// PlannedStep::with_history_.
+    torch::autograd::edge_list kept_edges() const {
+        torch::autograd::edge_list edges;
+        if (!kept_) return edges;
+        for (int place : step_->with_history_) {
+            const auto found = std::find(kept_places_.begin(), kept_places_.end(), place);
+            edges.push_back(
+                found == kept_places_.end()
+                    ? Edge()
+                    : kept_->output_edges()[static_cast<std::size_t>(found - kept_places_.begin())]);
+        }
         return edges;
     }
 
@@ -73,12 +90,9 @@ class Frame {
         const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
         const bool create_graph = at::GradMode::is_enabled();
         std::string why;
-        if (kept_) {
-            why = "its backward runs again";
-        } else {
-            TORCH_CHECK(!begun_, "rematlas: this backward has run before, and its tensors are freed (specify "
-                                 "retain_graph=True the first time)");
-        }
+        TORCH_CHECK(!begun_,
+                    "rematlas: this backward has run before, and its tensors are freed (specify "
+                    "retain_graph=True the first time)");
         begun_ = true;
         variable_list planned(step_->differentiable_.size());
         for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -135,11 +149,9 @@ class Frame {
     /// All gradients from the original, which starts where this forward started.
     void run_original(const std::string& why, bool keep_graph, bool create_graph) {
         const bool keep = keep_graph || create_graph;
-        if (!kept_) {
-            kept_ = std::make_unique<CutForward>();
-            const std::vector<at::Tensor> outputs = forward_of_original(why, kept_.get());
-            kept_places_ = kept_->end(outputs, step_->tensors_);
-        }
+        kept_ = std::make_unique<CutForward>();
+        const std::vector<at::Tensor> outputs = forward_of_original(why, kept_.get());
+        kept_places_ = kept_->end(outputs, step_->tensors_);
         variable_list seeds(kept_places_.size());
         for (std::size_t i = 0; i < given_.size(); ++i) {
             const auto found = std::find(kept_places_.begin(), kept_places_.end(), step_->with_history_[i]);
@@ -178,8 +190,8 @@ class Frame {
     std::uint64_t number_;
     std::int64_t id_;
     bool begun_ = false;
-    variable_list given_;        ///< gradients of the outputs, while the original may need them
-    variable_list by_original_;  ///< per gradient, once the original had to run
+    variable_list given_;               ///< gradients of the outputs, while the original may need them
+    variable_list by_original_;         ///< per gradient, once the original had to run
     std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
     std::vector<int> kept_places_;
 };
@@ -194,18 +206,32 @@ class PartNode final : public Node {
     }
     variable_list apply(variable_list&& gradients) override {
         if (passes_on_) return std::move(gradients);
-        TORCH_CHECK(frame_, "rematlas: this backward has run before, and its tensors are freed (specify "
-                            "retain_graph=True the first time)");
+        TORCH_CHECK(frame_,
+                    "rematlas: this backward has run before, and its tensors are freed (specify "
+                    "retain_graph=True the first time)");
         variable_list result = frame_->backward(part_, std::move(gradients));
-        if (result.size() < num_outputs()) result.emplace_back();  // the link to the next part carries nothing
+        // A further backward is the caller's graph's own; the edges may change when this one is over.
+        if (part_ == 0 && !frame_->kept_edges().empty())
+            torch::autograd::Engine::get_default_engine().queue_callback(
+                [self = std::static_pointer_cast<PartNode>(shared_from_this()), to = frame_->kept_edges()] {
+                    self->pass_on(to);
+                });
+        if (result.size() < num_outputs())
+            result.emplace_back();  // the link to the next part carries nothing
         ran_ = true;
         return result;
     }
 
-    /// Lets gradients go to the original's own graph, whose forward runs now. For a backward that has not begun.
+    /// Lets gradients go to the original's own graph, whose forward runs now. For a backward that has not
+    /// begun.
     void pass_on() {
         if (ran_ || passes_on_ || !frame_) return;
-        set_next_edges(frame_->original_edges());
+        pass_on(frame_->original_edges());
+    }
+
+    /// The same, to a graph that is there already.
+    void pass_on(const torch::autograd::edge_list& to) {
+        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
         passes_on_ = true;
         frame_ = nullptr;
     }
@@ -218,7 +244,10 @@ class PartNode final : public Node {
 
 PlannedStep::PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
                          std::shared_ptr<DeviceRuntime> device)
-    : graph_(std::move(graph)), schedule_(schedule), device_(std::move(device)), executor_(std::move(executor)) {}
+    : graph_(std::move(graph)),
+      schedule_(schedule),
+      device_(std::move(device)),
+      executor_(std::move(executor)) {}
 
 Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const Graph> graph, Tape tape,
                                                          const Schedule& schedule,
@@ -231,16 +260,18 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         new PlannedStep(std::move(graph), schedule, executor.take(), std::move(device)));
     step->differentiable_ = step->executor_.differentiable_outputs();
     if (step->differentiable_.empty())
-        return Error{owner + ": the graph has a loss of its own; capture it with the caller's (--loss output)"};
+        return Error{owner +
+                     ": the graph has a loss of its own; capture it with the caller's (--loss output)"};
     const Tape& bound = step->tape();
     step->with_history_ = step->differentiable_;
-    step->with_history_.insert(step->with_history_.end(), bound.unused_outputs.begin(), bound.unused_outputs.end());
+    step->with_history_.insert(step->with_history_.end(), bound.unused_outputs.begin(),
+                               bound.unused_outputs.end());
     for (const GradientOf& gradient : bound.gradients) {
-        const auto found = std::find_if(bound.bindings.begin(), bound.bindings.end(), [&](const Binding& binding) {
-            return gradient.input < 0 && binding.name == gradient.parameter;
-        });
-        step->trained_.push_back(found == bound.bindings.end() ? -1
-                                                               : static_cast<int>(found - bound.bindings.begin()));
+        const auto found = std::find_if(
+            bound.bindings.begin(), bound.bindings.end(),
+            [&](const Binding& binding) { return gradient.input < 0 && binding.name == gradient.parameter; });
+        step->trained_.push_back(
+            found == bound.bindings.end() ? -1 : static_cast<int>(found - bound.bindings.begin()));
     }
     Result<std::vector<std::vector<int>>> parts = step->executor_.parts_of(step->schedule_.steps);
     if (!parts) return parts.error();
@@ -255,7 +286,8 @@ void PlannedStep::give_open_forwards_up() {
 }
 
 bool PlannedStep::is_guarded() const {
-    return std::any_of(tape().ops.begin(), tape().ops.end(), [](const TapeOp& op) { return op.guard.has_value(); });
+    return std::any_of(tape().ops.begin(), tape().ops.end(),
+                       [](const TapeOp& op) { return op.guard.has_value() || !op.result_sizes.empty(); });
 }
 
 Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tensors,
@@ -267,8 +299,8 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
     if (!step) return step.error();
     last_peak = step->peak;
     PlannedForward result{.outputs = std::move(step->outputs), .frame = ++last_frame};
-    const auto frame = std::make_shared<Frame>(shared_from_this(), step->number, inputs, std::move(original),
-                                               result.frame);
+    const auto frame =
+        std::make_shared<Frame>(shared_from_this(), step->number, inputs, std::move(original), result.frame);
     std::shared_ptr<Node> next;
     for (std::size_t part = parts_.size(); part-- > 0;) {
         const std::shared_ptr<Node> node(new PartNode(frame, part), torch::autograd::deleteNode);

@@ -1,11 +1,12 @@
 // A step of training by a plan: the caller's tensors and autograd; only forward and backward are the plan's.
 //
-//     Result<std::shared_ptr<PlannedStep>> step = PlannedStep::create(graph, tape, schedule, tensors, device);
-//     Result<PlannedForward> forward = step->forward(tensors, inputs);
+//     Result<std::shared_ptr<PlannedStep>> step = PlannedStep::create(graph, tape, schedule, tensors,
+//     device); Result<PlannedForward> forward = step->forward(tensors, inputs);
 //     ... any loss of forward->outputs; its backward runs the rest of the schedule ...
 //
-// The backward is a chain of autograd nodes, cut where gradients become final, so that what waits for gradients
-// (DistributedDataParallel, hooks after accumulation) runs in between. Several forwards can be open.
+// The backward is a chain of autograd nodes, cut where gradients become final, so that what waits for
+// gradients (DistributedDataParallel, hooks after accumulation) runs in between. Several forwards can be
+// open.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,8 +29,8 @@ struct PlannedForward {
     std::int64_t frame = 0;           ///< of this forward, for `OriginalForward`
 };
 
-/// `run`: the original's forward of a frame on these inputs, with gradients; returns its outputs, throws when it
-/// cannot. `forget`: the frame is gone, what was kept for it can be dropped.
+/// `run`: the original's forward of a frame on these inputs, with gradients; returns its outputs, throws when
+/// it cannot. `forget`: the frame is gone, what was kept for it can be dropped.
 struct OriginalForward {
     std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs)> run;
     std::function<void(std::int64_t frame)> forget;
@@ -46,12 +47,13 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
 
     /// `tensors` in the order of Tape::bindings. Errors of the kind `negative`: the program's course has
     /// changed; nothing has happened, run the original. Others: what does not fit, what a kernel threw.
-    Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs,
-                                   bool arena, OriginalForward original);
+    Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
+                                   const std::vector<at::Tensor>& inputs, bool arena,
+                                   OriginalForward original);
 
-    /// Lets the original run the forwards that are open, now: from here on their backward is the caller's graph's
-    /// own, as without us. For plans whose gradients are sums, which several open forwards would sum in another
-    /// order.
+    /// Lets the original run the forwards that are open, now: from here on their backward is the caller's
+    /// graph's own, as without us. For plans whose gradients are sums, which several open forwards would sum
+    /// in another order.
     void give_open_forwards_up();
 
     /// The step by itself, without autograd: what a comparison with the original needs.
@@ -76,9 +78,10 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::shared_ptr<DeviceRuntime> device_;
     Executor executor_;
     std::vector<int> differentiable_;  ///< outputs, by place
-    std::vector<int> with_history_;    ///< outputs, by place: those, and such as the recorded loss did not use
-    std::vector<std::weak_ptr<torch::autograd::Node>> open_nodes_;  ///< the first of each open forward's chain
-    std::vector<int> trained_;         ///< per gradient of a parameter: its binding; -1 for an input's
+    std::vector<int> with_history_;  ///< outputs, by place: those, and such as the recorded loss did not use
+    std::vector<std::weak_ptr<torch::autograd::Node>>
+        open_nodes_;            ///< the first of each open forward's chain
+    std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
     bool is_guarded() const;

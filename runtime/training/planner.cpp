@@ -62,7 +62,8 @@ void add_loss(CapturedStep& step, const LossMemory& loss) {
 
 std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds asked) {
     if (asked.count() > 0) return asked;
-    return std::chrono::seconds(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
+    return std::chrono::seconds(
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
 }
 
 PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, std::stop_token stop) {
@@ -172,7 +173,8 @@ Result<Bytes> Planner::step_budget(const std::string& budget, Bytes beside) cons
     constexpr std::string_view of_activations = " of activations";
     if (text.ends_with(of_activations)) {
         const Bytes movable = whole_peak_ - residents_;
-        const Result<Bytes> share = parse_budget(text.substr(0, text.size() - of_activations.size()), movable);
+        const Result<Bytes> share =
+            parse_budget(text.substr(0, text.size() - of_activations.size()), movable);
         return share ? Result<Bytes>(residents_ + *share) : Result<Bytes>(share.error());
     }
     if (text.ends_with('%')) return parse_budget(text, whole_peak_);

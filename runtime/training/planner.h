@@ -22,9 +22,9 @@
 namespace rematlas {
 
 struct PlanRequest {
-    /// Bytes of all tensors on the device, "2GiB"; a share of the step's peak without recomputation, "60%"; or a
-    /// share of what is not resident, "60% of activations". Shares are of the step alone: what lives beside it
-    /// comes on top.
+    /// Bytes of all tensors on the device, "2GiB"; a share of the step's peak without recomputation, "60%";
+    /// or a share of what is not resident, "60% of activations". Shares are of the step alone: what lives
+    /// beside it comes on top.
     std::string budget;
     std::string solver = "atlas";
     std::shared_ptr<const nlohmann::json> options;  ///< of the solver; null: defaults
@@ -34,9 +34,9 @@ struct PlanRequest {
 
 struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
-    Bytes budget;        ///< of the step
-    Bytes beside;        ///< counted beside it
-    Bytes held;          ///< by each further frame between its forward and its backward
+    Bytes budget;  ///< of the step
+    Bytes beside;  ///< counted beside it
+    Bytes held;    ///< by each further frame between its forward and its backward
     double seconds = 0;
 };
 

@@ -6,7 +6,8 @@ namespace rematlas {
 namespace {
 
 bool is_model_source(const std::string& file) {
-    return file.find("/torch/") == file.npos && file.find("/rematlas/") == file.npos && !file.starts_with('<');
+    return file.find("/torch/") == file.npos && file.find("/rematlas/") == file.npos &&
+           !file.starts_with('<');
 }
 
 }  // namespace
@@ -18,7 +19,8 @@ std::string PythonPlaces::line() {
     for (const std::uint64_t index : symbols.tracebacks.front()) {
         const auto& frame = symbols.all_frames[index];
         if (is_model_source(frame.filename))
-            return frame.filename.substr(frame.filename.find_last_of('/') + 1) + ":" + std::to_string(frame.lineno);
+            return frame.filename.substr(frame.filename.find_last_of('/') + 1) + ":" +
+                   std::to_string(frame.lineno);
     }
     return {};
 }

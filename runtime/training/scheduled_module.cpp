@@ -27,15 +27,16 @@ Result<ScheduledModule> ScheduledModule::load(const std::filesystem::path& path,
     Result<Plan> plan = read_plan_or_schedule(path);
     if (!plan) return plan.error();
     if (const CheckReport checked = check(plan->graph, plan->schedule); !checked.ok())
-        return Error{path.string() + ": the schedule is not valid for its graph: " + checked.violations.front()};
+        return Error{path.string() +
+                     ": the schedule is not valid for its graph: " + checked.violations.front()};
     Result<std::unique_ptr<DeviceRuntime>> opened =
         open_device(device, {.deterministic = false, .own_stream = false});
     if (!opened) return opened.error();
     Result<Tape> tape = tape_of(plan->graph);
     if (!tape) return tape.error();
     Result<std::shared_ptr<PlannedStep>> step =
-        PlannedStep::create(std::make_shared<const Graph>(std::move(plan->graph)), tape.take(), plan->schedule,
-                            tensors, owner, opened.take());
+        PlannedStep::create(std::make_shared<const Graph>(std::move(plan->graph)), tape.take(),
+                            plan->schedule, tensors, owner, opened.take());
     if (!step) return step.error();
 
     std::unordered_map<std::string, at::Tensor> by_name;
@@ -46,8 +47,9 @@ Result<ScheduledModule> ScheduledModule::load(const std::filesystem::path& path,
         if (gradient.input < 0) trained.push_back(by_name.at(gradient.parameter));
     for (const Binding& binding : (*step)->tape().bindings) {
         bound.push_back(by_name.at(binding.name));
-        const bool is_trained = std::any_of(trained.begin(), trained.end(),
-                                            [&](const at::Tensor& other) { return other.is_same(bound.back()); });
+        const bool is_trained = std::any_of(trained.begin(), trained.end(), [&](const at::Tensor& other) {
+            return other.is_same(bound.back());
+        });
         if (!is_trained) frozen.push_back({binding.name, bound.back(), binding.is_parameter});
     }
     return ScheduledModule(step.take(), std::move(bound), std::move(frozen));
@@ -62,8 +64,7 @@ Result<void> ScheduledModule::check_gradients(const std::vector<at::Tensor>& inp
             return gradient.input == static_cast<int>(i);
         });
         if (inputs[i].requires_grad() && !planned)
-            return Error{"input " + std::to_string(i) +
-                         " requires a gradient, which the plan does not make"};
+            return Error{"input " + std::to_string(i) + " requires a gradient, which the plan does not make"};
     }
     for (const NamedTensor& named : frozen_) {
         if (named.tensor.requires_grad())

@@ -1,5 +1,5 @@
-// A module that trains by a plan file: the caller's parameters and buffers, autograd, losses and optimizers; only
-// forward and backward are the plan's.
+// A module that trains by a plan file: the caller's parameters and buffers, autograd, losses and optimizers;
+// only forward and backward are the plan's.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
 //     model.train();
@@ -13,8 +13,8 @@
 //
 // Outputs, gradients, buffers and the generator move as in the original, bit by bit, where the gradients that
 // the loss gives lie in memory as they did when the step was captured; otherwise their backward is an error.
-// Evaluation is the original's business. Threads: forward and backward of one module follow one another; autograd
-// may run the backward on a thread of its own.
+// Evaluation is the original's business. Threads: forward and backward of one module follow one another;
+// autograd may run the backward on a thread of its own.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>
@@ -61,8 +61,8 @@ class ScheduledModule {
     Result<void> check_gradients(const std::vector<at::Tensor>& inputs) const;
 
     std::shared_ptr<PlannedStep> step_;
-    std::vector<at::Tensor> tensors_;   ///< in the order of the plan's bindings
-    std::vector<NamedTensor> frozen_;   ///< parameters that the plan makes no gradient for
+    std::vector<at::Tensor> tensors_;  ///< in the order of the plan's bindings
+    std::vector<NamedTensor> frozen_;  ///< parameters that the plan makes no gradient for
 };
 
 }  // namespace rematlas

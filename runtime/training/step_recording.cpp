@@ -1,6 +1,7 @@
 #include "runtime/training/step_recording.h"
 
 #include <ATen/core/grad_mode.h>
+#include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
 
@@ -63,8 +64,7 @@ class RecordedNode final : public torch::autograd::Node {
     /// From now on gradients go to the module's own graph and nowhere else.
     void pass_on(const edge_list& to) {
         step_ = nullptr;
-        edge_list next = to;
-        set_next_edges(std::move(next));
+        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
     }
 
   private:
@@ -120,7 +120,8 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     given_.clear();
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
     edge_list next;
-    for (const NamedTensor& named : trained_) next.push_back(torch::autograd::impl::gradient_edge(named.tensor));
+    for (const NamedTensor& named : trained_)
+        next.push_back(torch::autograd::impl::gradient_edge(named.tensor));
     for (const auto& edge : cut_.input_edges()) next.push_back(edge);
     const std::shared_ptr<torch::autograd::Node> node(new RecordedNode(shared_from_this(), next),
                                                       torch::autograd::deleteNode);
@@ -134,7 +135,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
 void StepRecording::uncut() {
     const auto node = node_.lock();
     recorder_.refuse_step("several forwards are open, and gradients of one are sums");
-    if (node && !done_) static_cast<RecordedNode&>(*node).pass_on(cut_.output_edges());
+    if (node && !cut_.output_edges().empty()) static_cast<RecordedNode&>(*node).pass_on(cut_.output_edges());
     done_ = true;
 }
 
@@ -150,12 +151,16 @@ variable_list StepRecording::backward(variable_list&& gradients) {
     if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
     if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     const bool around = cut_.is_reached_around();
-    if (around) recorder_.refuse_step("the loss reaches tensors of the step by another way than the module's outputs");
+    if (around)
+        recorder_.refuse_step(
+            "the loss reaches tensors of the step by another way than the module's outputs");
     for (std::size_t i = 0; i < inputs_.size(); ++i)
-        if (!inputs_[i].is_inference() && static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
+        if (!inputs_[i].is_inference() &&
+            static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
             recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
 
-    loss_ = {.most = device_.peak_bytes() - alive_after_forward_, .kept = device_.alive_bytes() - alive_after_forward_};
+    loss_ = {.most = device_.peak_bytes() - alive_after_forward_,
+             .kept = device_.alive_bytes() - alive_after_forward_};
     const std::vector<at::Tensor> parameters = trained();
     variable_list from, given;
     for (std::size_t i = 0; i < cut_places_.size() && !recorder_.refusal(); ++i) {
@@ -164,7 +169,12 @@ variable_list StepRecording::backward(variable_list&& gradients) {
     }
     CutForward::Gradients made;
     if (recorder_.refusal()) {
-        made = cut_.backward(gradients, parameters, keep_graph || around, create_graph);
+        const bool keep = keep_graph || around || create_graph;
+        made = cut_.backward(gradients, parameters, keep, create_graph);
+        // A further backward is the caller's graph's own; the edges may change when this one is over.
+        if (keep)
+            torch::autograd::Engine::get_default_engine().queue_callback(
+                [self = shared_from_this()] { self->uncut(); });
     } else {
         recorder_.begin_backward(from, given);
         given.clear();
@@ -172,7 +182,8 @@ variable_list StepRecording::backward(variable_list&& gradients) {
         made = cut_.backward(gradients, parameters, false, false);
     }
     std::vector<GradientMade> named;
-    for (std::size_t i = 0; i < parameters.size(); ++i) named.push_back({trained_[i].name, -1, made.parameters[i]});
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        named.push_back({trained_[i].name, -1, made.parameters[i]});
     for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (inputs_[i].requires_grad()) named.push_back({"", static_cast<int>(i), made.inputs[i]});
     if (!recorder_.refusal()) {

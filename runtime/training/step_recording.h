@@ -39,8 +39,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     /// Returns what the forward is to be given as inputs.
     std::vector<at::Tensor> begin();
-    /// `outputs`: all tensors that the forward returns. A step that is refused by now is left as it is: its backward
-    /// is the caller's graph's own.
+    /// `outputs`: all tensors that the forward returns. A step that is refused by now is left as it is: its
+    /// backward is the caller's graph's own.
     void end(const std::vector<at::Tensor>& outputs);
     /// The forward has thrown, or what it returns cannot be handed out.
     void abandon();
@@ -54,7 +54,9 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     // Of a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
-    std::int64_t beside() const { return beside_; }  ///< bytes alive at its beginning that are none of the step's
+    std::int64_t beside() const {
+        return beside_;
+    }  ///< bytes alive at its beginning that are none of the step's
     const std::vector<NamedTensor>& tensors() const { return tensors_; }
     /// Per output: the input that it is, -1 for others.
     const std::vector<int>& passed_inputs() const { return passed_inputs_; }
@@ -66,8 +68,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// Whether what is in the tensor depends on parameters, inputs or random numbers.
     bool depends_on_data(const at::Tensor& tensor) const { return recorder_.depends_on_data(tensor); }
 
-    /// Gives the step up: from now on its backward is the caller's graph's own, as without us. For a step whose
-    /// backward has not begun.
+    /// Gives the step up: from now on its backward is the caller's graph's own, as without us. For a step
+    /// whose backward has not begun.
     void uncut();
 
     PythonPlaces places;
@@ -99,7 +101,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 /// The parameters among `tensors` that require a gradient, each once.
 std::vector<NamedTensor> trained_of(const std::vector<NamedTensor>& tensors);
 
-/// Bytes that the step's own residents (bound tensors and inputs, each storage once) add to what `device` counts.
+/// Bytes that the step's own residents (bound tensors and inputs, each storage once) add to what `device`
+/// counts.
 std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                                const DeviceRuntime& device);
 

@@ -1,4 +1,5 @@
-// torch.classes.rematlas.Recording, Plan and Comparison, and torch.ops.rematlas: what the Python package stands on.
+// torch.classes.rematlas.Recording, Plan and Comparison, and torch.ops.rematlas: what the Python package
+// stands on.
 //
 //     torch.ops.load_library("librematlas_training.so")
 //
@@ -11,6 +12,7 @@
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "core/config/config.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/check.h"
 #include "core/schedule/schedule_file.h"
@@ -79,8 +81,8 @@ void forget_frame(std::int64_t frame) {
 
 struct TorchRecording : torch::CustomClassHolder {
     TorchRecording(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
-                   std::int64_t parameters, const std::vector<at::Tensor>& inputs, const std::string& device_name,
-                   bool audit)
+                   std::int64_t parameters, const std::vector<at::Tensor>& inputs,
+                   const std::string& device_name, bool audit)
         : device(device_named(device_name)),
           step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device, audit)) {}
     std::shared_ptr<DeviceRuntime> device;
@@ -88,16 +90,16 @@ struct TorchRecording : torch::CustomClassHolder {
 };
 
 struct TorchPlan : torch::CustomClassHolder {
-    TorchPlan(const c10::intrusive_ptr<TorchRecording>& first, const c10::intrusive_ptr<TorchRecording>& second,
-              const std::string& name)
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
+              const c10::intrusive_ptr<TorchRecording>& second, const std::string& name)
         : device(second->device),
           planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
           passed_inputs(second->step->passed_inputs()) {}
     TorchPlan(const std::string& path, const std::string& device_name) : device(device_named(device_name)) {
         Plan plan = or_throw(read_plan_or_schedule(path));
         const CheckReport checked = check(plan.graph, plan.schedule);
-        TORCH_CHECK(checked.ok(), "rematlas: ", path, ": the schedule is not valid for its graph: ",
-                    checked.violations.front());
+        TORCH_CHECK(checked.ok(), "rematlas: ", path,
+                    ": the schedule is not valid for its graph: ", checked.violations.front());
         Tape tape = or_throw(tape_of(plan.graph));
         passed_inputs.assign(tape.outputs.size(), -1);
         loaded = plan.schedule;
@@ -119,11 +121,10 @@ struct TorchPlan : torch::CustomClassHolder {
                                             paired(names, tensors, parameters), owner, device));
     }
 
-    /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is 0 then
-    /// where the program's course has changed, and -1 where tensors do not fit the plan.
-    std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(const std::vector<at::Tensor>& tensors,
-                                                                           const std::vector<at::Tensor>& inputs,
-                                                                           bool arena) {
+    /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is
+    /// 0 then where the program's course has changed, and -1 where tensors do not fit the plan.
+    std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(
+        const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena) {
         Result<PlannedForward> made = step->forward(tensors, inputs, arena, {&run_original, &forget_frame});
         if (made) return {std::move(made->outputs), made->frame, ""};
         TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
@@ -135,6 +136,7 @@ struct TorchPlan : torch::CustomClassHolder {
         json item = {{"ops", graph.ops.size()},
                      {"whole_peak_bytes", planner->whole_peak().value},
                      {"resident_bytes", planner->residents().value},
+                     {"kept_by_loss_bytes", planner->kept_by_loss().value},
                      {"busy", planner->busy()}};
         const Schedule* found = schedule();
         if (const PlanAnswer* answer = planner->answer()) {
@@ -144,12 +146,12 @@ struct TorchPlan : torch::CustomClassHolder {
             item["seconds"] = answer->seconds;
             if (const auto* error = std::get_if<Error>(&answer->found)) item["error"] = error->message;
             if (const auto* infeasible = std::get_if<Infeasible>(&answer->found)) {
-                item["infeasible"] = {{"needed_bytes", infeasible->needed.value},
-                                      {"proven", infeasible->proven},
-                                      {"smallest_found_bytes", infeasible->smallest_found
-                                                                   ? json(infeasible->smallest_found->value)
-                                                                   : json(nullptr)},
-                                      {"reason", infeasible->reason}};
+                item["infeasible"] = {
+                    {"needed_bytes", infeasible->needed.value},
+                    {"proven", infeasible->proven},
+                    {"smallest_found_bytes",
+                     infeasible->smallest_found ? json(infeasible->smallest_found->value) : json(nullptr)},
+                    {"reason", infeasible->reason}};
             }
         }
         if (found) {
@@ -239,10 +241,14 @@ TORCH_LIBRARY(rematlas, library) {
         .def("state",
              [](const Recording& self) -> std::string {
                  switch (self->step->state()) {
-                     case StepRecording::State::open: return "open";
-                     case StepRecording::State::recorded: return "recorded";
-                     case StepRecording::State::dropped: return "dropped";
-                     default: return "refused";
+                     case StepRecording::State::open:
+                         return "open";
+                     case StepRecording::State::recorded:
+                         return "recorded";
+                     case StepRecording::State::dropped:
+                         return "dropped";
+                     default:
+                         return "refused";
                  }
              })
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
@@ -254,8 +260,8 @@ TORCH_LIBRARY(rematlas, library) {
     library.class_<TorchPlan>("Plan")
         .def(torch::init<const Recording&, const Recording&, const std::string&>())
         .def("start",
-             [](const Planned& self, const std::string& budget, const std::string& solver, const std::string& options,
-                double seconds, std::int64_t frames, std::int64_t beside) {
+             [](const Planned& self, const std::string& budget, const std::string& solver,
+                const std::string& options, double seconds, std::int64_t frames, std::int64_t beside) {
                  PlanRequest request{.budget = budget, .solver = solver, .frames = static_cast<int>(frames)};
                  if (!options.empty()) request.options = std::make_shared<const json>(json::parse(options));
                  request.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
@@ -264,10 +270,9 @@ TORCH_LIBRARY(rematlas, library) {
         .def("busy", [](const Planned& self) { return self->planner->busy(); })
         .def("wait", [](const Planned& self) { self->planner->wait(); })
         .def("answer", [](const Planned& self) { return self->answer(); })
-        .def("bind",
-             [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
-                std::int64_t parameters,
-                const std::string& owner) { self->bind(names, tensors, parameters, owner); })
+        .def("bind", [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
+                        std::int64_t parameters,
+                        const std::string& owner) { self->bind(names, tensors, parameters, owner); })
         .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs,
                            bool arena) { return self->forward(tensors, inputs, arena); })
         .def("give_open_forwards_up",
@@ -282,9 +287,10 @@ TORCH_LIBRARY(rematlas, library) {
                  return names;
              })
         .def("last", [](const Planned& self) { return self->last(); })
-        .def("open", [](const Planned& self) {
-            return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
-        })
+        .def("open",
+             [](const Planned& self) {
+                 return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
+             })
         .def("graph_text", [](const Planned& self) { return self->graph_text(); })
         .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
     library.class_<TorchComparison>("Comparison")
@@ -292,14 +298,20 @@ TORCH_LIBRARY(rematlas, library) {
         .def("begin", [](const Compared& self) { return self->comparison->begin(); })
         .def("end", [](const Compared& self, const Tensors& outputs) { self->comparison->end(outputs); })
         .def("abandon", [](const Compared& self) { self->comparison->abandon(); })
+        .def("uncut", [](const Compared& self) { self->comparison->uncut(); })
         .def("verdict",
              [](const Compared& self) -> std::string {
                  switch (self->comparison->verdict()) {
-                     case Comparison::Verdict::open: return "open";
-                     case Comparison::Verdict::same: return "same";
-                     case Comparison::Verdict::different: return "different";
-                     case Comparison::Verdict::dropped: return "dropped";
-                     default: return "other course";
+                     case Comparison::Verdict::open:
+                         return "open";
+                     case Comparison::Verdict::same:
+                         return "same";
+                     case Comparison::Verdict::different:
+                         return "different";
+                     case Comparison::Verdict::dropped:
+                         return "dropped";
+                     default:
+                         return "other course";
                  }
              })
         .def("why", [](const Compared& self) { return self->comparison->why(); })
@@ -309,8 +321,9 @@ TORCH_LIBRARY(rematlas, library) {
                 [](const std::string& path, const std::string& device) {
                     return c10::make_intrusive<TorchPlan>(path, device);
                 });
-    // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame with
-    // gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the address: nobody.
+    // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame
+    // with gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the
+    // address: nobody.
     library.def("set_original(int callback) -> ()", [](std::int64_t callback) {
         original_callback = reinterpret_cast<OriginalCallback>(callback);
     });
@@ -319,10 +332,11 @@ TORCH_LIBRARY(rematlas, library) {
         auto inputs = handed_inputs.extract(frame);
         return inputs ? std::move(inputs.mapped()) : Tensors();
     });
-    library.def("original_outputs(int frame, Tensor[] outputs) -> ()", [](std::int64_t frame, Tensors outputs) {
-        const std::lock_guard lock(handed_mutex);
-        handed_outputs[frame] = std::move(outputs);
-    });
+    library.def("original_outputs(int frame, Tensor[] outputs) -> ()",
+                [](std::int64_t frame, Tensors outputs) {
+                    const std::lock_guard lock(handed_mutex);
+                    handed_outputs[frame] = std::move(outputs);
+                });
     library.def("original_failed(int frame, str why) -> ()", [](std::int64_t frame, std::string why) {
         const std::lock_guard lock(handed_mutex);
         handed_errors[frame] = std::move(why);
@@ -334,9 +348,15 @@ TORCH_LIBRARY(rematlas, library) {
                     DeviceRuntime& runtime = *device_named(device);
                     return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
                 });
-    library.def("parse_budget(str text) -> ()", [](const std::string& text) {
-        const Result<Bytes> parsed = parse_budget(text, Bytes(std::int64_t{1} << 61));
-        TORCH_CHECK(parsed, "rematlas: ", parsed.error().message);
+    library.def("parse_budget(str text) -> int", [](const std::string& text) {
+        return or_throw(parse_budget(text, Bytes(std::int64_t{1} << 61))).value;
+    });
+    library.def("generate_config(str type) -> str",
+                [](const std::string& type) { return or_throw(generate_config(type)); });
+    library.def("check_config(str text) -> str", [](const std::string& text) {
+        const Config config = or_throw(parse_config(text, "the configuration"));
+        return json{{"solver", config.solver}, {"options", config.options ? *config.options : json::object()}}
+            .dump();
     });
     library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
     library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::peak(); });

@@ -16,6 +16,26 @@ host memory is counted from then on.
 
 from .api import Plan, Status, apply, load, plan, remove, status
 from .errors import Infeasible, Refused, RefusedWarning
+from .interface import (
+    DTR,
+    Checkmate,
+    HiRemate,
+    Hiremate,
+    HRockmate,
+    PublishedModule,
+    PureRockmate,
+    Rockmate,
+    Rotor,
+    check_config,
+    from_config,
+    generate_config,
+    load_config,
+    save_config,
+)
 
 __version__ = "0.1.0"
-__all__ = ["apply", "remove", "status", "plan", "load", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning"]
+__all__ = [
+    *("apply", "remove", "status", "plan", "load", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning"),
+    *("Rockmate", "PureRockmate", "HiRemate", "Hiremate", "HRockmate", "Checkmate", "Rotor", "DTR", "PublishedModule"),
+    *("generate_config", "check_config", "load_config", "save_config", "from_config"),
+]

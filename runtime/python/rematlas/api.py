@@ -108,11 +108,14 @@ def apply(
 
 
 def solver_of(solver, config):
+    """The solver's name and options; a configuration (see `generate_config`) names the solver itself."""
     if config is None:
         return solver, None
-    options = dict(config)
-    name = options.pop("type", options.pop("solver", solver))
-    return name, options.get("options", options) or None
+    try:
+        checked = json.loads(ops.check_config(json.dumps(config)))
+    except RuntimeError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    return checked["solver"], checked["options"] or None
 
 
 def check_budget(budget) -> None:
@@ -214,7 +217,7 @@ class Status:
         end = None if seconds is None else time.monotonic() + seconds
         for entry in self._entries():
             self._applied.settle(entry)
-            while entry.state == "planning" and entry.plan.busy() and (end is None or time.monotonic() < end):
+            while (entry.state == "planning" or entry.anew) and entry.plan.busy() and (end is None or time.monotonic() < end):
                 if end is None:
                     entry.plan.wait()
                 else:
@@ -257,21 +260,36 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     The model is left as it was: parameters, buffers, gradients, modes and random numbers. `options` as in `apply`.
     Raises Refused or Infeasible.
     """
+    return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
+
+
+def graph_of(model, args, kwargs=None) -> str:
+    """The text of a graph file, recorded as `plan` does. Raises Refused."""
+
+    def text():
+        for entry in of(model).entries.values():
+            if entry.plan is not None:
+                return entry.plan.graph_text()
+        raise Refused(f"rematlas: {status(model).reason}")
+
+    return recorded(model, args, "100%", kwargs, {"solver": "keep-all"}, text)
+
+
+def recorded(model, args, budget, kwargs, options, result):
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     training = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     cuda = any(parameter.is_cuda for parameter in model.parameters())
     model.train()
-    options["on_refuse"] = "raise"
     try:
         with torch.random.fork_rng(devices=None if cuda else []):
-            apply(model, budget, **options)
+            apply(model, budget, **{**options, "on_refuse": "raise"})
             try:
-                for _ in range(MOST_ATTEMPTS):
+                for _ in range(2 * MOST_ATTEMPTS):
                     sample_step(model, args, kwargs or {})
                     if status(model).state != "recording":
                         break
-                return status(model).wait().plan()
+                return result()
             finally:
                 remove(model)
     finally:

@@ -51,6 +51,7 @@ class Entry:
         self.measured = 0
         self.at_most = False
         self.answer = {}
+        self.anew = False  # it is planned anew while the old plan goes on
 
 
 class Recorded:
@@ -73,6 +74,7 @@ class Applied:
     def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify):
         self.module = module
         self.budget = budget
+        self.bytes = None if budget is None or "%" in str(budget) else ops.parse_budget(str(budget))
         self.solver = solver
         self.config = config
         self.time_limit = time_limit or 0.0
@@ -83,6 +85,7 @@ class Applied:
         self.given_plan = plan
         self.entries = {}
         self.attempts = {}  # recorded steps without a plan, by base key
+        self.reasons = {}
         self.failures = 0  # the same for all keys in a row
         self.refusal = ""  # of the module as a whole
         self.replayed = 0
@@ -174,6 +177,8 @@ class Applied:
         self.settle(entry)
         if entry.state == "planned":
             return self.replay(entry, args, kwargs, inputs)
+        if entry.state == "refused":
+            return self.run_original(args, kwargs)
         several = self.open_steps()
         if entry.state == "recording" and not several:
             return self.record(entry, args, kwargs, inputs, device, template)
@@ -209,19 +214,21 @@ class Applied:
         return self.pattern
 
     def add_entry(self, key, inputs):
+        # The module has changed before this kind of call was recorded: what was begun leads nowhere.
+        for other in [k for k, entry in self.entries.items() if k[0] == key[0] and entry.state == "recording"]:
+            del self.entries[other]
         entries = [entry for entry in self.entries.values() if entry.state != "refused"]
         if len(entries) >= self.shapes:
-            stale = [k for k, entry in self.entries.items() if entry.state == "recording" and k[1:] != key[1:]]
-            if not stale:
-                why = f"more than {self.shapes} kinds of calls (shapes, numbers, settings)"
-                if not any(entry.state in ("planned", "comparing", "planning") for entry in entries):
-                    self.refuse_all(why)
-                elif why not in self.said:
-                    self.said.add(why)
-                    log.warning("rematlas: %s; further ones run the original", why)
-                return None
-            del self.entries[stale[0]]
+            why = f"more than {self.shapes} kinds of calls (shapes, numbers, settings)"
+            if not any(entry.state in ("planned", "comparing", "planning") for entry in entries):
+                self.refuse_all(why)
+            elif why not in self.said:
+                self.said.add(why)
+                log.warning("rematlas: %s; further ones run the original", why)
+            return None
         entry = Entry(key[0], [describe(tensor) for tensor in inputs])
+        if self.attempts.get(entry.base, 0) >= MOST_ATTEMPTS:
+            entry.state, entry.reason = "refused", self.reasons[entry.base]
         self.entries[key] = entry
         return entry
 
@@ -253,6 +260,7 @@ class Applied:
         entry.first = None
         entry.reason = why
         self.attempts[entry.base] = self.attempts.get(entry.base, 0) + 1
+        self.reasons[entry.base] = why
         self.failures += 1
         if self.failures >= 2 * MOST_ATTEMPTS:
             self.refuse_all(why)
@@ -264,7 +272,8 @@ class Applied:
     def record(self, entry, args, kwargs, inputs, device, called):
         watch = self.watch
         first_try = entry.first is None
-        recording = classes.Recording(watch.names, watch.tensors(), len(watch.parameters), inputs, device, first_try)
+        bound = watch.tensors()
+        recording = classes.Recording(watch.names, bound, len(watch.parameters), inputs, device, first_try)
         before = Before(self.module)
         shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
         self.original += 1
@@ -280,14 +289,14 @@ class Applied:
             raise
         finally:
             self.forwarding = False
-        template, tensors, sources, kept, why = self.after(before, output, given, watch, (args, kwargs), called)
+        template, tensors, sources, kept, why = self.after(before, output, given, bound, watch, (args, kwargs), called)
         if why:
             recording.refuse(why)
         recording.end(tensors)
         entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts))
         return output
 
-    def after(self, before, output, given, watch, call, called):
+    def after(self, before, output, given, bound, watch, call, called):
         """What a forward has returned and changed: (template, tensors, sources, kept, why it cannot be captured)."""
         try:
             template, tensors = structure.flatten(output)
@@ -319,7 +328,7 @@ class Applied:
                 why = why or f"the forward returns what it also keeps as {name}"
             else:
                 tensors.append(value)
-        named = {id(tensor): place for place, tensor in enumerate(watch.tensors())}
+        named = {id(tensor): place for place, tensor in enumerate(bound)}
         inputs = {id(tensor): place for place, tensor in enumerate(given)}
         sources = [
             ("input", inputs[id(t)]) if id(t) in inputs else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
@@ -336,8 +345,9 @@ class Applied:
                     if pending.recording.state() == "open" and (pending.recording.sums_gradients() or pending.shares_casts):
                         pending.recording.uncut()
                         self.several = found = True
-                elif pending.comparison.verdict() == "open":
-                    found = True
+                elif pending.comparison.verdict() == "open" and entry.sums:
+                    pending.comparison.uncut()
+                    self.several = found = True
         return found
 
     # Between the steps.
@@ -450,7 +460,8 @@ class Applied:
     # Comparing.
 
     def compare(self, entry, args, kwargs, inputs, called):
-        comparison = classes.Comparison(entry.plan, self.watch.tensors(), inputs)
+        bound = self.watch.tensors()
+        comparison = classes.Comparison(entry.plan, bound, inputs)
         before = Before(self.module)
         watch = self.watch
         self.original += 1
@@ -463,7 +474,7 @@ class Applied:
             raise
         finally:
             self.forwarding = False
-        template, tensors, sources, kept, why = self.after(before, output, given, watch, (args, kwargs), called)
+        template, tensors, sources, kept, why = self.after(before, output, given, bound, watch, (args, kwargs), called)
         if not why and (template, sources, kept) != (entry.template, entry.sources, entry.kept):
             why = "the module returns another structure, or other values that are no tensors, in another step"
         if why:
@@ -498,14 +509,36 @@ class Applied:
 
     # Replaying.
 
+    def check_beside(self, entry, tensors, inputs):
+        """A plan that fits no longer beside what else is alive now is made anew; until then it goes on."""
+        if entry.anew:
+            if not entry.plan.busy() and not entry.plan.open():
+                entry.anew = False
+                entry.compared = 0
+                self.settle_planning(entry)
+            return
+        beside = ops.beside(tensors, inputs, self.device())
+        if beside <= entry.beside or beside + entry.answer["kept_by_loss_bytes"] + entry.answer["peak_bytes"] <= self.bytes:
+            return
+        log.warning(
+            "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew", beside, entry.beside
+        )
+        entry.beside, entry.anew = beside, True
+        options = json.dumps(self.config) if self.config else ""
+        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, beside)
+
     def replay(self, entry, args, kwargs, inputs):
         plan = entry.plan
         tensors = self.watch.tensors()
+        if self.bytes is not None:
+            self.check_beside(entry, tensors, inputs)
         if plan.open():
             self.several = True
             if entry.sums:
                 plan.give_open_forwards_up()
                 return self.run_original(args, kwargs)
+        if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
+            return self.train_step(args, kwargs)
         outputs, frame, why = plan.forward(tensors, inputs, True)
         if why:
             log.info("rematlas: %s; this step runs the original", why)

@@ -9,26 +9,29 @@ what there is; `solver="atlas"` asks for another by name.
 
 import json
 import pathlib
-import tempfile
 
-from . import programs
-from .plans import plan
-from .scheduled import ScheduledModule
+from torch import nn
+
+from .api import apply, plan, remove, status
+from .applied import Applied
+from .library import ops
+
+SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 
 
 def generate_config(kind: str = "atlas") -> dict:
     """A complete configuration: of rotor, checkmate, dtr, noremat, atlas, ... Errors list what there is."""
-    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-        path = pathlib.Path(folder) / "config.json"
-        programs.run("config", "generate", kind, "-o", str(path))
-        return json.loads(path.read_text())
+    try:
+        return json.loads(ops.generate_config(kind))
+    except RuntimeError as error:
+        raise RuntimeError(str(error).splitlines()[0]) from None
 
 
 def check_config(config: dict) -> dict:
-    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-        path = pathlib.Path(folder) / "config.json"
-        path.write_text(json.dumps(config))
-        programs.run("config", "check", str(path))
+    try:
+        ops.check_config(json.dumps(config))
+    except RuntimeError as error:
+        raise RuntimeError(str(error).splitlines()[0]) from None
     return config
 
 
@@ -41,28 +44,55 @@ def load_config(path) -> dict:
     return check_config(json.loads(pathlib.Path(path).read_text()))
 
 
-class PublishedModule(ScheduledModule):
-    """`budget` in bytes counts all that the step holds, parameters and gradients too; without one, or with
-    `solve_sched=False`, the schedule is made by `solve_sched(budget)`."""
+class PublishedModule(nn.Module):
+    """The model, planned by `plan` on the sample and trained by `apply`; with the model's own parameters, buffers, modes
+    and state_dict. `budget`: bytes for all that the step holds. Without one, or with `solve_sched=False`, the schedule is
+    made by `solve_sched(budget)`."""
 
     algorithm = "atlas"
 
-    def __init__(self, model, sample, budget=None, solve_sched=True, *, solver=None, config=None, time_limit=60.0):
-        if config is None:
-            config = generate_config(solver or self.algorithm)
-        super().__init__(model, None)
+    def __init__(self, model, sample, budget=None, solve_sched=True, *, solver=None, config=None, time_limit=None):
+        config = config or generate_config(solver or self.algorithm)
+        self.__dict__["original_mod"] = model
+        super().__init__()
+        for name in SHARED:
+            self.__dict__[name] = getattr(model, name)
         self.__dict__.update(_sample=sample, _config=config, _time_limit=time_limit)
         if budget is not None and solve_sched:
             self.solve_sched(budget)
 
     def solve_sched(self, budget) -> None:
-        made = plan(self._original, self._sample, budget, config=self._config, time_limit=self._time_limit)
-        self.__dict__["_plan"] = made
-        self._bind()
+        model = self.original_mod
+        if isinstance(model._compiled_call_impl, Applied):
+            remove(model)
+        made = plan(model, self._sample, budget, config=self._config, time_limit=self._time_limit)
+        apply(model, budget, plan=made, config=self._config, time_limit=self._time_limit)
 
     @property
-    def original_mod(self):
-        return self._original
+    def training(self) -> bool:
+        return self.original_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self.original_mod.training = mode
+
+    def train(self, mode: bool = True):
+        self.original_mod.train(mode)
+        return self
+
+    def forward(self, *args, **kwargs):
+        if self.training and not isinstance(self.original_mod._compiled_call_impl, Applied):
+            raise RuntimeError("rematlas: there is no schedule yet: call solve_sched(budget)")
+        return self.original_mod(*args, **kwargs)
+
+    def status(self):
+        return status(self.original_mod)
+
+    def state_dict(self, *args, **kwargs):
+        return self.original_mod.state_dict(*args, **kwargs)
+
+    def load_state_dict(self, *args, **kwargs):
+        return self.original_mod.load_state_dict(*args, **kwargs)
 
     def backward(self, *_) -> None:
         """Nothing is left to do: loss.backward() has run the schedule's second half."""

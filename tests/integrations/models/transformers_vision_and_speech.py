@@ -156,7 +156,7 @@ def wav2vec2():
     return Case(transformers.Wav2Vec2ForCTC(config), speech)
 
 
-@entry("wav2vec2_unmasked")
+@entry("wav2vec2_unmasked", expected="refused", reason="ctc_loss reads its lengths where no op shows it")
 def wav2vec2_unmasked():
     return Case(transformers.Wav2Vec2ForCTC(transformers.Wav2Vec2Config(**SMALL_SPEECH, apply_spec_augment=False)), speech)
 

@@ -1,12 +1,10 @@
-"""The example models at the sizes of these tests, and plans for them."""
+"""The example models at the sizes of these tests, and their training."""
 
 import importlib.util
 import pathlib
 
 import torch
 from torch import nn
-
-import rematlas
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
@@ -60,18 +58,7 @@ def text_loss(output, target):
     return nn.functional.cross_entropy(output.flatten(0, 1), target.flatten())
 
 
-def half_of_activations(model, sample) -> int:
-    """A budget in bytes."""
-    whole = rematlas.plan(model, sample, "100%", solver="keep-all", repeats=1).summary["peak_bytes"]
-    resident = sum(t.untyped_storage().nbytes() for t in [*model.parameters(), *model.buffers(), sample])
-    return resident + (whole - resident) // 2
-
-
-def plan_at_half(model, sample) -> rematlas.Plan:
-    return rematlas.plan(model, sample, half_of_activations(model, sample), time_limit=2, repeats=2)
-
-
-def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1) -> list[float]:
+def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1, after=lambda module: None) -> list[float]:
     losses = []
     for step in range(steps):
         for part in range(accumulate):
@@ -79,6 +66,7 @@ def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1) 
             loss = loss_of(module(x), target) / accumulate
             loss.backward()
             losses.append(loss.item())
+            after(module)
         optimizer.step()
         optimizer.zero_grad(set_to_none=step % 2 == 0)
     return losses

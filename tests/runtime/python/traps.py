@@ -59,6 +59,7 @@ class Trap:
     around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # of the whole training
     keeps_gradients: bool = False  # they are set to zero in place, not dropped
     least_replayed: int = 0  # whatever the state at the end; for traps that close only after a replay
+    budget: str = "80%"
 
 
 TRAPS: dict[str, Callable[[], Trap]] = {}

@@ -126,6 +126,7 @@ def catching(errors: list, error_type: type):
             return ordinary(model, batch, step)
         except error_type as error:
             errors.append(f"{step}: {type(error).__name__}: {error}")
+            model.zero_grad()  # a backward that failed has left some gradients and not others
             return None
 
     return body
@@ -165,7 +166,7 @@ def error_in_the_middle_of_forward():
 
 @trap
 def error_in_backward():
-    """Backward raises after the gradients of the second half are there; they stay."""
+    """Backward raises half way, when some gradients are there; the loop drops them and goes on."""
 
     class Failing(torch.autograd.Function):
         @staticmethod

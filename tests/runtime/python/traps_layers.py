@@ -201,7 +201,7 @@ def activations_written_in_place():
             h[::2] += h[1::2].clone()
             return nn.functional.leaky_relu_(h, 0.1)
 
-    return Trap(Model())
+    return Trap(Model(), budget="95%")
 
 
 @trap

@@ -23,7 +23,7 @@ class TrapCase(unittest.TestCase):
         trap = build()
 
         def apply(model):
-            self.assertIs(rematlas.apply(model, "80%", time_limit=1.0), model)
+            self.assertIs(rematlas.apply(model, trap.budget, time_limit=0.3), model)
             return lambda: rematlas.status(model).wait()
 
         with warnings.catch_warnings(record=True) as caught:

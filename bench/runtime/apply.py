@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""What rematlas.apply costs, against plain training in the same process: CSV of name,run,value,unit.
+
+    apply.py [--output FILE]       REMATLAS_PROGRAMS names the build
+
+recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a plain one, median of
+pairs. call: microseconds of Python and autograd around a replayed step of a tiny model, over the same step run by the
+original. growth: how much the process grows over the plan's peak, in steps at a 60 % budget.
+"""
+
+import argparse
+import pathlib
+import statistics
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "runtime" / "python"), str(ROOT / "tests" / "runtime" / "python")]
+
+import torch  # noqa: E402
+
+import models  # noqa: E402
+import rematlas  # noqa: E402
+from torch import nn  # noqa: E402
+
+
+def step(module, batch, loss):
+    x, target = batch
+    began = time.perf_counter()
+    loss(module(x), target).backward()
+    took = time.perf_counter() - began
+    module.zero_grad()
+    return took
+
+
+def gpt():
+    torch.manual_seed(0)
+    return models.export.Gpt(layers=4, width=256, heads=4, length=128, vocabulary=512, dropout=0.1)
+
+
+def texts(number):
+    generator = torch.Generator().manual_seed(number)
+    ids = torch.randint(512, (4, 129), generator=generator)
+    return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+
+def tiny():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 8))
+
+
+def rows(number):
+    generator = torch.Generator().manual_seed(number)
+    return torch.randn(4, 8, generator=generator), torch.randn(4, 8, generator=generator)
+
+
+def resident():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def planned(build, batches, loss, budget, **options):
+    module = rematlas.apply(build(), budget, time_limit=2.0, **options)
+    recording = []
+    for number in range(5):
+        recording.append(step(module, batches(number), loss))
+        rematlas.status(module).wait()
+    if rematlas.status(module).state != "planned":
+        sys.exit(f"not planned: {rematlas.status(module).reason}")
+    return module, recording
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", default=str(ROOT / "bench" / "results" / "apply_cpu.csv"))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    lines = ["name,run,value,unit"]
+
+    def note(name, run, value, unit):
+        lines.append(f"{name},{run},{value:.4f},{unit}")
+        print(lines[-1])
+
+    cases = {"resnet20": (models.resnet, models.images, models.image_loss), "gpt": (gpt, texts, models.text_loss)}
+    for name, (build, batches, loss) in cases.items():
+        plain = build()
+        for number in range(3):
+            step(plain, batches(number), loss)
+        base = statistics.median(step(plain, batches(number), loss) for number in range(5))
+        module, recording = planned(build, batches, loss, "100%", solver="keep-all")
+        for run, took in enumerate(recording[:2]):
+            note(f"recording/{name}", run, took / base, "ratio")
+        ratios = []
+        for number in range(15):
+            pair = step(plain, batches(number), loss), step(module, batches(number), loss)
+            ratios.append(pair[1] / pair[0])
+        note(f"replay/{name}", 0, statistics.median(ratios), "ratio")
+
+    plain = tiny()
+    module, _ = planned(tiny, rows, nn.functional.mse_loss, "100%", solver="keep-all")
+    for number in range(200):
+        step(plain, rows(number), nn.functional.mse_loss), step(module, rows(number), nn.functional.mse_loss)
+    pairs = [(step(plain, rows(n), nn.functional.mse_loss), step(module, rows(n), nn.functional.mse_loss)) for n in range(2000)]
+    note("call/tiny", 0, 1e6 * (statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)), "us")
+
+    module, _ = planned(gpt, texts, models.text_loss, "60%")
+    for number in range(3):
+        step(module, texts(number), models.text_loss)
+    plan = rematlas.status(module).plans[0]
+    note("growth/gpt", 0, resident() / 2**20, "MiB resident")
+    note("growth/gpt/plan", 0, plan.peak_bytes / 2**20, "MiB")
+    pathlib.Path(options.output).write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

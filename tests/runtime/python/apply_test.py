@@ -1,0 +1,295 @@
+"""Models of a user's own under `rematlas.apply`: as in plain training, and within the budget."""
+
+import copy
+import inspect
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+
+STEPS = 12
+
+
+def wait(module):
+    rematlas.status(module).wait()
+
+
+def state_of(module):
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+class TrainingCase(unittest.TestCase):
+    def expect_as_plain(self, build, batches, loss, optimizer, budget, accumulate=1, **options):
+        plain = build()
+        torch.manual_seed(1)
+        losses = models.train(plain, batches, loss, optimizer(plain), STEPS, accumulate)
+        random = torch.get_rng_state()
+
+        module = rematlas.apply(build(), budget, time_limit=1.0, **options)
+        torch.manual_seed(1)
+        ours = models.train(module, batches, loss, optimizer(module), STEPS, accumulate, after=wait)
+        status = rematlas.status(module)
+        self.assertEqual(losses, ours)
+        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        for name, value in plain.state_dict().items():
+            self.assertTrue(torch.equal(value, module.state_dict()[name]), name)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreaterEqual(status.replayed, STEPS - 4)
+        return module, status
+
+
+class Training(TrainingCase):
+    def test_a_resnet_at_a_share_of_its_activations(self):
+        _, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "60% of activations")
+        plan = status.plans[0]
+        self.assertLessEqual(plan.peak_bytes, plan.budget_bytes)
+        self.assertLess(plan.budget_bytes, plan.whole_peak_bytes)
+        self.assertGreaterEqual(plan.overhead, plan.bound)
+        self.assertLessEqual(plan.measured_peak_bytes, plan.peak_bytes)
+        self.assertEqual(plan.at_most, plan.measured_peak_bytes < plan.peak_bytes)
+        self.assertLessEqual(plan.last["peak_bytes"], plan.peak_bytes)
+        self.assertIn("float32[8,3,32,32]", repr(plan))
+
+    def test_a_gpt_with_dropout_at_a_share_of_its_peak(self):
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, "70%")
+
+    def test_gradients_accumulate(self):
+        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%", accumulate=2)
+
+    def test_bytes_bound_all_tensors_of_the_process(self):
+        kept = torch.zeros(1 << 20)  # 4 MiB that live beside the step
+        whole = models.resnet()
+        rematlas.apply(whole, "100%", solver="keep-all")
+        models.train(whole, models.images, models.image_loss, models.sgd(whole), 4, after=wait)
+        plan = rematlas.status(whole).plans[0]
+        budget = plan.whole_peak_bytes + plan.beside_bytes - (1 << 20)
+        rematlas.remove(whole)
+        del whole
+
+        module = rematlas.apply(models.resnet(), budget, time_limit=1.0)
+        optimizer = models.sgd(module)
+        peaks = []
+        for step in range(8):
+            x, target = models.images(step)
+            torch.ops.rematlas.reset_counted_peak()
+            models.image_loss(module(x), target).backward()
+            peaks.append(torch.ops.rematlas.counted_peak_bytes())
+            optimizer.step()
+            optimizer.zero_grad()
+            wait(module)
+        status = rematlas.status(module)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreaterEqual(status.replayed, 4)
+        self.assertGreater(max(peaks[:2]), budget)
+        self.assertLessEqual(max(peaks[-4:]), budget)
+        self.assertEqual(kept.numel(), 1 << 20)
+
+
+class InPlace(TrainingCase):
+    """The module stays what it is to everybody else."""
+
+    def test_names_signature_and_class_stay(self):
+        module = models.gpt()
+        kind, signature, names = type(module), inspect.signature(module.forward), list(module.state_dict())
+        self.assertIs(rematlas.apply(module, "70%"), module)
+        self.assertIs(type(module), kind)
+        self.assertEqual(inspect.signature(module.forward), signature)
+        self.assertEqual(list(module.state_dict()), names)
+        self.assertEqual(rematlas.status(module).state, "waiting")
+        self.assertIn("not been called", rematlas.status(module).reason)
+
+    def test_copies_are_plain(self):
+        module, _ = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+            with self.assertRaises(ValueError):
+                rematlas.status(other)
+            x, target = models.images(99)
+            models.image_loss(other(x), target).backward()
+            module.zero_grad()
+            models.image_loss(module(x), target).backward()
+            for a, b in zip(other.parameters(), module.parameters()):
+                self.assertTrue(torch.equal(a.grad, b.grad))
+
+    def test_eval_and_no_grad_run_the_original(self):
+        module, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        replayed = status.replayed
+        with torch.no_grad():
+            module(models.images(0)[0])
+        module.eval()
+        module(models.images(0)[0])
+        self.assertEqual(status.replayed, replayed)
+        module.train()
+        module(models.images(0)[0])
+        self.assertEqual(status.replayed, replayed + 1)
+
+    def test_remove_gives_the_original_back(self):
+        module, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        self.assertIs(rematlas.remove(module), module)
+        replayed = status.replayed
+        models.image_loss(module(models.images(0)[0]), models.images(0)[1]).backward()
+        self.assertEqual(status.replayed, replayed)
+        with self.assertRaisesRegex(ValueError, "nothing is applied"):
+            rematlas.status(module)
+        rematlas.apply(module, "80%")
+
+    def test_gradients_come_while_the_backward_runs(self):
+        module, _ = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        alive = []
+        for parameter in module.parameters():
+            parameter.register_post_accumulate_grad_hook(lambda p: alive.append(sum(q.grad is not None for q in module.parameters())))
+        module.zero_grad()
+        models.image_loss(module(models.images(0)[0]), models.images(0)[1]).backward()
+        self.assertEqual(alive, sorted(alive))
+        self.assertGreater(len(set(alive)), 4)
+        self.assertEqual(alive[0], 1)
+
+
+class PlanFiles(TrainingCase):
+    def test_a_plan_is_saved_and_applied_elsewhere(self):
+        _, status = self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, "70%")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "gpt.plan"
+            status.save(path)
+            plain, module = models.gpt(), rematlas.apply(models.gpt(), plan=path)
+            losses = []
+            for each in (plain, module):
+                torch.manual_seed(3)
+                losses.append(models.train(each, models.texts, models.text_loss, models.adamw(each), 6, after=wait if each is module else lambda m: None))
+            self.assertEqual(*losses)
+            self.assertGreaterEqual(rematlas.status(module).replayed, 4)
+
+    def test_a_plan_ahead_of_training_leaves_the_model_alone(self):
+        module = models.resnet().eval()
+        before, random = state_of(module), torch.get_rng_state()
+        plan = rematlas.plan(module, models.images(0)[0], "80%", time_limit=1.0)
+        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        self.assertFalse(module.training)
+        self.assertTrue(all(p.grad is None for p in module.parameters()))
+        for name, value in module.state_dict().items():
+            self.assertTrue(torch.equal(value, before[name]), name)
+        rematlas.load(module.train(), plan)
+        models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
+        self.assertEqual(rematlas.status(module).replayed, 2)
+
+    def test_a_captured_graph_is_one_of_the_command_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            graph = pathlib.Path(folder) / "gpt.graph.json"
+            run = [sys.executable, "-m", "rematlas", "capture"]
+            subprocess.run([*run, "apply_test:sample", "-o", graph], check=True, cwd=pathlib.Path(__file__).parent)
+            inspected = subprocess.run([program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True)
+            self.assertIn("ops", json.loads(inspected.stdout))
+            schedule = pathlib.Path(folder) / "s.schedule.json"
+            subprocess.run([program("rematlas"), "solve", graph, "--budget", "70%", "--time-limit", "2s", "--quiet", "-o", schedule], check=True, stdout=subprocess.DEVNULL)
+            plan = pathlib.Path(folder) / "gpt.plan"
+            subprocess.run([program("rematlas"), "export", schedule, "--graph", graph, "-o", plan], check=True, stdout=subprocess.DEVNULL)
+            module = rematlas.apply(models.gpt(), plan=plan)
+            models.train(module, models.texts, models.text_loss, models.adamw(module), 4, after=wait)
+            self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
+            failed = subprocess.run([*run, "apply_test:nothing"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+            self.assertNotEqual(failed.returncode, 0)
+            self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
+
+
+def program(name):
+    return str(rematlas.library.folder() / name)
+
+
+def sample():
+    return models.gpt(), (models.texts(0)[0],)
+
+
+class Refusals(unittest.TestCase):
+    def test_a_budget_that_nothing_keeps_is_infeasible(self):
+        module = rematlas.apply(models.resnet(), "1%", on_refuse="raise")
+        with self.assertRaisesRegex(rematlas.Infeasible, "every schedule needs at least") as caught:
+            models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
+        self.assertTrue(caught.exception.proven)
+        self.assertGreater(caught.exception.needed, 0)
+
+    def test_training_goes_on_with_one_warning(self):
+        module = rematlas.apply(models.resnet(), "1%")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            models.train(module, models.images, models.image_loss, models.sgd(module), 6, after=wait)
+        self.assertEqual([w.category for w in caught if w.category is rematlas.RefusedWarning], [rematlas.RefusedWarning])
+        self.assertEqual(rematlas.status(module).state, "refused")
+        self.assertIn("infeasible", rematlas.status(module).reason)
+
+    def test_wrong_requests(self):
+        for budget, error in ((None, TypeError), ("much", ValueError), (True, TypeError), ("0%", ValueError), ("-5", ValueError), (1.5, TypeError)):
+            with self.subTest(budget), self.assertRaises(error):
+                rematlas.apply(models.resnet(), budget)
+        with self.assertRaisesRegex(ValueError, "on_refuse"):
+            rematlas.apply(models.resnet(), "60%", on_refuse="shout")
+        with self.assertRaisesRegex(TypeError, "torch.nn.Module"):
+            rematlas.apply(lambda x: x, "60%")
+        module = rematlas.apply(models.resnet(), "60%")
+        with self.assertRaisesRegex(ValueError, "already"):
+            rematlas.apply(module, "60%")
+
+    def test_an_unknown_solver_is_named(self):
+        module = rematlas.apply(models.resnet(), "80%", solver="magic", on_refuse="raise")
+        with self.assertRaisesRegex(rematlas.Refused, "magic"):
+            models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
+
+
+class PublishedInterface(unittest.TestCase):
+    def test_rotor_and_dtr_train(self):
+        x, target = models.images(0)
+        for make in (rematlas.Rotor, rematlas.DTR):
+            plain, module = models.resnet(), make(models.resnet(), x, "80%", time_limit=5)
+            for _ in range(4):
+                models.image_loss(plain(x), target).backward()
+                models.image_loss(module(x), target).backward()
+                module.backward()
+            for a, b in zip(plain.parameters(), module.parameters()):
+                self.assertTrue(torch.equal(a.grad, b.grad))
+            self.assertGreaterEqual(module.status().replayed, 2)
+            module.reinit()
+
+    def test_a_schedule_may_come_later(self):
+        x = models.images(0)[0]
+        module = rematlas.from_config(models.resnet(), x, rematlas.generate_config("rotor"))
+        with self.assertRaisesRegex(RuntimeError, "solve_sched"):
+            module(x)
+        module.solve_sched("80%")
+        self.assertTrue(module(x).requires_grad)
+        self.assertEqual(module.status().plans[0].solver, "rotor")
+
+    def test_what_is_not_here_says_so(self):
+        missing = [name for name in ("rockmate", "hiremate") if not self.has(name)]
+        for name in missing:
+            make = {"rockmate": rematlas.Rockmate, "hiremate": rematlas.HiRemate}[name]
+            with self.assertRaisesRegex(RuntimeError, "there are: .*rotor"):
+                make(models.resnet(), models.images(0)[0], "70%")
+
+    @staticmethod
+    def has(name: str) -> bool:
+        try:
+            return bool(rematlas.generate_config(name))
+        except RuntimeError:
+            return False
+
+    def test_configurations_are_files(self):
+        config = rematlas.generate_config("rotor")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "rotor.json"
+            rematlas.save_config(config, path)
+            self.assertEqual(rematlas.load_config(path), config)
+            config["options"]["slotz"] = 3
+            with self.assertRaisesRegex(RuntimeError, "slotz"):
+                rematlas.save_config(config, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
