@@ -73,10 +73,8 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
     for (const at::Tensor& output : outputs) outputs_.push_back(digest_of(output));
     after_forward_ = step_->executor().snapshot();
     cut_places_ = cut_.end(outputs, tensors_);
-    edge_list next;
-    for (const at::Tensor& parameter : trained_)
-        next.push_back(torch::autograd::impl::gradient_edge(parameter));
-    for (const auto& edge : cut_.input_edges()) next.push_back(edge);
+    made_ = std::make_shared<variable_list>();
+    const edge_list next{hand_out(made_, trained_, cut_.input_edges())};
     const std::shared_ptr<torch::autograd::Node> node(new ComparedNode(shared_from_this(), next),
                                                       torch::autograd::deleteNode);
     cut_.connect(outputs, node);
@@ -99,9 +97,9 @@ variable_list Comparison::backward(variable_list&& gradients) {
     } else if (verdict_ == Verdict::open) {
         replay(gradients, made, *begun);
     }
-    variable_list result = std::move(made.parameters);
-    for (at::Tensor& gradient : made.inputs) result.push_back(std::move(gradient));
-    return result;
+    *made_ = std::move(made.parameters);
+    for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
+    return {at::Tensor()};
 }
 
 void Comparison::uncut() {

@@ -241,4 +241,43 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
     return result;
 }
 
+namespace {
+
+class HandOutNode final : public Node {
+  public:
+    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, bool linked)
+        : gradients_(std::move(gradients)), places_(std::move(places)), linked_(linked) {
+        add_input_metadata(Node::undefined_input());
+    }
+    std::string name() const override { return "RematlasGradients"; }
+    variable_list apply(variable_list&&) override {
+        variable_list result;
+        for (std::size_t place : places_) result.push_back(std::move((*gradients_)[place]));
+        if (linked_) result.emplace_back();
+        return result;
+    }
+
+  private:
+    std::shared_ptr<variable_list> gradients_;
+    std::vector<std::size_t> places_;
+    bool linked_;
+};
+
+}  // namespace
+
+Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
+              const edge_list& inputs) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
+    std::shared_ptr<Node> next(new HandOutNode(gradients, places, false), torch::autograd::deleteNode);
+    for (const Edge& input : inputs) next->add_next_edge(input);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, true), torch::autograd::deleteNode);
+        node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
+        node->add_next_edge(Edge(next, 0));
+        next = node;
+    }
+    return {next, 0};
+}
+
 }  // namespace rematlas

@@ -119,10 +119,8 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     }
     given_.clear();
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
-    edge_list next;
-    for (const NamedTensor& named : trained_)
-        next.push_back(torch::autograd::impl::gradient_edge(named.tensor));
-    for (const auto& edge : cut_.input_edges()) next.push_back(edge);
+    made_ = std::make_shared<variable_list>();
+    const edge_list next{hand_out(made_, trained(), cut_.input_edges())};
     const std::shared_ptr<torch::autograd::Node> node(new RecordedNode(shared_from_this(), next),
                                                       torch::autograd::deleteNode);
     cut_.connect(outputs, node);
@@ -193,9 +191,9 @@ variable_list StepRecording::backward(variable_list&& gradients) {
     done_ = true;
     outputs_.clear();
     named.clear();
-    variable_list result = std::move(made.parameters);
-    for (at::Tensor& gradient : made.inputs) result.push_back(std::move(gradient));
-    return result;
+    *made_ = std::move(made.parameters);
+    for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
+    return {at::Tensor()};
 }
 
 }  // namespace rematlas

@@ -86,6 +86,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     Recorder recorder_;
     std::optional<DispatchModeGuard> guard_;
     CutForward cut_;
+    std::shared_ptr<torch::autograd::variable_list> made_;  ///< gradients that the chain behind the node hands out
     std::vector<NamedTensor> trained_;  ///< each once
     std::vector<at::Tensor> outputs_;   ///< between the halves, detached
     std::vector<int> cut_places_;       ///< outputs whose backward is the module's
