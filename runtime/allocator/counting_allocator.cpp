@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
+std::atomic<std::int64_t> bytes_watermark{0};
 std::atomic<std::int64_t> from_system{0};
 
 /// Each allocation starts with a header of as many bytes as keep the data aligned for vector instructions.
@@ -31,11 +32,16 @@ std::uint64_t seal_of(const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) ^ 0x9e3779b97f4a7c15u;
 }
 
+void raise(std::atomic<std::int64_t>& peak, std::int64_t now) {
+    std::int64_t highest = peak.load(std::memory_order_relaxed);
+    while (now > highest && !peak.compare_exchange_weak(highest, now, std::memory_order_relaxed)) {
+    }
+}
+
 void count(std::int64_t bytes) {
     const std::int64_t now = bytes_alive.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    std::int64_t peak = bytes_peak.load(std::memory_order_relaxed);
-    while (now > peak && !bytes_peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
-    }
+    raise(bytes_peak, now);
+    raise(bytes_watermark, now);
 }
 
 void release(void* data) {
@@ -114,6 +120,14 @@ std::int64_t CountingAllocator::system_allocations() {
 }
 void CountingAllocator::reset_peak() {
     bytes_peak.store(alive(), std::memory_order_relaxed);
+}
+
+std::int64_t CountingAllocator::watermark() {
+    return bytes_watermark.load(std::memory_order_relaxed);
+}
+
+void CountingAllocator::reset_watermark() {
+    bytes_watermark.store(bytes_alive.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
 
 }  // namespace rematlas

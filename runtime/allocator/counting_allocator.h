@@ -27,6 +27,10 @@ class CountingAllocator {
     static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()
     static void reset_peak();
 
+    /// A second peak, for who watches the process: nothing in here resets it.
+    static std::int64_t watermark();  ///< bytes, the most alive since the last reset_watermark()
+    static void reset_watermark();
+
     /// How often the system was asked since the process began; what an arena serves is not counted.
     static std::int64_t system_allocations();
 };

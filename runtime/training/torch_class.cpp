@@ -359,8 +359,8 @@ TORCH_LIBRARY(rematlas, library) {
             .dump();
     });
     library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
-    library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::peak(); });
-    library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_peak(); });
+    library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::watermark(); });
+    library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_watermark(); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import importlib.util
 import pathlib
+import sys
 
 import torch
 from torch import nn
@@ -9,6 +10,7 @@ from torch import nn
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location("export", ROOT / "resources" / "models" / "export.py")
 export = importlib.util.module_from_spec(_spec)
+sys.modules["export"] = export  # so that its classes can be pickled
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
