@@ -7,11 +7,11 @@ import socket
 import torch
 
 
-def options(text: str) -> argparse.Namespace:
+def options(text: str, budget: str = "70%") -> argparse.Namespace:
     """Reads the command line. Fixes threads and random numbers, so that every run prints the same digest."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--plain", action="store_true", help="train without rematlas")
-    parser.add_argument("--budget", default="70%", help="bytes, 2GiB, or a share of the peak without a plan")
+    parser.add_argument("--budget", default=budget, help="bytes, 2GiB, or a share of the peak without a plan")
     torch.set_num_threads(1)
     torch.manual_seed(0)
     return parser.parse_args()

@@ -61,7 +61,7 @@ def train(options, checkpoint, epochs):
 
 
 def main():
-    options = common.options(__doc__)
+    options = common.options(__doc__, budget="85%")
     with tempfile.TemporaryDirectory() as folder:
         checkpoint = pathlib.Path(folder) / "checkpoint.pt"
         *_, losses = train(options, checkpoint, epochs=2)

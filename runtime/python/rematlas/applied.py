@@ -92,6 +92,7 @@ class Applied:
         self.original = 0
         self.said = set()
         self.watch = None
+        self.changed = ""  # what has changed last
         self.known = {}  # fingerprints to numbers, for short keys
         self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
         self.identities = None  # of parameters and buffers, and which of them are the same
@@ -197,10 +198,9 @@ class Applied:
         watch = Watch(self.module, frozenset(self.assigned))
         number = self.known.setdefault(watch.fingerprint, len(self.known))
         watch.number = number
-        if self.watch is not None and number == len(self.known) - 1 and self.replayed:
-            changed = self.watch.changes(watch)
-            if changed:
-                log.info("rematlas: the model has changed (%s) and is planned anew", changed)
+        if self.watch is not None and number == len(self.known) - 1:
+            self.changed = self.watch.changes(watch)
+            log.info("rematlas: the model has changed (%s) and is planned anew", self.changed)
         self.watch = watch
         self.identities = None
 
@@ -217,6 +217,9 @@ class Applied:
         # The module has changed before this kind of call was recorded: what was begun leads nowhere.
         for other in [k for k, entry in self.entries.items() if k[0] == key[0] and entry.state == "recording"]:
             del self.entries[other]
+            if other[1] != key[1]:
+                self.attempts[key[0]] = self.attempts.get(key[0], 0) + 1
+                self.reasons[key[0]] = f"the module changes between its steps: {self.changed}"
         entries = [entry for entry in self.entries.values() if entry.state != "refused"]
         if len(entries) >= self.shapes:
             why = f"more than {self.shapes} kinds of calls (shapes, numbers, settings)"
@@ -227,9 +230,9 @@ class Applied:
                 log.warning("rematlas: %s; further ones run the original", why)
             return None
         entry = Entry(key[0], [describe(tensor) for tensor in inputs])
-        if self.attempts.get(entry.base, 0) >= MOST_ATTEMPTS:
-            entry.state, entry.reason = "refused", self.reasons[entry.base]
         self.entries[key] = entry
+        if self.attempts.get(entry.base, 0) >= MOST_ATTEMPTS:
+            self.refuse(entry, self.reasons[entry.base])
         return entry
 
     # Refusing.

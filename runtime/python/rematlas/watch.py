@@ -177,6 +177,8 @@ class Watch:
         self.seen.add(id(value))
         self.held.append(value)
         self.facts.append((path, type(value).__qualname__))
+        if path.rpartition(".")[2].startswith("__composable_api"):
+            return  # of torch.distributed
         if isinstance(value, (list, tuple, set, frozenset, dict)) or isinstance(value, types.MappingProxyType):
             if len(value) > 4096:
                 self.facts.append((path, len(value)))
@@ -204,6 +206,8 @@ class Watch:
         elif isinstance(value, type):
             self.facts.append((path, id(value)))
             self.add_class(value)
+        elif type(value).__module__.partition(".")[0] == "torch":
+            self.facts.append((path, id(value)))  # what torch hangs on modules changes as it runs
         else:
             self.facts.append((path, "object"))
             if hasattr(value, "__dict__"):
