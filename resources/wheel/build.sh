@@ -16,7 +16,7 @@ for name in rematlas rematlas-runtime rematlas-layout librematlas_training.so li
     if [ -e "$programs/$name" ]; then cp "$programs/$name" "$bin/"; fi
 done
 # What the files need, but for torch's own libraries and those that every system has.
-ldd "$bin"/* 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+for file in "$bin"/*; do if [ -f "$file" ]; then ldd "$file"; fi; done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
     grep -vE '/torch/lib/|/nvidia/|/lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|cuda|cudart)\.so|/ld-linux' |
     while read -r library; do cp -L "$library" "$bin/lib/"; done
 # Graphviz opens its layout engines by name.
