@@ -5,7 +5,7 @@
 
 recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a plain one, median of
 pairs. call: microseconds of Python and autograd around a replayed step of a tiny model, over the same step run by the
-original. growth: how much the process grows over the plan's peak, in steps at a 60 % budget.
+original.
 """
 
 import argparse
@@ -54,10 +54,6 @@ def rows(number):
     return torch.randn(4, 8, generator=generator), torch.randn(4, 8, generator=generator)
 
 
-def resident():
-    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
 def planned(build, batches, loss, budget, **options):
     module = rematlas.apply(build(), budget, time_limit=2.0, **options)
     recording = []
@@ -102,12 +98,6 @@ def main():
     pairs = [(step(plain, rows(n), nn.functional.mse_loss), step(module, rows(n), nn.functional.mse_loss)) for n in range(2000)]
     note("call/tiny", 0, 1e6 * (statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)), "us")
 
-    module, _ = planned(gpt, texts, models.text_loss, "60%")
-    for number in range(3):
-        step(module, texts(number), models.text_loss)
-    plan = rematlas.status(module).plans[0]
-    note("growth/gpt", 0, resident() / 2**20, "MiB resident")
-    note("growth/gpt/plan", 0, plan.peak_bytes / 2**20, "MiB")
     pathlib.Path(options.output).write_text("\n".join(lines) + "\n")
 
 
