@@ -10,6 +10,7 @@ Until an entry is planned its steps are the original's own; what is recorded or 
 original does. A planned step runs the plan; where a value that the program reads is another one, the original.
 """
 
+import atexit
 import ctypes
 import gc
 import json
@@ -17,6 +18,7 @@ import logging
 import sys
 import threading
 import warnings
+import weakref
 
 import torch
 from torch.nn.modules import module as nn_module
@@ -102,6 +104,7 @@ class Applied:
         self.frames_open = {}  # calls whose original may have to run, by frame
         self.several = False  # several forwards have been open at a time
         self.hooks = PathHooks()
+        all_applied.add(self)
 
     # The way of a call. nn.Module.__call__ comes here.
 
@@ -630,6 +633,7 @@ class PathHooks:
 # The compiled part asks for originals and says when a frame is gone.
 
 frames_of = {}
+all_applied = weakref.WeakSet()
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int)
@@ -647,6 +651,15 @@ def on_frame(frame, what):
 
 
 ops.set_original(ctypes.cast(on_frame, ctypes.c_void_p).value)
+
+
+@atexit.register
+def stop():
+    """Before the interpreter ends: nobody calls back into it, and no planning goes on."""
+    ops.set_original(0)
+    for applied in list(all_applied):
+        for entry in applied.entries.values():
+            entry.plan, entry.pending = None, []
 
 
 def unfit(inputs, device) -> str:
