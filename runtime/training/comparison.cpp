@@ -147,7 +147,7 @@ void Comparison::replay(const variable_list& gradients, const CutForward::Gradie
         for (std::size_t i = 0; i < outputs_.size() && why.empty(); ++i)
             if (digest_of(forward->outputs[i]) != outputs_[i]) why = "another output " + std::to_string(i);
     }
-    begun.restore();  // the caller's loss may have drawn random numbers
+    begun.restore_generator();  // the caller's loss may have drawn random numbers
     Result<Replayed> replayed = executor.backward(forward->number, std::move(given));
     if (!replayed) {
         const bool course = replayed.error().kind == ErrorKind::negative;
