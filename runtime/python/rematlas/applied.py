@@ -423,11 +423,15 @@ class Applied:
 
     def start_planning(self, entry):
         entry.state = "planning"
-        options = json.dumps(self.config) if self.config else ""
         try:
-            entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, entry.beside)
+            self.solve(entry)
         except RuntimeError as error:
             self.refuse(entry, message(error))
+
+    def solve(self, entry):
+        """Starts it in the background."""
+        options = json.dumps(self.config) if self.config else ""
+        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, entry.beside)
 
     def settle_planning(self, entry):
         entry.answer = json.loads(entry.plan.answer())
@@ -530,8 +534,7 @@ class Applied:
             "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew", beside, entry.beside
         )
         entry.beside, entry.anew = beside, True
-        options = json.dumps(self.config) if self.config else ""
-        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, beside)
+        self.solve(entry)
 
     def replay(self, entry, args, kwargs, inputs):
         plan = entry.plan
