@@ -101,6 +101,10 @@ std::size_t Executor::open() const {
     return state_->open.size();
 }
 
+bool Executor::moves_buffers_late() const {
+    return !state_->open.empty() && !state_->open.rbegin()->second.run().has_updated_buffers();
+}
+
 Result<void> Executor::rebind(const std::vector<at::Tensor>& tensors) {
     return state_->model->rebind(tensors);
 }

@@ -125,6 +125,8 @@ class Executor {
     /// Forgets a forward whose backward will not come.
     void drop(std::uint64_t number);
     std::size_t open() const;  ///< forwards whose backward has not run
+    /// Of the last forward: its backward will move buffers on. No other forward must come between its halves.
+    bool moves_buffers_late() const;
 
     /// Takes other tensors in place of those that were bound; see BoundModel::rebind.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);

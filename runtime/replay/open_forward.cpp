@@ -196,7 +196,10 @@ void OpenForward::rewind() {
 }
 
 void OpenForward::restore() {
-    if (now_) now_->restore();
+    if (now_ && run_->has_updated_buffers())
+        now_->restore();
+    else if (now_)
+        now_->restore_generator();
     now_ = nullptr;
 }
 

@@ -41,7 +41,10 @@ class OpenForward {
     Result<std::vector<std::pair<int, at::Tensor>>> next_part(std::vector<at::Tensor> output_gradients);
     bool done() const { return part_ == plan_->parts.size(); }
 
+    /// Generator and buffers as before this forward, for a rerun by the original.
     void rewind();
+    /// After the rerun: as they were when it began, but that buffers which this forward would have moved on
+    /// in its backward stay as the rerun has left them.
     void restore();
 
     StepRun& run() { return *run_; }

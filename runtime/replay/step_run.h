@@ -77,6 +77,7 @@ class StepRun {
     /// The buffers get their new contents. Where steps to come read the old ones, the two change places.
     void update_buffers();
     bool can_update_buffers() const;
+    bool has_updated_buffers() const { return buffers_updated_; }
 
     /// Lets go of all that the run made or was fed.
     void clear();

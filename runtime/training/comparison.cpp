@@ -147,7 +147,15 @@ void Comparison::replay(const variable_list& gradients, const CutForward::Gradie
         for (std::size_t i = 0; i < outputs_.size() && why.empty(); ++i)
             if (digest_of(forward->outputs[i]) != outputs_[i]) why = "another output " + std::to_string(i);
     }
-    begun.restore_generator();  // the caller's loss may have drawn random numbers
+    // Between the halves the caller's loss may have drawn random numbers, and another forward may have moved
+    // the buffers on. A plan that moves buffers on in its backward goes on with what its own forward has
+    // left.
+    if (replayed_forward->different_tensor(*after_forward_).empty())
+        begun.restore();
+    else if (begun.different_tensor(*after_forward_).empty())
+        begun.restore_generator();
+    else
+        return conclude(Verdict::other_course, "another forward changes the buffers before the backward");
     Result<Replayed> replayed = executor.backward(forward->number, std::move(given));
     if (!replayed) {
         const bool course = replayed.error().kind == ErrorKind::negative;

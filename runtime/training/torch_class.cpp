@@ -279,6 +279,8 @@ TORCH_LIBRARY(rematlas, library) {
              [](const Planned& self) {
                  if (self->step) self->step->give_open_forwards_up();
              })
+        .def("moves_buffers_late",
+             [](const Planned& self) { return self->step && self->step->executor().moves_buffers_late(); })
         .def("passed_inputs", [](const Planned& self) { return as_int64(self->passed_inputs); })
         .def("names",
              [](const Planned& self) {

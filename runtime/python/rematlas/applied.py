@@ -49,6 +49,7 @@ class Entry:
         self.sources = None  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
         self.kept = ()  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
         self.sums = False  # several open forwards cannot be planned
+        self.late = None  # whether the plan moves buffers on in its backward; known after its first forward
         self.beside = 0
         self.measured = 0
         self.at_most = False
@@ -103,6 +104,7 @@ class Applied:
         self.forwarding = False
         self.frames_open = {}  # calls whose original may have to run, by frame
         self.several = False  # several forwards have been open at a time
+        self.alone = []  # plans that move buffers on in their backward: no other forward may come before it
         self.hooks = PathHooks()
         all_applied.add(self)
 
@@ -148,6 +150,10 @@ class Applied:
 
     def forward(self, *args, **kwargs):
         module = self.module
+        for plan in self.alone:
+            if plan.open():
+                plan.give_open_forwards_up()
+                self.several = True
         if not module.training or not torch.is_grad_enabled() or self.forwarding or modes.leaves_alone():
             return module.forward(*args, **kwargs)
         return self.train_step(args, kwargs)
@@ -453,6 +459,7 @@ class Applied:
             self.refuse(entry, message(error))
             return
         entry.state = "comparing" if entry.compared < self.verify else "planned"
+        entry.late = None
         self.failures = 0
         self.attempts.pop(entry.base, None)
         entry.reason = ""
@@ -554,6 +561,9 @@ class Applied:
             if frame < 0:  # tensors lie otherwise than planned: recorded anew
                 entry.state, entry.plan, entry.compared = "recording", None, 0
             return self.run_original(args, kwargs)
+        if entry.late is None:
+            entry.late = plan.moves_buffers_late()
+            self.alone = [other.plan for other in self.entries.values() if other.late and other.plan is not None]
         self.frames_open[frame] = (args, kwargs, inputs)
         frames_of[frame] = self
         self.replayed += 1

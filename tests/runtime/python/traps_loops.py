@@ -2,6 +2,7 @@
 
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, rows, trap
 
@@ -71,6 +72,24 @@ def siamese_from_the_seventh_step():
         return loss
 
     return Trap(Noisy(), pairs, body=body, expected="either", least_replayed=1)
+
+
+@trap
+def siamese_with_statistics_moved_on_in_the_backward():
+    """The recomputation of a checkpoint moves running statistics once more; two forwards are open from a later step on."""
+
+    class Model(Noisy):
+        def forward(self, x):
+            return checkpoint(self.layers, x, use_reentrant=False)
+
+    def body(model, batch, step):
+        if step > CHANGE:
+            return siamese_step(model, batch, step)
+        loss = model(batch(step)[0][0]).square().mean()
+        loss.backward()
+        return loss
+
+    return Trap(Model(), pairs, body=body, expected="either", least_replayed=1)
 
 
 @trap
