@@ -66,7 +66,8 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     try {
         DispatchModeGuard guard(recorder);
         reference.step = training_step(model, inputs, options.loss, gradient_seed, recorder.observer());
-        return recorder.finish(reference.step.outputs, gradients_made(model, reference.step));
+        recorder.note_outputs(reference.step.outputs);
+        return recorder.finish(gradients_made(model, reference.step));
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
                                                    : "the model fails: " + one_line(error);

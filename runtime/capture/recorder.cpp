@@ -174,7 +174,7 @@ std::string Recorder::refusal_at(const std::string& op, const std::string& why) 
 
 void Recorder::refuse(const std::string& op, const std::string& why) {
     if (!refusal_) refusal_ = refusal_at(op, why);
-    if (options_.in_process) throw Refused{};
+    if (options_.in_process && !options_.run_kernel) throw Refused{};
     TORCH_CHECK(false, *refusal_);
 }
 
@@ -193,16 +193,15 @@ void Recorder::check_generator() {
         refuse_step("the program sets the state of the random number generator");
 }
 
-void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs,
-                                    const std::vector<at::Tensor>& gradients) {
+/// `outputs`: operands.
+void Recorder::note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients) {
     RecordedOp record{.tape =
                           {
                               .name = std::string(output_gradients_op),
                           },
                       .phase = Phase::loss};
-    Argument from{Argument::Kind::tensors, {}, {}}, to = from;
+    Argument from{Argument::Kind::tensors, {}, std::move(outputs)}, to{Argument::Kind::tensors, {}, {}};
     const int index = static_cast<int>(recording_.ops.size());
-    for (const at::Tensor& output : outputs) from.operands.push_back(operand_of(output));
     for (const at::Tensor& gradient : gradients) {
         record.tape.returns.emplace_back(
             new_value(gradient, {.kind = TensorKind::gradient, .producer = index, .depends_on_data = true}));
@@ -212,14 +211,24 @@ void Recorder::note_gradients_given(const std::vector<at::Tensor>& outputs,
     recording_.ops.push_back(std::move(record));
 }
 
-void Recorder::begin_backward(const std::vector<at::Tensor>& outputs,
-                              const std::vector<at::Tensor>& gradients) {
+void Recorder::note_outputs(const std::vector<at::Tensor>& outputs) {
+    std::lock_guard lock(mutex_);
+    if (refusal_) return;
+    try {
+        for (const at::Tensor& output : outputs) recording_.outputs.push_back(operand_of(output));
+    } catch (const Refused&) {
+    }
+}
+
+void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients) {
     std::lock_guard lock(mutex_);
     phase_ = Phase::backward;
     if (refusal_) return;
     if (options_.in_process) generator_ = device_.generator_state()->digest();
     try {
-        note_gradients_given(outputs, gradients);
+        std::vector<int> operands;
+        for (int place : outputs) operands.push_back(recording_.outputs[static_cast<std::size_t>(place)]);
+        note_gradients_given(std::move(operands), gradients);
     } catch (const Refused&) {
     }
 }
@@ -227,8 +236,12 @@ void Recorder::begin_backward(const std::vector<at::Tensor>& outputs,
 StepObserver Recorder::observer() {
     return {.loss_begins = [this] { phase_ = Phase::loss; },
             .backward_begins = [this] { phase_ = Phase::backward; },
-            .gradients_given = [this](const auto& outputs,
-                                      const auto& gradients) { note_gradients_given(outputs, gradients); }};
+            .gradients_given =
+                [this](const auto& outputs, const auto& gradients) {
+                    std::vector<int> operands;
+                    for (const at::Tensor& output : outputs) operands.push_back(operand_of(output));
+                    note_gradients_given(std::move(operands), gradients);
+                }};
 }
 
 /// The operand of a copy that an op of its own makes at the end of the step.
@@ -257,8 +270,7 @@ int Recorder::copied(int original) {
     return static_cast<int>(recording_.operands.size()) - 1;
 }
 
-Recording Recorder::finish(const std::vector<at::Tensor>& outputs,
-                           const std::vector<GradientMade>& gradients) {
+Recording Recorder::finish(const std::vector<GradientMade>& gradients) {
     std::lock_guard lock(mutex_);
     if (refusal_) return {};
     try {
@@ -268,10 +280,8 @@ Recording Recorder::finish(const std::vector<at::Tensor>& outputs,
                 refuse(name, "the step gives it other memory");
         }
         std::set<int> taken;
-        for (const at::Tensor& output : outputs) {
-            recording_.outputs.push_back(operand_of(output));
-            if (output.defined()) taken.insert(value_of(output));
-        }
+        for (int output : recording_.outputs)
+            if (output != no_operand) taken.insert(recording_.operands[output].tensor.value);
         for (const GradientMade& made : gradients) {
             int operand = operand_of(made.gradient);
             if (options_.in_process && operand != no_operand) {

@@ -5,7 +5,8 @@
 //         DispatchModeGuard guard(recorder);
 //         result = training_step(model, inputs, loss, seed, recorder.observer());
 //     }
-//     Recording recording = recorder.finish(result.outputs, gradients);
+//     recorder.note_outputs(result.outputs);
+//     Recording recording = recorder.finish(gradients);
 //
 // A value is a storage at a version: views vanish into the geometry of operands, an in-place op turns one
 // version into the next. Tensors that no op made and that are neither parameters, buffers nor inputs are
@@ -41,7 +42,9 @@ struct RecorderOptions {
     std::function<void(int)> on_op = {};  ///< called with the count of ops so far
     /// The step is one of the caller's own training: a refusal is noted and the step goes on unrecorded;
     /// values that the program reads become guards; nothing but parameters and buffers may be written to;
-    /// what a checkpoint computes again is the value that it computed first; ops are measured.
+    /// what a checkpoint computes again is the value that it computed first; ops are measured. With
+    /// `run_kernel` it is no step of the training: a refusal throws, and the generator is moved on by each
+    /// random op, for the caller to put it back.
     bool in_process = false;
 };
 
@@ -56,8 +59,11 @@ class Recorder final : public DispatchMode {
 
     /// For training_step.
     StepObserver observer();
-    /// The same for a step that goes on elsewhere. `outputs` are those that a gradient was given for.
-    void begin_backward(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& gradients);
+    /// What the step returns. From here on nobody needs to hold them for the recording.
+    void note_outputs(const std::vector<at::Tensor>& outputs);
+    /// For a step whose backward begins elsewhere. `outputs` are those that a gradient was given for, by
+    /// place.
+    void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
 
     /// The line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
@@ -70,9 +76,9 @@ class Recorder final : public DispatchMode {
     /// After forward, for a step in process: the program left the generator where its random ops left it.
     void check_generator();
 
-    /// Ends the recording. A gradient whose memory is also something else's gets an op that copies it. With
-    /// `in_process` it may refuse; the recording is empty then.
-    Recording finish(const std::vector<at::Tensor>& outputs, const std::vector<GradientMade>& gradients);
+    /// Ends the recording, whose outputs are noted. A gradient whose memory is also something else's gets an
+    /// op that copies it. With `in_process` it may refuse; the recording is empty then.
+    Recording finish(const std::vector<GradientMade>& gradients);
 
     /// What the step made that is still alive and is neither an output nor a gradient: op and module of each.
     std::vector<std::string> survivors() const;
@@ -145,8 +151,7 @@ class Recorder final : public DispatchMode {
                       RecordedOp& record);
     void attribute(RecordedOp& record, bool vanished);
     Origin origin() const;
-    void note_gradients_given(const std::vector<at::Tensor>& outputs,
-                              const std::vector<at::Tensor>& gradients);
+    void note_gradients_given(std::vector<int> outputs, const std::vector<at::Tensor>& gradients);
     std::string refusal_at(const std::string& op, const std::string& why) const;
     [[noreturn]] void refuse(const std::string& op, const std::string& why);
 

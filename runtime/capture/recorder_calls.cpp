@@ -7,6 +7,7 @@
 
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
+#include "runtime/meta/shape_tensor.h"
 
 namespace rematlas {
 namespace {
@@ -37,6 +38,14 @@ bool gives_a_number(const c10::FunctionSchema& schema) {
     const c10::TypeKind kind = schema.returns()[0].type()->kind();
     return kind == c10::TypeKind::NumberType || kind == c10::TypeKind::BoolType ||
            kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
+}
+
+/// Attention without dropout is random by name alone.
+bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
+    for (std::size_t i = 0; i < op.arguments.size(); ++i)
+        if (schema.arguments()[i].name() == "dropout_p" && op.arguments[i].value.isDouble())
+            return op.arguments[i].value.toDouble() == 0.0;
+    return false;
 }
 
 /// Equal texts exactly where the values are equal, numbers to the last bit.
@@ -90,7 +99,8 @@ void Recorder::settle_uninitialized(const RecordedOp& record, const std::vector<
         if (value.producer < 0 || value.version_of >= 0) continue;
         RecordedOp& producer = recording_.ops[value.producer];
         if (!makes_uninitialized(producer.tape.name)) continue;
-        const bool filled = poisoned_.contains(use.value) && poisoned_.at(use.value) != digest(use.tensor);
+        const bool filled = poisoned_.contains(use.value) && has_data(use.tensor) &&
+                            poisoned_.at(use.value) != digest(use.tensor);
         if (options_.in_process && !filled) continue;
         if (use.written && overwrites_everything(record.tape.name, record.tape.overload)) continue;
         producer.dropped = true;
@@ -241,7 +251,7 @@ std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
 
 /// Fills what `empty` made, so that it shows when somebody writes to it behind the dispatcher.
 void Recorder::poison(const at::Tensor& tensor) {
-    if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0) return;
+    if (!tensor.device().is_cpu() || tensor.storage().nbytes() == 0 || !has_data(tensor)) return;
     std::memset(tensor.storage().mutable_data(), 0x5b, tensor.storage().nbytes());
     poisoned_[value_of(tensor)] = digest(tensor);
 }
@@ -362,7 +372,8 @@ void Recorder::before_kernel(const c10::OperatorHandle& op, const torch::jit::St
         record.tape.arguments.push_back(
             argument_of(stack[base + i], ignores_contents(record.tape.name, i, stack, base)));
     }
-    if (record.random && !options_.run_kernel) call.generator = device_.generator_state();
+    if (record.random && (options_.in_process || !options_.run_kernel))
+        call.generator = device_.generator_state();
     if (options_.in_process && !makes_views(schema) && !makes_uninitialized(record.tape.name))
         recognize(call);
 }
@@ -386,7 +397,10 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
     const auto& schema = op.schema();
     RecordedOp& record = call.record;
     if (call.generator) {
-        record.tape.draws = call.generator->distance_to(*device_.generator_state());
+        if (options_.run_kernel && !drops_nothing(op.schema(), record.tape))
+            device_.seed_generator(call.generator->digest());  // for what the kernel would have drawn
+        else if (!options_.run_kernel)
+            record.tape.draws = call.generator->distance_to(*device_.generator_state());
         follow_generator(call);
     }
     if (op.hasTag(at::Tag::data_dependent_output) && may_be_guarded(op, record) && depends_on_data(call.uses))
@@ -402,6 +416,12 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
         attribute(record, true);
         if (!record.updates_statistics) return;
     }
+    if (options_.in_process && options_.run_kernel)
+        for (std::size_t i = stack.size() - schema.returns().size(); i < stack.size(); ++i)
+            for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+                record.tape.expected.push_back(
+                    tensor.defined() ? Geometry{tensor.sizes().vec(), tensor.strides().vec()} : Geometry{});
+            });
     const std::size_t values = recording_.values.size();
     const bool made = note_results(stack, schema.returns().size(), call.uses, record);
     const bool kept = made || record.tape.guard;
@@ -420,6 +440,7 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
 
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     std::lock_guard lock(mutex_);
+    TORCH_CHECK(!refusal_ || !options_.run_kernel, *refusal_);
     if (refusal_ && options_.in_process) return run(op, keys, stack);
     Call call;
     try {

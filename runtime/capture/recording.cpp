@@ -1,5 +1,6 @@
 #include "runtime/capture/recording.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace rematlas {
@@ -59,6 +60,27 @@ std::optional<std::string> op_difference(const RecordedOp& a, const RecordedOp& 
     return std::nullopt;
 }
 
+/// The first op that looks at a tensor in another way.
+std::string geometry_difference(const Recording& a, const Recording& b) {
+    for (std::size_t i = 0; i < std::min(a.operands.size(), b.operands.size()); ++i) {
+        const Operand &one = a.operands[i], &other = b.operands[i];
+        if (one == other) continue;
+        const auto is_this = [&](int operand) { return operand == static_cast<int>(i); };
+        std::string whose = "an output";
+        for (const GradientOf& gradient : a.gradients)
+            if (is_this(gradient.operand)) whose = "the gradient of " + gradient.parameter;
+        for (const RecordedOp& op : a.ops)
+            for (const Argument& argument : op.tape.arguments)
+                if (std::any_of(argument.operands.begin(), argument.operands.end(), is_this))
+                    whose = "an argument of " + name_of(op);
+        return c10::str(whose, " is a tensor of ", one.dtype, c10::IntArrayRef(one.sizes), " with strides ",
+                        c10::IntArrayRef(one.strides), " in one step, and of ", other.dtype,
+                        c10::IntArrayRef(other.sizes), " with strides ", c10::IntArrayRef(other.strides),
+                        " in the next");
+    }
+    return "tensors have other shapes in the next step";
+}
+
 }  // namespace
 
 std::optional<std::string> difference(const Recording& a, const Recording& b) {
@@ -68,8 +90,7 @@ std::optional<std::string> difference(const Recording& a, const Recording& b) {
     if (a.ops.size() != b.ops.size())
         return name_of(a.ops.size() > both ? a.ops[both] : b.ops[both]) +
                " runs in one step and not in the other: the program takes another course";
-    if (a.operands != b.operands || a.values.size() != b.values.size())
-        return std::string("tensors have other shapes in the next step");
+    if (a.operands != b.operands || a.values.size() != b.values.size()) return geometry_difference(a, b);
     for (std::size_t i = 0; i < a.values.size(); ++i) {
         const RecordedValue &left = a.values[i], &right = b.values[i];
         if (left.kind != right.kind || left.bytes != right.bytes || left.producer != right.producer ||

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/capture/recorder.h"
-#include "runtime/model/torchscript_places.h"
 #include "runtime/meta/cuda_stand_in.h"
 #include "runtime/meta/load_shapes.h"
 #include "runtime/meta/op_costs.h"
@@ -14,6 +13,7 @@
 #include "runtime/meta/shape_device.h"
 #include "runtime/meta/shape_kernels.h"
 #include "runtime/meta/shape_tensor.h"
+#include "runtime/model/torchscript_places.h"
 
 namespace rematlas {
 namespace {
@@ -72,7 +72,8 @@ Result<Recording> record(Model& model, const std::vector<at::Tensor>& inputs,
     try {
         DispatchModeGuard guard(recorder);
         const StepResult step = training_step(model, inputs, options.loss, 0, observer);
-        return recorder.finish(step.outputs, gradients_made(model, step));
+        recorder.note_outputs(step.outputs);
+        return recorder.finish(gradients_made(model, step));
     } catch (const std::exception& error) {
         const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
                                                    : "the model fails: " + one_line(error);

@@ -12,6 +12,9 @@ namespace {
 
 c10::DeviceType target = c10::DeviceType::CPU;
 
+/// Of a backend that nobody has.
+constexpr c10::DispatchKey own_key = c10::DispatchKey::PrivateUse3;
+
 }  // namespace
 
 void set_meta_target(c10::DeviceType device) {
@@ -21,15 +24,20 @@ void set_meta_target(c10::DeviceType device) {
 void register_meta_kernels() {
     static std::once_flag once;
     std::call_once(once, [] {
-        static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__,
-                                      __LINE__);
+        static meta::Libraries libraries{
+            .own = torch::Library(torch::Library::IMPL, "aten", own_key, __FILE__, __LINE__),
+            .meta = torch::Library(torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__)};
         for (const auto add :
              {meta::add_convolutions, meta::add_normalizations, meta::add_images, meta::add_indexing,
               meta::add_reductions, meta::add_elementwise, meta::add_losses, meta::add_attention,
               meta::add_transforms, meta::add_recurrent}) {
-            add(library);
+            add(libraries);
         }
     });
+}
+
+c10::DispatchKey shape_key(const c10::OperatorHandle& op) {
+    return op.hasKernelForDispatchKey(own_key) ? own_key : c10::DispatchKey::Meta;
 }
 
 namespace meta {

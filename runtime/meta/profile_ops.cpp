@@ -69,6 +69,7 @@ class Isolation {
         alone_ = {};
         local_.clear();
         TapeOp op = step_.tape.ops[id];
+        op.guard.reset();  // random operands have other values
         for (std::size_t i = 0; i < op.arguments.size(); ++i)
             for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
                 bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
@@ -140,7 +141,8 @@ struct Measured {
 };
 
 Result<Measured> measure(Alone alone, DeviceRuntime& device, const ProfileOptions& options) {
-    Result<Executor> executor = Executor::create(alone.graph, std::move(alone.tape), alone.operands.tensors, alone.graph.name, device);
+    Result<Executor> executor = Executor::create(alone.graph, std::move(alone.tape), alone.operands.tensors,
+                                                 alone.graph.name, device);
     if (!executor) return executor.error();
     alone.operands.tensors.clear();
     const FlatGraph flat = flatten(alone.graph);
@@ -168,8 +170,10 @@ Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const Profil
     std::size_t done = 0;
     for (const auto& [signature, ids] : alike) {
         const OpId id = ids.front();
-        Measured measured;  // the caller's loss takes no time of ours
-        if (step.tape.ops[id].name != output_gradients_op) {
+        // The caller's loss takes no time of ours. What makes as much as its operands' values say would make
+        // something else here; a capture from shapes has values of small tensors alone.
+        Measured measured;
+        if (step.tape.ops[id].name != output_gradients_op && step.tape.ops[id].result_sizes.empty()) {
             Result<Measured> result = Error{};
             try {
                 result = measure(isolation.isolate(id), device, each);

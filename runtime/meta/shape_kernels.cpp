@@ -73,6 +73,8 @@ class Twins {
   public:
     at::Tensor of(const at::Tensor& tensor) {
         if (tensor.device().is_meta()) return tensor;
+        // Kernels in Python take numbers in tensors' clothes as numbers.
+        if (tensor.unsafeGetTensorImpl()->is_wrapped_number() && has_data(tensor)) return tensor;
         if (!tensor.has_storage()) throw UnknownShape{"a sparse or opaque tensor"};
         for (const auto& [original, twin] : tensors_)
             if (original.is_same(tensor)) return twin;
@@ -172,7 +174,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
     }
     try {
         at::AutoDispatchBelowADInplaceOrView below_autograd;
-        op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::Meta), &inner);
+        op.redispatchBoxed(c10::DispatchKeySet(shape_key(op)), &inner);
     } catch (const c10::Error& error) {
         const std::string missing = missing_op(error.what_without_backtrace());
         if (!missing.empty()) throw UnknownShape{"no shape function for " + missing};
@@ -229,14 +231,17 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
 std::optional<std::string> ShapeKernels::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                              torch::jit::Stack* stack) {
     if (run_for_real(op, keys, stack)) return {};
+    constexpr const char* needs_values =
+        "the value of a tensor is needed, and a capture from shapes has none";
+    if (op.hasTag(at::Tag::data_dependent_output)) return needs_values;
     try {
         run_on_twins(op, stack);
         return {};
     } catch (const UnknownShape& unknown) {
-        const bool needs_values =
-            op.hasTag(at::Tag::data_dependent_output) || op.hasTag(at::Tag::dynamic_output_shape);
-        return needs_values ? "the value of a tensor is needed, and a capture from shapes has none"
-                            : unknown.why;
+        return op.hasTag(at::Tag::dynamic_output_shape) ? needs_values : unknown.why;
+    } catch (const std::exception&) {
+        if (op.hasTag(at::Tag::dynamic_output_shape)) return needs_values;
+        throw;
     }
 }
 

@@ -18,7 +18,7 @@ namespace rematlas {
 
 class ShapeKernels {
   public:
-    /// Adds to the dispatcher the Meta kernels that libtorch has in Python only.
+    /// Adds to the dispatcher the kernels for shapes that libtorch has in Python only.
     explicit ShapeKernels(c10::Device device);
 
     /// Says why it cannot: "no shape function for ...". Throws what the op's own checks throw.

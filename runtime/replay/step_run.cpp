@@ -15,6 +15,16 @@ bool same_number(const c10::IValue& a, const c10::IValue& b) {
     return a == b;
 }
 
+/// Strides of axes of one element mean nothing.
+bool lies_as(const at::Tensor& tensor, const Geometry& geometry) {
+    if (tensor.sizes() != c10::IntArrayRef(geometry.sizes)) return false;
+    if (tensor.numel() == 0) return true;
+    for (std::int64_t axis = 0; axis < tensor.dim(); ++axis)
+        if (tensor.size(axis) > 1 && tensor.stride(axis) != geometry.strides[static_cast<std::size_t>(axis)])
+            return false;
+    return true;
+}
+
 void expect_unchanged(const Guard& guard, const c10::IValue& read) {
     if (same_number(guard.value, read)) return;
     throw CourseChanged(c10::str("the program reads ", read, guard.line.empty() ? "" : " at " + guard.line,
@@ -134,6 +144,11 @@ void StepRun::take_returns(OpId id) {
             throw CourseChanged(c10::str(model.label(id), ": its result has the shape ", tensor.sizes(),
                                          ", and ", c10::IntArrayRef(op.result_sizes[next]),
                                          " when it was captured: it depends on the data"));
+        if (next < op.expected.size() && tensor.defined() && !lies_as(tensor, op.expected[next]))
+            throw std::runtime_error(c10::str(model.label(id), ": its kernel gives ", tensor.sizes(),
+                                              " with strides ", tensor.strides(), ", its shape function ",
+                                              c10::IntArrayRef(op.expected[next].sizes), " with strides ",
+                                              c10::IntArrayRef(op.expected[next].strides)));
         ++next;
         if (!made.valid()) return;
         TORCH_CHECK(tensor.defined(), "made no ", graph.tensors[made].name);

@@ -55,6 +55,10 @@ struct Guard {
     std::string line;  ///< of the model's source; may be empty
 };
 
+struct Geometry {
+    std::vector<std::int64_t> sizes, strides;
+};
+
 struct TapeOp {
     std::string name;      ///< aten::add
     std::string overload;  ///< Tensor, out, ...; may be empty
@@ -65,8 +69,12 @@ struct TapeOp {
     std::optional<std::int64_t>
         draws;  ///< of a random op: how far it moves the generator, where that is a plain count
     std::optional<Guard> guard = {};
-    std::vector<std::vector<std::int64_t>> result_sizes;  ///< per returned tensor, where they depend on the data
+    std::vector<std::vector<std::int64_t>>
+        result_sizes;        ///< per returned tensor, where they depend on the data
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
+    /// Per returned tensor, of a step that was recorded from shapes in this process: how it must lie in
+    /// memory. Files do not have it.
+    std::vector<Geometry> expected = {};
 };
 
 /// A parameter or buffer of the model.
@@ -76,8 +84,8 @@ struct Binding {
     Operand operand;
 };
 
-/// A gradient that the step makes, of the parameter by that name or of an input; `no_operand` when the outputs do
-/// not depend on it.
+/// A gradient that the step makes, of the parameter by that name or of an input; `no_operand` when the
+/// outputs do not depend on it.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;

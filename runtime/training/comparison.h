@@ -52,7 +52,8 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
     std::vector<at::Tensor> tensors_, inputs_, trained_;
     std::vector<int> gradient_places_;  ///< per trained parameter, its place in Tape::gradients
     CutForward cut_;
-    std::shared_ptr<torch::autograd::variable_list> made_;  ///< gradients that the chain behind the node hands out
+    std::shared_ptr<torch::autograd::variable_list>
+        made_;  ///< gradients that the chain behind the node hands out
     std::vector<int> cut_places_;
     std::vector<std::string> outputs_;  ///< digests
     std::unique_ptr<Snapshot> before_, after_forward_;

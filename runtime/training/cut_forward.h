@@ -63,9 +63,10 @@ class CutForward {
     torch::autograd::edge_list output_edges_;  ///< the module's own
 };
 
-/// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a backward makes
-/// them, so that who waits for them (DistributedDataParallel) sees about the order of plain training; then those of
-/// the inputs. `gradients` is filled before the chain runs: of the parameters, then of the inputs.
+/// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a
+/// backward makes them, so that who waits for them (DistributedDataParallel) sees about the order of plain
+/// training; then those of the inputs. `gradients` is filled before the chain runs: of the parameters, then
+/// of the inputs.
 torch::autograd::Edge hand_out(const std::shared_ptr<torch::autograd::variable_list>& gradients,
                                const std::vector<at::Tensor>& parameters,
                                const torch::autograd::edge_list& inputs);

@@ -137,7 +137,10 @@ class Frame {
         at::AutoGradMode with_gradients(true);
         std::vector<at::Tensor> outputs;
         try {
-            outputs = original_.run(id_, cut ? cut->begin(inputs_) : inputs_);
+            std::vector<bool> used(given_.empty() ? 0 : step_->tape().outputs.size());
+            for (std::size_t i = 0; i < given_.size(); ++i)
+                used[step_->with_history_[i]] = given_[i].defined();
+            outputs = original_.run(id_, cut ? cut->begin(inputs_) : inputs_, used);
         } catch (...) {
             executor.restore(number_);
             throw;

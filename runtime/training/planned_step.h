@@ -30,9 +30,12 @@ struct PlannedForward {
 };
 
 /// `run`: the original's forward of a frame on these inputs, with gradients; returns its outputs, throws when
-/// it cannot. `forget`: the frame is gone, what was kept for it can be dropped.
+/// it cannot. `used`: per output whether its gradient is given; empty where nobody knows yet. `forget`: the
+/// frame is gone, what was kept for it can be dropped.
 struct OriginalForward {
-    std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs)> run;
+    std::function<std::vector<at::Tensor>(std::int64_t frame, const std::vector<at::Tensor>& inputs,
+                                          const std::vector<bool>& used)>
+        run;
     std::function<void(std::int64_t frame)> forget;
 };
 

@@ -11,6 +11,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/capture/capture.h"
+#include "runtime/meta/profile_ops.h"
 #include "runtime/replay/op_signature.h"
 
 namespace rematlas {
@@ -142,18 +143,47 @@ Result<std::shared_ptr<Planner>> Planner::create(const StepRecording& first, con
     const CapturedStep other = build_graph(first.recording(), footprint);
     CapturedStep step = build_graph(second.recording(), footprint);
     settle_costs(step, other);
-    LossMemory loss{.most = std::max(first.loss().most, second.loss().most),
-                    .kept = std::max(first.loss().kept, second.loss().kept)};
+    const LossMemory loss{.most = std::max(first.loss().most, second.loss().most),
+                          .kept = std::max(first.loss().kept, second.loss().kept)};
+    return of(std::move(step), second, loss, name, device, "from a real step",
+              "median of ops in two recorded steps");
+}
+
+Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recording, const std::string& name,
+                                                      DeviceRuntime& device, bool timed) {
+    const auto footprint = [&](std::int64_t bytes) { return device.footprint(bytes); };
+    CapturedStep step = build_graph(recording.recording(), footprint);
+    step.graph.name = name;
+    if (timed) {
+        if (Result<void> profiled = profile_ops(step, device, {}); !profiled) return profiled.error();
+    } else {
+        for (OpId op : step.graph.ops.ids()) step.graph.ops[op].time = Nanoseconds(1);
+    }
+    LossMemory loss;
+    for (OpId id : step.graph.ops.ids()) {
+        if (step.tape.ops[id].name != output_gradients_op) continue;
+        for (TensorId given : step.graph.ops[id].outputs) {
+            const std::int64_t bytes = step.graph.tensors[given].bytes.value;
+            if (bytes > 8) loss.most += 4 * bytes, loss.kept += 2 * bytes;
+        }
+    }
+    return of(std::move(step), recording, loss, name, device, "from shapes",
+              "median of each distinct op, run alone on random operands");
+}
+
+Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecording& recording,
+                                             LossMemory loss, const std::string& name, DeviceRuntime& device,
+                                             const std::string& captured, const std::string& times) {
     add_loss(step, loss);
     step.graph.name = name;
     step.tape.threads = at::get_num_threads();
-    step.tape.unused_outputs = second.unused_outputs();
-    json provenance = {{"captured", "from a real step"},
+    step.tape.unused_outputs = recording.unused_outputs();
+    json provenance = {{"captured", captured},
                        {"device", device.name()},
                        {"device_type", c10::DeviceTypeName(device.device().type(), true)},
                        {"torch", TORCH_VERSION},
                        {"threads", step.tape.threads},
-                       {"times", "median of ops in two recorded steps"},
+                       {"times", times},
                        {"inputs", json::array()}};
     for (const auto& [spec, operand] : step.tape.inputs) provenance["inputs"].push_back(to_string(spec));
     step.graph.provenance = std::make_shared<const json>(std::move(provenance));

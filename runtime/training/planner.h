@@ -45,6 +45,13 @@ class Planner {
     /// Errors: why the two are not of one course.
     static Result<std::shared_ptr<Planner>> create(const StepRecording& first, const StepRecording& second,
                                                    const std::string& name, DeviceRuntime& device);
+    /// Of one step recorded from shapes. Its ops are timed one after the other on random operands, which
+    /// takes the memory of the largest; without `timed` all take the same time and no workspace. What the
+    /// caller's loss takes is guessed: four times the outputs that are no single numbers. Errors: the op that
+    /// cannot be run alone.
+    static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
+                                                        const std::string& name, DeviceRuntime& device,
+                                                        bool timed);
     /// Of a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
@@ -66,6 +73,10 @@ class Planner {
 
   private:
     Planner(Graph graph, Tape tape);
+    static Result<std::shared_ptr<Planner>> of(CapturedStep step, const StepRecording& recording,
+                                               LossMemory loss, const std::string& name,
+                                               DeviceRuntime& device, const std::string& captured,
+                                               const std::string& times);
 
     std::shared_ptr<const Graph> graph_;
     Tape tape_;

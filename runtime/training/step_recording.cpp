@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "runtime/meta/shape_tensor.h"
+
 namespace rematlas {
 
 using torch::autograd::edge_list;
@@ -49,6 +51,26 @@ std::vector<InputSpec> specs_of(const std::vector<at::Tensor>& inputs) {
 
 }  // namespace
 
+namespace {
+
+RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes) {
+    RecorderOptions options{.audit = kind == StepRecording::Kind::real_with_audit, .in_process = true};
+    if (shapes)
+        options.run_kernel = [shapes](const auto& op, auto keys, auto* stack) {
+            return shapes->run(op, keys, stack);
+        };
+    return options;
+}
+
+/// Dense in the layout of the output where that is dense.
+at::Tensor gradient_shape(const at::Tensor& output) {
+    return output.is_non_overlapping_and_dense()
+               ? shape_tensor(output.sizes(), output.strides(), output.scalar_type(), output.device())
+               : shape_tensor(output.sizes(), output.scalar_type(), output.device());
+}
+
+}  // namespace
+
 /// The module's part of the caller's graph.
 class RecordedNode final : public torch::autograd::Node {
   public:
@@ -72,13 +94,15 @@ class RecordedNode final : public torch::autograd::Node {
 };
 
 StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
-                             DeviceRuntime& device, bool audit)
+                             DeviceRuntime& device, Kind kind)
     : device_(device),
       tensors_(tensors),
       inputs_(inputs),
-      recorder_(tensors, inputs, specs_of(inputs), places, device, {.audit = audit, .in_process = true}),
+      shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(device.device()) : std::nullopt),
+      recorder_(tensors, inputs, specs_of(inputs), places, device,
+                options_for(kind, shapes_ ? &*shapes_ : nullptr)),
       trained_(trained_of(tensors)) {
-    beside_ = device.alive_bytes() - counted_residents(tensors, inputs, device);
+    if (!shapes_) beside_ = device.alive_bytes() - counted_residents(tensors, inputs, device);
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
 }
@@ -112,12 +136,14 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     for (const NamedTensor& named : tensors_) residents.push_back(named.tensor);
     cut_places_ = cut_.end(outputs, residents);
     for (const at::Tensor& output : outputs) {
-        outputs_.push_back(output.defined() ? output.detach() : output);
         const auto same = std::find_if(given_.begin(), given_.end(),
                                        [&](const at::Tensor& input) { return input.is_same(output); });
         passed_inputs_.push_back(same == given_.end() ? -1 : static_cast<int>(same - given_.begin()));
     }
     given_.clear();
+    recorder_.note_outputs(outputs);
+    if (shapes_)
+        for (int place : cut_places_) gradient_shapes_.push_back(gradient_shape(outputs[place]));
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
     made_ = std::make_shared<variable_list>();
     const edge_list next{hand_out(made_, trained(), cut_.input_edges())};
@@ -144,8 +170,20 @@ StepRecording::State StepRecording::state() const {
 }
 
 variable_list StepRecording::backward(variable_list&& gradients) {
-    const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
-    const bool create_graph = at::GradMode::is_enabled();
+    record_backward(std::move(gradients), torch::autograd::get_current_graph_task_keep_graph(),
+                    at::GradMode::is_enabled());
+    return {at::Tensor()};
+}
+
+void StepRecording::run_backward(const std::vector<bool>& used) {
+    const at::NoGradGuard no_grad;
+    variable_list gradients = gradient_shapes_;
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+        if (!used.empty() && !used[static_cast<std::size_t>(cut_places_[i])]) gradients[i] = at::Tensor();
+    record_backward(std::move(gradients), false, false);
+}
+
+void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, bool create_graph) {
     if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
     if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     const bool around = cut_.is_reached_around();
@@ -160,10 +198,11 @@ variable_list StepRecording::backward(variable_list&& gradients) {
     loss_ = {.most = device_.peak_bytes() - alive_after_forward_,
              .kept = device_.alive_bytes() - alive_after_forward_};
     const std::vector<at::Tensor> parameters = trained();
-    variable_list from, given;
+    std::vector<int> from;
+    variable_list given;
     for (std::size_t i = 0; i < cut_places_.size() && !recorder_.refusal(); ++i) {
         if (!gradients[i].defined()) unused_outputs_.push_back(cut_places_[i]);
-        if (gradients[i].defined()) from.push_back(outputs_[cut_places_[i]]), given.push_back(gradients[i]);
+        if (gradients[i].defined()) from.push_back(cut_places_[i]), given.push_back(gradients[i]);
     }
     CutForward::Gradients made;
     if (recorder_.refusal()) {
@@ -186,14 +225,12 @@ variable_list StepRecording::backward(variable_list&& gradients) {
         if (inputs_[i].requires_grad()) named.push_back({"", static_cast<int>(i), made.inputs[i]});
     if (!recorder_.refusal()) {
         recorder_.check_generator();
-        recording_ = recorder_.finish(outputs_, named);
+        recording_ = recorder_.finish(named);
     }
     done_ = true;
-    outputs_.clear();
     named.clear();
     *made_ = std::move(made.parameters);
     for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
-    return {at::Tensor()};
 }
 
 }  // namespace rematlas

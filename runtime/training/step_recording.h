@@ -17,6 +17,7 @@
 
 #include "runtime/capture/recorder.h"
 #include "runtime/device/device.h"
+#include "runtime/meta/shape_kernels.h"
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/python_places.h"
 
@@ -33,15 +34,24 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     /// `dropped`: nobody can call its backward any more.
     enum class State { open, recorded, refused, dropped };
 
-    /// `tensors`: parameters and buffers under all their names. `audit`: see RecorderOptions.
+    /// `with_audit`: see RecorderOptions. `from_shapes`: no real step but one on shape tensors (`tensors` are
+    /// such, of a copy of the module; inputs are real), for a step that does not fit. Its forward throws
+    /// where it needs values that nobody has; its backward is `run_backward`; it moves the generator, which
+    /// the caller puts back.
+    enum class Kind { real, real_with_audit, from_shapes };
+
+    /// `tensors`: parameters and buffers under all their names.
     StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
-                  DeviceRuntime& device, bool audit);
+                  DeviceRuntime& device, Kind kind);
 
     /// Returns what the forward is to be given as inputs.
     std::vector<at::Tensor> begin();
     /// `outputs`: all tensors that the forward returns. A step that is refused by now is left as it is: its
     /// backward is the caller's graph's own.
     void end(const std::vector<at::Tensor>& outputs);
+    /// Of a step from shapes: with gradients, lying as the outputs do, of those outputs alone that `used`
+    /// says, by place; of all when it is empty.
+    void run_backward(const std::vector<bool>& used);
     /// The forward has thrown, or what it returns cannot be handed out.
     void abandon();
     void refuse(const std::string& why) { recorder_.refuse_step(why); }
@@ -77,19 +87,22 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
   private:
     friend class RecordedNode;
     torch::autograd::variable_list backward(torch::autograd::variable_list&& gradients);
+    void record_backward(torch::autograd::variable_list&& gradients, bool keep_graph, bool create_graph);
     std::vector<at::Tensor> trained() const;
 
     DeviceRuntime& device_;
     std::vector<NamedTensor> tensors_;
     std::vector<at::Tensor> inputs_, given_;  ///< the caller's, and as the forward was given them
     std::vector<std::uint32_t> input_versions_;
+    std::optional<ShapeKernels> shapes_;
     Recorder recorder_;
     std::optional<DispatchModeGuard> guard_;
     CutForward cut_;
-    std::shared_ptr<torch::autograd::variable_list> made_;  ///< gradients that the chain behind the node hands out
-    std::vector<NamedTensor> trained_;  ///< each once
-    std::vector<at::Tensor> outputs_;   ///< between the halves, detached
-    std::vector<int> cut_places_;       ///< outputs whose backward is the module's
+    std::shared_ptr<torch::autograd::variable_list>
+        made_;                                 ///< gradients that the chain behind the node hands out
+    std::vector<NamedTensor> trained_;         ///< each once
+    std::vector<at::Tensor> gradient_shapes_;  ///< from shapes: per place of `cut_places_`
+    std::vector<int> cut_places_;              ///< outputs whose backward is the module's
     std::vector<int> passed_inputs_;
     Recording recording_;
     LossMemory loss_;

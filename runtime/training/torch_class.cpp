@@ -4,8 +4,10 @@
 //     torch.ops.load_library("librematlas_training.so")
 //
 // Errors are RuntimeErrors of one line. Answers of several fields are JSON.
+#include <ATen/core/grad_mode.h>
 #include <torch/custom_class.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -18,6 +20,7 @@
 #include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/capture.h"
+#include "runtime/meta/shape_tensor.h"
 #include "runtime/training/comparison.h"
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
@@ -57,15 +60,18 @@ std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std
 using OriginalCallback = void (*)(std::int64_t frame, int what);
 std::atomic<OriginalCallback> original_callback{nullptr};
 std::map<std::int64_t, std::vector<at::Tensor>> handed_inputs, handed_outputs;
+std::map<std::int64_t, std::vector<bool>> handed_uses;
 std::map<std::int64_t, std::string> handed_errors;
 std::mutex handed_mutex;
 
-std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs,
+                                     const std::vector<bool>& used) {
     const OriginalCallback callback = original_callback.load();
     TORCH_CHECK(callback, "rematlas: nobody runs the original");
     {
         const std::lock_guard lock(handed_mutex);
         handed_inputs[frame] = inputs;
+        handed_uses[frame] = used;
     }
     callback(frame, 0);
     const std::lock_guard lock(handed_mutex);
@@ -79,12 +85,18 @@ void forget_frame(std::int64_t frame) {
     if (const OriginalCallback callback = original_callback.load()) callback(frame, 1);
 }
 
+StepRecording::Kind kind_named(const std::string& name) {
+    if (name == "from shapes") return StepRecording::Kind::from_shapes;
+    return name == "with audit" ? StepRecording::Kind::real_with_audit : StepRecording::Kind::real;
+}
+
 struct TorchRecording : torch::CustomClassHolder {
     TorchRecording(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
                    std::int64_t parameters, const std::vector<at::Tensor>& inputs,
-                   const std::string& device_name, bool audit)
+                   const std::string& device_name, const std::string& kind)
         : device(device_named(device_name)),
-          step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device, audit)) {}
+          step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device,
+                                               kind_named(kind))) {}
     std::shared_ptr<DeviceRuntime> device;
     std::shared_ptr<StepRecording> step;
 };
@@ -95,6 +107,10 @@ struct TorchPlan : torch::CustomClassHolder {
         : device(second->device),
           planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
           passed_inputs(second->step->passed_inputs()) {}
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name, bool timed)
+        : device(from_shapes->device),
+          planner(or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed))),
+          passed_inputs(from_shapes->step->passed_inputs()) {}
     TorchPlan(const std::string& path, const std::string& device_name) : device(device_named(device_name)) {
         Plan plan = or_throw(read_plan_or_schedule(path));
         const CheckReport checked = check(plan.graph, plan.schedule);
@@ -133,9 +149,15 @@ struct TorchPlan : torch::CustomClassHolder {
 
     std::string answer() {
         const Graph& graph = planner->graph();
+        const Tape& tape = planner->tape();
+        std::int64_t gradients = 0;
+        for (const GradientOf& made : tape.gradients)
+            if (made.operand != no_operand)
+                gradients += graph.tensors[tape.operands[made.operand].tensor].bytes.value;
         json item = {{"ops", graph.ops.size()},
                      {"whole_peak_bytes", planner->whole_peak().value},
                      {"resident_bytes", planner->residents().value},
+                     {"gradient_bytes", gradients},
                      {"kept_by_loss_bytes", planner->kept_by_loss().value},
                      {"busy", planner->busy()}};
         const Schedule* found = schedule();
@@ -210,6 +232,22 @@ struct TorchComparison : torch::CustomClassHolder {
     std::shared_ptr<Comparison> comparison;
 };
 
+std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std::int64_t largest_kept) {
+    const at::NoGradGuard no_grad;
+    std::map<const c10::StorageImpl*, c10::Storage> twins;
+    std::vector<at::Tensor> result;
+    for (const at::Tensor& tensor : tensors) {
+        c10::Storage& twin = twins[tensor.storage().unsafeGetStorageImpl()];
+        const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+        if (!twin)
+            twin = bytes <= largest_kept
+                       ? tensor.detach().clone().storage()
+                       : shape_tensor({bytes}, c10::ScalarType::Byte, tensor.device()).storage();
+        result.push_back(shape_on(twin, tensor));
+    }
+    return result;
+}
+
 const bool counting = [] {
     CountingAllocator::install(CountingAllocator::Heap::callers);
     return true;
@@ -226,11 +264,15 @@ TORCH_LIBRARY(rematlas, library) {
     using Tensors = std::vector<at::Tensor>;
     library.class_<TorchRecording>("Recording")
         .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
-                         const std::string&, bool>())
+                         const std::string&, const std::string&>())
         .def("begin", [](const Recording& self) { return self->step->begin(); })
         .def("enter", [](const Recording& self, const std::string& path) { self->step->places.enter(path); })
         .def("leave", [](const Recording& self) { self->step->places.leave(); })
         .def("end", [](const Recording& self, const Tensors& outputs) { self->step->end(outputs); })
+        .def("run_backward",
+             [](const Recording& self, const c10::List<bool>& used) {
+                 self->step->run_backward({used.begin(), used.end()});
+             })
         .def("abandon", [](const Recording& self) { self->step->abandon(); })
         .def("refuse", [](const Recording& self, const std::string& why) { self->step->refuse(why); })
         .def("uncut", [](const Recording& self) { self->step->uncut(); })
@@ -323,6 +365,15 @@ TORCH_LIBRARY(rematlas, library) {
                 [](const std::string& path, const std::string& device) {
                     return c10::make_intrusive<TorchPlan>(path, device);
                 });
+    library.def(
+        "plan_from_shapes(__torch__.torch.classes.rematlas.Recording recording, str name, bool timed) -> "
+        "__torch__.torch.classes.rematlas.Plan",
+        [](const Recording& recording, const std::string& name, bool timed) {
+            return c10::make_intrusive<TorchPlan>(recording, name, timed);
+        });
+    // Shape tensors that share storages as these do. Those of at most `largest_kept` bytes of storage are
+    // copied.
+    library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
     // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame
     // with gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the
     // address: nobody.
@@ -333,6 +384,14 @@ TORCH_LIBRARY(rematlas, library) {
         const std::lock_guard lock(handed_mutex);
         auto inputs = handed_inputs.extract(frame);
         return inputs ? std::move(inputs.mapped()) : Tensors();
+    });
+    library.def("original_uses(int frame) -> bool[]", [](std::int64_t frame) {
+        const std::lock_guard lock(handed_mutex);
+        const auto uses = handed_uses.extract(frame);
+        c10::List<bool> list;
+        if (uses)
+            for (const bool used : uses.mapped()) list.push_back(used);
+        return list;
     });
     library.def("original_outputs(int frame, Tensor[] outputs) -> ()",
                 [](std::int64_t frame, Tensors outputs) {

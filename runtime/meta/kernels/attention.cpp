@@ -19,7 +19,7 @@ Tensor heads_inside(const Tensor& self) {
 std::tuple<Tensor, Tensor> on_host(const Tensor& query, const Tensor&, const Tensor&, double, bool,
                                    const OptionalTensor&, std::optional<double>) {
     const auto sums = query.options().dtype(accumulated(query.scalar_type()));
-    return {heads_inside(query),
+    return {preserving(query),
             at::empty({query.size(0), query.size(2), query.size(1)}, sums).transpose(1, 2)};
 }
 Three on_host_backward(const Tensor&, const Tensor& query, const Tensor& key, const Tensor& value,
@@ -108,15 +108,15 @@ Three cudnn_backward(const Tensor&, const Tensor& query, const Tensor& key, cons
 
 }  // namespace
 
-void add_attention(torch::Library& library) {
-    add(library, "_scaled_dot_product_flash_attention_for_cpu", &on_host);
-    add(library, "_scaled_dot_product_flash_attention_for_cpu_backward", &on_host_backward);
-    add(library, "_scaled_dot_product_flash_attention", &flash);
-    add(library, "_scaled_dot_product_flash_attention_backward", &flash_backward);
-    add(library, "_scaled_dot_product_cudnn_attention", &cudnn);
-    add(library, "_scaled_dot_product_cudnn_attention_backward", &cudnn_backward);
-    add(library, "_scaled_dot_product_efficient_attention", &efficient);
-    add(library, "_scaled_dot_product_efficient_attention_backward", &efficient_backward);
+void add_attention(Libraries& libraries) {
+    add(libraries, "_scaled_dot_product_flash_attention_for_cpu", &on_host);
+    add(libraries, "_scaled_dot_product_flash_attention_for_cpu_backward", &on_host_backward);
+    add(libraries, "_scaled_dot_product_flash_attention", &flash);
+    add(libraries, "_scaled_dot_product_flash_attention_backward", &flash_backward);
+    add(libraries, "_scaled_dot_product_cudnn_attention", &cudnn);
+    add(libraries, "_scaled_dot_product_cudnn_attention_backward", &cudnn_backward);
+    add(libraries, "_scaled_dot_product_efficient_attention", &efficient);
+    add(libraries, "_scaled_dot_product_efficient_attention_backward", &efficient_backward);
 }
 
 }  // namespace rematlas::meta

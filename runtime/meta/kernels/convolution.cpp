@@ -54,10 +54,10 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& gradient, const Tensor
 
 }  // namespace
 
-void add_convolutions(torch::Library& library) {
-    add(library, "convolution", &convolution);
-    add(library, "_convolution", &traced_convolution);
-    add(library, "convolution_backward", &backward);
+void add_convolutions(Libraries& libraries) {
+    add(libraries, "convolution", &convolution);
+    add(libraries, "_convolution", &traced_convolution);
+    add(libraries, "convolution_backward", &backward);
 }
 
 }  // namespace rematlas::meta

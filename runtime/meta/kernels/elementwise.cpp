@@ -103,31 +103,31 @@ Tensor dropout_backward(const Tensor& gradient, const Tensor& mask, double) {
 
 }  // namespace
 
-void add_elementwise(torch::Library& library) {
-    for (const char* name : {"relu", "hardswish"}) add(library, name, &unary);
-    add(library, "angle", &angle);
-    for (const char* name : {"isnan", "logical_not"}) add(library, name, &is_nan);
-    add(library, "abs", &absolute);
-    for (const char* name : {"complex", "polar"}) add(library, name, &complex);
-    for (const char* name : {"logical_and", "logical_or", "logical_xor"}) add(library, name, &logical);
+void add_elementwise(Libraries& libraries) {
+    for (const char* name : {"relu", "hardswish"}) add(libraries, name, &unary);
+    add(libraries, "angle", &angle);
+    for (const char* name : {"isnan", "logical_not"}) add(libraries, name, &is_nan);
+    add(libraries, "abs", &absolute);
+    for (const char* name : {"complex", "polar"}) add(libraries, name, &complex);
+    for (const char* name : {"logical_and", "logical_or", "logical_xor"}) add(libraries, name, &logical);
     for (const char* name : {"logical_and_", "logical_or_", "logical_xor_"})
-        add(library, name, &logical_in_place);
-    add(library, "_safe_softmax", &safe_softmax);
-    add(library, "logit", &logit);
-    add(library, "hardtanh", &hardtanh);
-    add(library, "hardtanh_backward", &hardtanh_backward);
-    add(library, "hardswish_backward", &binary);
-    add(library, "_prelu_kernel", &binary);
-    add(library, "_prelu_kernel_backward", &prelu_backward);
-    add(library, "where.self", &where);
-    add(library, "log_sigmoid_forward", &log_sigmoid);
-    add(library, "log_sigmoid_backward", &log_sigmoid_backward);
-    add(library, "rrelu_with_noise", &rrelu);
-    add(library, "glu_backward", &glu_backward);
-    add(library, "flip", &flip);
-    add(library, "roll", &roll);
-    add(library, "native_dropout", &dropout);
-    add(library, "native_dropout_backward", &dropout_backward);
+        add(libraries, name, &logical_in_place);
+    add(libraries, "_safe_softmax", &safe_softmax);
+    add(libraries, "logit", &logit);
+    add(libraries, "hardtanh", &hardtanh);
+    add(libraries, "hardtanh_backward", &hardtanh_backward);
+    add(libraries, "hardswish_backward", &binary);
+    add(libraries, "_prelu_kernel", &binary);
+    add(libraries, "_prelu_kernel_backward", &prelu_backward);
+    add(libraries, "where.self", &where);
+    add(libraries, "log_sigmoid_forward", &log_sigmoid);
+    add(libraries, "log_sigmoid_backward", &log_sigmoid_backward);
+    add(libraries, "rrelu_with_noise", &rrelu);
+    add(libraries, "glu_backward", &glu_backward);
+    add(libraries, "flip", &flip);
+    add(libraries, "roll", &roll);
+    add(libraries, "native_dropout", &dropout);
+    add(libraries, "native_dropout_backward", &dropout_backward);
 }
 
 }  // namespace rematlas::meta

@@ -114,28 +114,28 @@ Tensor channel_shuffle(const Tensor& input, std::int64_t) {
 
 }  // namespace
 
-void add_images(torch::Library& library) {
-    add(library, "_adaptive_avg_pool2d", &adaptive_average);
-    add(library, "_adaptive_avg_pool3d", &adaptive_average);
-    add(library, "_adaptive_avg_pool2d_backward", &like_input);
-    add(library, "_adaptive_avg_pool3d_backward", &like_input);
-    add(library, "max_pool3d_with_indices", &max_pool3d);
-    add(library, "max_pool3d_with_indices_backward", &max_pool3d_backward);
-    add(library, "max_unpool2d", &unpool2d);
-    add(library, "max_unpool3d", &unpool3d);
-    add(library, "reflection_pad2d", &pad);
-    add(library, "reflection_pad2d_backward", &pad_backward);
-    add(library, "replication_pad2d_backward", &pad_backward);
-    add(library, "replication_pad3d_backward", &pad_backward);
-    add(library, "grid_sampler_2d", &sample2d);
-    add(library, "grid_sampler_3d", &sample3d);
-    add(library, "grid_sampler_2d_backward", &sample_backward);
-    add(library, "grid_sampler_3d_backward", &sample_backward);
-    add(library, "im2col", &im2col);
-    add(library, "col2im", &col2im);
-    add(library, "pixel_shuffle", &pixel_shuffle);
-    add(library, "pixel_unshuffle", &pixel_unshuffle);
-    add(library, "channel_shuffle", &channel_shuffle);
+void add_images(Libraries& libraries) {
+    add(libraries, "_adaptive_avg_pool2d", &adaptive_average);
+    add(libraries, "_adaptive_avg_pool3d", &adaptive_average);
+    add(libraries, "_adaptive_avg_pool2d_backward", &like_input);
+    add(libraries, "_adaptive_avg_pool3d_backward", &like_input);
+    add(libraries, "max_pool3d_with_indices", &max_pool3d);
+    add(libraries, "max_pool3d_with_indices_backward", &max_pool3d_backward);
+    add(libraries, "max_unpool2d", &unpool2d);
+    add(libraries, "max_unpool3d", &unpool3d);
+    add(libraries, "reflection_pad2d", &pad);
+    add(libraries, "reflection_pad2d_backward", &pad_backward);
+    add(libraries, "replication_pad2d_backward", &pad_backward);
+    add(libraries, "replication_pad3d_backward", &pad_backward);
+    add(libraries, "grid_sampler_2d", &sample2d);
+    add(libraries, "grid_sampler_3d", &sample3d);
+    add(libraries, "grid_sampler_2d_backward", &sample_backward);
+    add(libraries, "grid_sampler_3d_backward", &sample_backward);
+    add(libraries, "im2col", &im2col);
+    add(libraries, "col2im", &col2im);
+    add(libraries, "pixel_shuffle", &pixel_shuffle);
+    add(libraries, "pixel_unshuffle", &pixel_unshuffle);
+    add(libraries, "channel_shuffle", &channel_shuffle);
 }
 
 }  // namespace rematlas::meta

@@ -97,25 +97,25 @@ Tensor bucketize(const Tensor& self, const Tensor&, bool int32, bool) {
 
 }  // namespace
 
-void add_indexing(torch::Library& library) {
-    add(library, "index_select", &index_select);
-    add(library, "index_put", &index_put);
-    add(library, "index_put_", &index_put_in_place);
-    add(library, "_index_put_impl_", &index_put_kernel);
-    add(library, "index_fill.int_Scalar", &index_fill);
-    add(library, "index_fill.int_Tensor", &index_fill_tensor);
-    add(library, "index_fill_.int_Scalar", &index_fill_in_place);
-    add(library, "masked_fill_.Scalar", &masked_fill_in_place);
-    add(library, "masked_fill_.Tensor", &masked_fill_tensor_in_place);
-    add(library, "take", &take);
-    add(library, "embedding_dense_backward", &embedding_backward);
-    add(library, "embedding_renorm_", &embedding_renorm);
-    add(library, "_embedding_bag", &embedding_bag);
-    add(library, "_embedding_bag_forward_only", &embedding_bag);
-    add(library, "_embedding_bag_backward", &embedding_bag_backward);
-    add(library, "unfold_backward", &unfold_backward);
-    add(library, "searchsorted.Tensor", &search);
-    add(library, "bucketize.Tensor", &bucketize);
+void add_indexing(Libraries& libraries) {
+    add(libraries, "index_select", &index_select);
+    add(libraries, "index_put", &index_put);
+    add(libraries, "index_put_", &index_put_in_place);
+    add(libraries, "_index_put_impl_", &index_put_kernel);
+    add(libraries, "index_fill.int_Scalar", &index_fill);
+    add(libraries, "index_fill.int_Tensor", &index_fill_tensor);
+    add(libraries, "index_fill_.int_Scalar", &index_fill_in_place);
+    add(libraries, "masked_fill_.Scalar", &masked_fill_in_place);
+    add(libraries, "masked_fill_.Tensor", &masked_fill_tensor_in_place);
+    add(libraries, "take", &take);
+    add(libraries, "embedding_dense_backward", &embedding_backward);
+    add(libraries, "embedding_renorm_", &embedding_renorm);
+    add(libraries, "_embedding_bag", &embedding_bag);
+    add(libraries, "_embedding_bag_forward_only", &embedding_bag);
+    add(libraries, "_embedding_bag_backward", &embedding_bag_backward);
+    add(libraries, "unfold_backward", &unfold_backward);
+    add(libraries, "searchsorted.Tensor", &search);
+    add(libraries, "bucketize.Tensor", &bucketize);
 }
 
 }  // namespace rematlas::meta

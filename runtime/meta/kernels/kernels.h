@@ -17,17 +17,23 @@ using c10::IntArrayRef;
 using OptionalTensor = std::optional<Tensor>;
 using Sizes = std::vector<std::int64_t>;
 
-/// Each adds its kernels where there are none yet.
-void add_convolutions(torch::Library& library);
-void add_normalizations(torch::Library& library);
-void add_images(torch::Library& library);
-void add_indexing(torch::Library& library);
-void add_reductions(torch::Library& library);
-void add_elementwise(torch::Library& library);
-void add_losses(torch::Library& library);
-void add_attention(torch::Library& library);
-void add_transforms(torch::Library& library);
-void add_recurrent(torch::Library& library);
+/// Where kernels are registered: all in a place of our own, and as Meta kernels those that libtorch has none
+/// for, since other kernels call them.
+struct Libraries {
+    torch::Library own, meta;
+};
+
+/// Each adds its kernels.
+void add_convolutions(Libraries& libraries);
+void add_normalizations(Libraries& libraries);
+void add_images(Libraries& libraries);
+void add_indexing(Libraries& libraries);
+void add_reductions(Libraries& libraries);
+void add_elementwise(Libraries& libraries);
+void add_losses(Libraries& libraries);
+void add_attention(Libraries& libraries);
+void add_transforms(Libraries& libraries);
+void add_recurrent(Libraries& libraries);
 
 /// The device whose kernels are followed.
 bool target_is_cpu();
@@ -47,8 +53,9 @@ bool given(const OptionalTensor& tensor);
 bool has_meta_kernel(const char* name);
 
 template <class Function>
-void add(torch::Library& library, const char* name, Function function) {
-    if (!has_meta_kernel(name)) library.impl(name, function);
+void add(Libraries& libraries, const char* name, Function function) {
+    libraries.own.impl(name, function);
+    if (!has_meta_kernel(name)) libraries.meta.impl(name, function);
 }
 
 }  // namespace rematlas::meta

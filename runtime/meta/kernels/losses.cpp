@@ -59,18 +59,18 @@ Tensor ctc_backward(const Tensor&, const Tensor& log_probabilities, const Tensor
 
 }  // namespace
 
-void add_losses(torch::Library& library) {
-    add(library, "binary_cross_entropy", &binary_cross_entropy);
-    add(library, "binary_cross_entropy_backward", &binary_cross_entropy_backward);
-    add(library, "huber_loss", &huber);
-    add(library, "huber_loss_backward", &smooth_backward);
-    add(library, "mse_loss_backward", &mse_backward);
-    add(library, "smooth_l1_loss_backward", &smooth_backward);
-    add(library, "multi_margin_loss", &multi_margin);
-    add(library, "multi_margin_loss_backward", &multi_margin_backward);
-    add(library, "nll_loss2d_forward", &nll2d);
-    add(library, "nll_loss2d_backward", &nll2d_backward);
-    add(library, "_ctc_loss_backward", &ctc_backward);
+void add_losses(Libraries& libraries) {
+    add(libraries, "binary_cross_entropy", &binary_cross_entropy);
+    add(libraries, "binary_cross_entropy_backward", &binary_cross_entropy_backward);
+    add(libraries, "huber_loss", &huber);
+    add(libraries, "huber_loss_backward", &smooth_backward);
+    add(libraries, "mse_loss_backward", &mse_backward);
+    add(libraries, "smooth_l1_loss_backward", &smooth_backward);
+    add(libraries, "multi_margin_loss", &multi_margin);
+    add(libraries, "multi_margin_loss_backward", &multi_margin_backward);
+    add(libraries, "nll_loss2d_forward", &nll2d);
+    add(libraries, "nll_loss2d_backward", &nll2d_backward);
+    add(libraries, "_ctc_loss_backward", &ctc_backward);
 }
 
 }  // namespace rematlas::meta

@@ -126,21 +126,21 @@ std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor&, const Tensor& v, 
 
 }  // namespace
 
-void add_normalizations(torch::Library& library) {
-    add(library, "native_batch_norm", &batch_norm);
-    add(library, "_native_batch_norm_legit", &batch_norm_in_place);
-    add(library, "_native_batch_norm_legit.no_stats", &batch_norm_untracked);
-    add(library, "native_batch_norm_backward", &batch_norm_backward);
-    add(library, "cudnn_batch_norm", &cudnn_batch_norm);
-    add(library, "cudnn_batch_norm_backward", &cudnn_batch_norm_backward);
-    add(library, "native_layer_norm", &layer_norm);
-    add(library, "native_layer_norm_backward", &layer_norm_backward);
-    add(library, "_fused_rms_norm", &rms_norm);
-    add(library, "_fused_rms_norm_backward", &rms_norm_backward);
-    add(library, "native_group_norm", &group_norm);
-    add(library, "native_group_norm_backward", &group_norm_backward);
-    add(library, "_weight_norm_interface", &weight_norm);
-    add(library, "_weight_norm_interface_backward", &weight_norm_backward);
+void add_normalizations(Libraries& libraries) {
+    add(libraries, "native_batch_norm", &batch_norm);
+    add(libraries, "_native_batch_norm_legit", &batch_norm_in_place);
+    add(libraries, "_native_batch_norm_legit.no_stats", &batch_norm_untracked);
+    add(libraries, "native_batch_norm_backward", &batch_norm_backward);
+    add(libraries, "cudnn_batch_norm", &cudnn_batch_norm);
+    add(libraries, "cudnn_batch_norm_backward", &cudnn_batch_norm_backward);
+    add(libraries, "native_layer_norm", &layer_norm);
+    add(libraries, "native_layer_norm_backward", &layer_norm_backward);
+    add(libraries, "_fused_rms_norm", &rms_norm);
+    add(libraries, "_fused_rms_norm_backward", &rms_norm_backward);
+    add(libraries, "native_group_norm", &group_norm);
+    add(libraries, "native_group_norm_backward", &group_norm_backward);
+    add(libraries, "_weight_norm_interface", &weight_norm);
+    add(libraries, "_weight_norm_interface_backward", &weight_norm_backward);
 }
 
 }  // namespace rematlas::meta

@@ -61,12 +61,12 @@ std::tuple<Tensor, Tensor> gru_cell(const Tensor&, const Tensor&, const Tensor& 
 
 }  // namespace
 
-void add_recurrent(torch::Library& library) {
-    add(library, "mkldnn_rnn_layer", &layer);
-    add(library, "mkldnn_rnn_layer_backward", &layer_backward);
-    add(library, "_thnn_fused_lstm_cell", &lstm_cell);
-    add(library, "_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
-    add(library, "_thnn_fused_gru_cell", &gru_cell);
+void add_recurrent(Libraries& libraries) {
+    add(libraries, "mkldnn_rnn_layer", &layer);
+    add(libraries, "mkldnn_rnn_layer_backward", &layer_backward);
+    add(libraries, "_thnn_fused_lstm_cell", &lstm_cell);
+    add(libraries, "_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
+    add(libraries, "_thnn_fused_gru_cell", &gru_cell);
 }
 
 }  // namespace rematlas::meta

@@ -76,25 +76,25 @@ Tensor multinomial(const Tensor& self, std::int64_t count, bool, std::optional<a
 
 }  // namespace
 
-void add_reductions(torch::Library& library) {
-    add(library, "var.correction", &moment);
-    add(library, "std.correction", &moment);
-    add(library, "var_mean.correction", &two_moments);
-    add(library, "std_mean.correction", &two_moments);
-    add(library, "median.dim", &selected);
-    add(library, "nanmedian.dim", &selected);
-    add(library, "mode", &selected);
-    add(library, "kthvalue", &kth);
-    for (const char* name : {"max", "min", "median", "nanmedian", "trace"}) add(library, name, &scalar);
-    add(library, "dot", &scalar_of_two);
-    add(library, "vdot", &scalar_of_two);
-    add(library, "prod", &product);
-    add(library, "cummax", &running_extreme);
-    add(library, "cummin", &running_extreme);
-    add(library, "logcumsumexp", &running);
-    add(library, "_cdist_forward", &distances);
-    add(library, "_cdist_backward", &distances_backward);
-    add(library, "multinomial", &multinomial);
+void add_reductions(Libraries& libraries) {
+    add(libraries, "var.correction", &moment);
+    add(libraries, "std.correction", &moment);
+    add(libraries, "var_mean.correction", &two_moments);
+    add(libraries, "std_mean.correction", &two_moments);
+    add(libraries, "median.dim", &selected);
+    add(libraries, "nanmedian.dim", &selected);
+    add(libraries, "mode", &selected);
+    add(libraries, "kthvalue", &kth);
+    for (const char* name : {"max", "min", "median", "nanmedian", "trace"}) add(libraries, name, &scalar);
+    add(libraries, "dot", &scalar_of_two);
+    add(libraries, "vdot", &scalar_of_two);
+    add(libraries, "prod", &product);
+    add(libraries, "cummax", &running_extreme);
+    add(libraries, "cummin", &running_extreme);
+    add(libraries, "logcumsumexp", &running);
+    add(libraries, "_cdist_forward", &distances);
+    add(libraries, "_cdist_backward", &distances_backward);
+    add(libraries, "multinomial", &multinomial);
 }
 
 }  // namespace rematlas::meta

@@ -64,10 +64,10 @@ Tensor complex_to_real(const Tensor& self, IntArrayRef axes, std::int64_t normal
 
 }  // namespace
 
-void add_transforms(torch::Library& library) {
-    add(library, "_fft_c2c", &complex_to_complex);
-    add(library, "_fft_r2c", &real_to_complex);
-    add(library, "_fft_c2r", &complex_to_real);
+void add_transforms(Libraries& libraries) {
+    add(libraries, "_fft_c2c", &complex_to_complex);
+    add(libraries, "_fft_r2c", &real_to_complex);
+    add(libraries, "_fft_c2r", &complex_to_real);
 }
 
 }  // namespace rematlas::meta

@@ -144,6 +144,7 @@ class PlanInfo:
         self.peak_bytes = answer.get("peak_bytes")
         self.measured_peak_bytes = entry.measured or None
         self.at_most = entry.at_most
+        self.compared = entry.compared
         self.budget_bytes = answer.get("budget_bytes")
         self.beside_bytes = answer.get("beside_bytes", 0)
         self.overhead = answer.get("overhead")
@@ -159,6 +160,7 @@ class PlanInfo:
             f"{', '.join(self.inputs)}: {self.ops} ops, peak {'at most ' if self.at_most else ''}{self.peak_bytes} bytes of "
             f"{self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead {self.overhead:.4f} by {self.solver}, "
             f"bound {'none' if self.bound is None else format(self.bound, '.4f')}"
+            f"{'' if self.compared else ', not compared with the original'}"
         )
 
 
@@ -217,7 +219,7 @@ class Status:
         end = None if seconds is None else time.monotonic() + seconds
         for entry in self._entries():
             self._applied.settle(entry)
-            while (entry.state == "planning" or entry.anew) and entry.plan.busy() and (end is None or time.monotonic() < end):
+            while entry.state == "planning" and entry.plan.busy() and (end is None or time.monotonic() < end):
                 if end is None:
                     entry.plan.wait()
                 else:

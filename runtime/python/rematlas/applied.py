@@ -3,8 +3,9 @@
 Each key (structure, shapes and types of the arguments, settings of torch, state of the module) has an entry of its own:
 
     recording --two steps of one course--> planning --found--> comparing --identical--> planned
-        |                                     |                    |
-        +---------------------------------> refused <--------------+
+        |                                     |                    |                       |
+        +---------------------------------> refused <--------------+                       |
+        +----------the original's step does not fit: recorded from shapes, planned at once-+
 
 Until an entry is planned its steps are the original's own; what is recorded or compared on the way trains as the
 original does. A planned step runs the plan; where a value that the program reads is another one, the original.
@@ -23,7 +24,7 @@ import weakref
 import torch
 from torch.nn.modules import module as nn_module
 
-from . import modes, structure
+from . import from_shapes, modes, structure
 from .errors import Infeasible, Refused, RefusedWarning
 from .library import classes, ops
 from .watch import Assignments, Watch
@@ -42,7 +43,7 @@ class Entry:
         self.first = None  # a recording that is complete
         self.pending = []  # Recorded and Compared steps whose backward has not run
         self.plan = None
-        self.compared = 0
+        self.compared = 0  # real steps
         self.other_courses = 0
         self.reason = ""
         self.template = None  # of the outputs
@@ -54,7 +55,8 @@ class Entry:
         self.measured = 0
         self.at_most = False
         self.answer = {}
-        self.anew = False  # it is planned anew while the old plan goes on
+        self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
+        self.from_shapes = False  # so the plan was made
 
 
 class Recorded:
@@ -185,6 +187,10 @@ class Applied:
         if self.given_plan is not None and entry.plan is None and entry.state == "recording":
             self.take_given_plan(entry)
         self.settle(entry)
+        if self.bytes is not None and entry.state in ("recording", "planning", "comparing"):
+            self.keep_budget(entry, args, kwargs, inputs, device)
+            if self.watch is None:  # the forward sets attributes, and they are part of what is watched
+                return self.train_step(args, kwargs)
         if entry.state == "planned":
             return self.replay(entry, args, kwargs, inputs)
         if entry.state == "refused":
@@ -285,7 +291,8 @@ class Applied:
         watch = self.watch
         first_try = entry.first is None
         bound = watch.tensors()
-        recording = classes.Recording(watch.names, bound, len(watch.parameters), inputs, device, first_try)
+        kind = "with audit" if first_try else "real"
+        recording = classes.Recording(watch.names, bound, len(watch.parameters), inputs, device, kind)
         before = Before(self.module)
         shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
         self.original += 1
@@ -295,6 +302,13 @@ class Applied:
             with modes.ValuesRead(recording):
                 given = recording.begin()
                 output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
+        except torch.OutOfMemoryError:
+            recording.abandon()
+            self.hooks.stop(recording)
+            entry.unplanned = 0
+            if entry.from_shapes or not self.plan_from_shapes(entry, args, kwargs, inputs, device):
+                raise
+            return self.train_step(args, kwargs)
         except BaseException:
             recording.abandon()
             self.hooks.stop(recording)
@@ -340,13 +354,7 @@ class Applied:
                 why = why or f"the forward returns what it also keeps as {name}"
             else:
                 tensors.append(value)
-        named = {id(tensor): place for place, tensor in enumerate(bound)}
-        inputs = {id(tensor): place for place, tensor in enumerate(given)}
-        sources = [
-            ("input", inputs[id(t)]) if id(t) in inputs else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
-            for place, t in enumerate(tensors)
-        ]
-        return template, tensors, sources, kept, why
+        return template, tensors, structure.sources(tensors, bound, given), kept, why
 
     def open_steps(self):
         """Whether steps that are recorded or compared wait for their backward. Those that cannot share it are given up."""
@@ -458,7 +466,12 @@ class Applied:
         except RuntimeError as error:
             self.refuse(entry, message(error))
             return
-        entry.state = "comparing" if entry.compared < self.verify else "planned"
+        answer = entry.answer
+        entry.unplanned = answer["kept_by_loss_bytes"] + answer["whole_peak_bytes"]
+        # A comparison holds the original's gradients beside the replay.
+        needed = max(entry.unplanned, answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"])
+        fits = self.bytes is None or entry.beside + needed <= self.bytes
+        entry.state = "comparing" if entry.compared < self.verify and fits else "planned"
         entry.late = None
         self.failures = 0
         self.attempts.pop(entry.base, None)
@@ -473,6 +486,78 @@ class Applied:
             entry.sources = [("plan", place) for place in range(len(entry.plan.passed_inputs()))]
             entry.template = "tensor" if len(entry.sources) == 1 else (tuple, len(entry.sources))
         self.bind(entry)
+
+    # Steps that do not fit.
+
+    def recorded_from_shapes(self, entry, args, kwargs, inputs, device, used=()):
+        """None, and the reason in the log, where shapes do not tell what the step does."""
+        try:
+            found = from_shapes.record(self.module, args, kwargs, inputs, device, self.hooks, used)
+        except from_shapes.Unknown as error:
+            log.info("rematlas: the step cannot be recorded from shapes: %s", error)
+            return None
+        modules = dict(self.module.named_modules())
+        for path, is_buffer, name in found.kept:
+            values = modules[path]._buffers if is_buffer else modules[path].__dict__
+            if (id(values), name) not in self.assigned:
+                self.assigned[id(values), name] = (values, name)
+                self.watch = None
+        return found
+
+    def keep_budget(self, entry, args, kwargs, inputs, device):
+        """Takes care that the original does not run where its step would go beyond the budget, as far as shapes tell."""
+        if entry.unplanned is None:
+            entry.unplanned = 0
+            found = self.recorded_from_shapes(entry, args, kwargs, inputs, device)
+            if found is not None:
+                plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, False)
+                answer = json.loads(plan.answer())
+                entry.unplanned = answer["whole_peak_bytes"] + answer["kept_by_loss_bytes"]
+        if self.watch is None or ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes:
+            return
+        if entry.state == "recording":
+            self.plan_from_shapes(entry, args, kwargs, inputs, device)
+        elif entry.state == "planning":
+            self.finish_planning(entry)
+        else:
+            entry.state = "planned"
+
+    def plan_from_shapes(self, entry, args, kwargs, inputs, device, used=()):
+        """Plans the step before it has run, and waits for the plan. Returns whether there is one."""
+        log.warning("rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not compared with it")
+        found = self.recorded_from_shapes(entry, args, kwargs, inputs, device, used)
+        if found is None or self.watch is None:
+            return False
+        try:
+            with from_shapes.generators_put_back(device):
+                plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, True)
+        except RuntimeError as error:
+            log.info("rematlas: the step cannot be planned from shapes: %s", message(error))
+            return False
+        entry.plan, entry.first, entry.pending, entry.from_shapes = plan, None, [], True
+        entry.sums = found.recording.sums_gradients() or found.shares_casts
+        entry.template, entry.sources, entry.kept = found.template, found.sources, tuple(self.assigned.values())
+        entry.beside = ops.beside(self.watch.tensors(), inputs, device)
+        self.start_planning(entry)
+        self.finish_planning(entry)
+        return entry.state == "planned"
+
+    def replanned(self, entry, args, kwargs, inputs, given, used):
+        """The outputs of a frame whose gradients come to other outputs than the plan took them to, by a plan for these."""
+        if not self.plan_from_shapes(entry, args, kwargs, inputs, self.device(), used):
+            return None
+        outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, True)
+        if why:
+            log.info("rematlas: %s; this step runs the original", why)
+            return None
+        self.frames_open[frame] = (args, kwargs, inputs, entry)
+        frames_of[frame] = self
+        return outputs
+
+    def finish_planning(self, entry):
+        if entry.state == "planning":
+            entry.plan.wait()
+            self.settle_planning(entry)
 
     # Comparing.
 
@@ -527,21 +612,18 @@ class Applied:
     # Replaying.
 
     def check_beside(self, entry, tensors, inputs):
-        """A plan that fits no longer beside what else is alive now is made anew; until then it goes on."""
-        if entry.anew:
-            if not entry.plan.busy() and not entry.plan.open():
-                entry.anew = False
-                entry.compared = 0
-                self.settle_planning(entry)
-            return
+        """A plan that fits no longer beside what else is alive now is made anew before the step begins."""
+        if entry.plan.open():
+            return  # what the open forwards hold is counted by the plan
         beside = ops.beside(tensors, inputs, self.device())
         if beside <= entry.beside or beside + entry.answer["kept_by_loss_bytes"] + entry.answer["peak_bytes"] <= self.bytes:
             return
         log.warning(
             "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew", beside, entry.beside
         )
-        entry.beside, entry.anew = beside, True
-        self.solve(entry)
+        entry.beside, entry.compared = beside, 0
+        self.start_planning(entry)
+        self.finish_planning(entry)
 
     def replay(self, entry, args, kwargs, inputs):
         plan = entry.plan
@@ -564,7 +646,7 @@ class Applied:
         if entry.late is None:
             entry.late = plan.moves_buffers_late()
             self.alone = [other.plan for other in self.entries.values() if other.late and other.plan is not None]
-        self.frames_open[frame] = (args, kwargs, inputs)
+        self.frames_open[frame] = (args, kwargs, inputs, entry)
         frames_of[frame] = self
         self.replayed += 1
         if not entry.kept and entry.template == "tensor" and entry.sources[0][0] == "plan":
@@ -579,8 +661,12 @@ class Applied:
 
     def original_of(self, frame):
         """The original's forward of a frame, with gradients, for a backward that the plan cannot run."""
-        args, kwargs, inputs = self.frames_open[frame]
-        given = ops.original_inputs(frame)
+        args, kwargs, inputs, entry = self.frames_open[frame]
+        given, used = ops.original_inputs(frame), ops.original_uses(frame)
+        if entry.from_shapes and used:
+            outputs = self.replanned(entry, args, kwargs, inputs, given, used)
+            if outputs is not None:
+                return outputs
         self.forwarding = True
         try:
             output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))

@@ -89,6 +89,16 @@ def rebuild(template, tensors):
     return _Rebuilder(io.BytesIO(template), tensors).load()
 
 
+def sources(tensors, bound, given):
+    """Per output tensor where it comes from: an input, a parameter or a buffer, or else the plan; and which."""
+    named = {id(tensor): place for place, tensor in enumerate(bound)}
+    inputs = {id(tensor): place for place, tensor in enumerate(given)}
+    return [
+        ("input", inputs[id(t)]) if id(t) in inputs else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
+        for place, t in enumerate(tensors)
+    ]
+
+
 def substitute(value, tensors, others):
     """The same arguments with other tensors in their place. Where nothing changes, the very same objects."""
     places = {id(tensor): other for tensor, other in zip(tensors, others) if tensor is not other}

@@ -90,8 +90,7 @@ class Training(TrainingCase):
         status = rematlas.status(module)
         self.assertEqual(status.state, "planned", status.reason)
         self.assertGreaterEqual(status.replayed, 4)
-        self.assertGreater(max(peaks[:2]), budget)
-        self.assertLessEqual(max(peaks[-4:]), budget)
+        self.assertLessEqual(max(peaks), budget)
         self.assertEqual(kept.numel(), 1 << 20)
 
 

@@ -1,0 +1,122 @@
+"""Records a step that does not fit, without running it: on a copy of the module whose parameters hold no data.
+
+The copy shares nothing with the module that a forward could change. Inputs are the real ones, and small tensors that come
+from them alone are computed for real, so that programs which look at masks or lengths find their values. Generators are
+put back.
+"""
+
+import contextlib
+import copy
+import random
+import sys
+
+import torch
+
+from . import modes, structure
+from .library import classes, ops
+from .watch import Assignments, Watch
+
+LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
+
+
+class Unknown(Exception):
+    """Why the step cannot be recorded from shapes."""
+
+
+class Recorded:
+    def __init__(self, recording, template, sources, kept, shares_casts):
+        self.recording = recording
+        self.template = template
+        self.sources = sources
+        self.kept = kept  # (path of a submodule, whether it is a buffer, name) of attributes that the forward sets
+        self.shares_casts = shares_casts
+
+
+def record(module, args, kwargs, inputs, device, hooks, used=()) -> Recorded:
+    """`used`: per output tensor, whether the loss depends on it; empty: a guess by `used_by_a_loss`. Raises Unknown."""
+    try:
+        with generators_put_back(device):
+            return recorded(module, args, kwargs, inputs, device, hooks, used)
+    except Unknown:
+        raise
+    except Exception as error:
+        raise Unknown(first_line(error)) from error
+
+
+def recorded(module, args, kwargs, inputs, device, hooks, used):
+    twin = copy_without_data(module)
+    watch = Watch(twin)
+    bound = watch.tensors()
+    leaves = [tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in inputs]
+    recording = classes.Recording(watch.names, bound, len(watch.parameters), leaves, device, "from shapes")
+    assignments = Assignments(twin)
+    shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
+    hooks.start(twin, recording)
+    try:
+        with modes.ValuesRead(recording):
+            given = recording.begin()
+            output = twin.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
+        template, tensors = structure.flatten(output)
+        kept, further = assigned(twin, assignments, tensors)
+        sources = structure.sources(tensors + further, bound, given)
+        recording.end(tensors + further)
+        if not recording.refusal():
+            with torch.autocast(device, enabled=False):  # the caller's backward comes after the region of its forward
+                recording.run_backward(list(used) or used_by_a_loss(tensors) + [False] * len(further))
+    except Exception as error:
+        why = recording.refusal() or first_line(error)
+        recording.abandon()
+        raise Unknown(why) from error
+    finally:
+        hooks.stop(recording)
+    if recording.refusal():
+        raise Unknown(recording.refusal())
+    return Recorded(recording, template, sources, kept, shares_casts)
+
+
+def copy_without_data(module):
+    parameters = list(module.parameters())
+    buffers = list(module.buffers())
+    memo = {}
+    for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0)):
+        memo[id(parameter)] = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
+    for buffer, twin in zip(buffers, ops.shapes_like(buffers, LARGEST_KEPT)):
+        memo[id(buffer)] = twin
+    try:
+        return copy.deepcopy(module, memo)
+    except Exception as error:
+        raise Unknown(f"the module cannot be copied: {first_line(error)}") from error
+
+
+def assigned(twin, assignments, outputs):
+    """What the forward has set: where, and the tensors."""
+    places = {}
+    for path, submodule in twin.named_modules():
+        places[id(submodule.__dict__)] = (path, False)
+        places[id(submodule.__dict__.get("_buffers"))] = (path, True)
+    made = [(values, name) for values, name in assignments.made() if not any(values[name] is output for output in outputs)]
+    return [(*places[id(values)], name) for values, name in made], [values[name] for values, name in made]
+
+
+def used_by_a_loss(outputs):
+    """Single numbers where there are any: they are losses. Else all that have a history."""
+    history = [output.requires_grad and output.grad_fn is not None for output in outputs]
+    losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
+    return losses if any(losses) else history
+
+
+@contextlib.contextmanager
+def generators_put_back(device):
+    python, numpy = random.getstate(), sys.modules.get("numpy")
+    of_numpy = numpy.random.get_state() if numpy else None
+    try:
+        with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device == "cuda" else []):
+            yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(of_numpy)
+
+
+def first_line(error) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,169 @@
+"""Steps that do not fit the budget without a plan: no step, the first ones included, goes beyond it."""
+
+import logging
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+
+STEPS = 6
+WIDTH, ROWS = 128, 256
+
+
+class Blocks(nn.Module):
+    def __init__(self, outputs=1):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(12))
+        self.norm = nn.BatchNorm1d(WIDTH)
+        self.outputs = outputs
+
+    def body(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.norm(x)
+
+    def forward(self, x):
+        x = self.body(x)
+        return x if self.outputs == 1 else (x, x.tanh().cumsum(0))
+
+
+class Remembers(Blocks):
+    def forward(self, x):
+        self.last = self.body(x)
+        return self.last.square().mean()
+
+
+class Lists(Blocks):
+    """Changes a list of its own in each forward, which no plan can repeat."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def forward(self, x):
+        self.calls.append(len(x))
+        return self.body(x).square().mean()
+
+
+class Reads(Blocks):
+    """Skips a layer by a number that it has just drawn: shapes do not tell the course."""
+
+    def forward(self, x):
+        for layer in self.layers:
+            if torch.rand([]).item() > 0.5:
+                x = x + layer(x)
+        return self.norm(x).square().mean()
+
+
+def sgd(module):
+    return torch.optim.SGD(module.parameters(), lr=0.05)
+
+
+def rows(step):
+    return torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step))
+
+
+def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw):
+    """Losses, and the most bytes of each step."""
+    torch.manual_seed(1)
+    optimizer = optimizer(module)
+    losses, peaks = [], []
+    for step in range(steps):
+        batch = batches(step)
+        torch.ops.rematlas.reset_counted_peak()
+        loss = loss_of(module, batch)
+        loss.backward()
+        peaks.append(torch.ops.rematlas.counted_peak_bytes())
+        losses.append(loss.item())
+        del loss
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses, peaks
+
+
+class LargeSteps(unittest.TestCase):
+    def setUp(self):
+        logging.getLogger("rematlas").setLevel(logging.ERROR)
+        self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
+
+    def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
+        """Trains plainly, then at a share of what plain training takes beyond what stays between the steps."""
+        alive = torch.ops.rematlas.counted_bytes()
+        plain = build()
+        losses, peaks = train(plain, batches, loss_of, optimizer=optimizer)
+        stays = torch.ops.rematlas.counted_bytes() - alive
+        numbers = {name: value.clone() for name, value in plain.state_dict().items()}
+        random = torch.get_rng_state()
+        del plain
+        noted = torch.ops.rematlas.counted_bytes() - alive
+        budget = alive + noted + stays + int((max(peaks) - alive - stays) * share)
+
+        module = rematlas.apply(build(), budget, time_limit=0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ours, peaks = train(module, batches, loss_of, optimizer=optimizer)
+        status = rematlas.status(module)
+        self.assertEqual(losses, ours)
+        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        for name, value in module.state_dict().items():
+            self.assertTrue(torch.equal(value, numbers[name]), name)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertLessEqual(max(peaks), budget)
+        return status
+
+    def test_the_first_step_runs_by_a_plan_already(self):
+        status = self.expect_within(Blocks, rows, lambda module, x: module(x).square().mean(), 0.7, sgd)
+        self.assertEqual((status.original, status.replayed), (0, STEPS))
+        self.assertEqual(status.plans[0].compared, 0)
+        self.assertIn("not compared", repr(status))
+
+    def test_a_gpt_of_tokens(self):
+        def loss_of(module, batch):
+            return models.text_loss(module(batch[0]), batch[1])
+
+        self.expect_within(models.gpt, models.texts, loss_of, 0.7)
+
+    def test_a_loss_on_other_outputs_than_expected(self):
+        status = self.expect_within(lambda: Blocks(outputs=2), rows, lambda module, x: module(x)[0].square().mean(), 0.7, sgd)
+        self.assertEqual((status.original, status.replayed), (0, STEPS))
+
+    def test_attributes_that_the_forward_sets(self):
+        def loss_of(module, x):
+            return module(x) + 0 * module.last.detach().mean()
+
+        self.expect_within(Remembers, rows, loss_of, 0.7)
+
+    def test_what_fits_is_recorded_and_compared(self):
+        module = rematlas.apply(Blocks(), 1 << 30, time_limit=0.2)
+        for _ in range(2):
+            train(module, rows, lambda module, x: module(x).square().mean(), 4)
+            status = rematlas.status(module).wait()
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertEqual(status.plans[0].compared, 2)
+
+    def test_a_look_from_shapes_leaves_no_trace(self):
+        plain, module = Lists(), rematlas.apply(Lists(), 12 << 20, time_limit=0.2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for one in (plain, module):
+                losses = train(one, rows, lambda module, x: module(x))[0]
+                self.assertEqual(one.calls, [ROWS] * STEPS)
+        self.assertEqual(losses, train(Lists(), rows, lambda module, x: module(x))[0])
+
+    def test_where_shapes_do_not_tell_the_original_runs(self):
+        module = rematlas.apply(Reads(), 12 << 20, time_limit=0.2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            losses = train(module, rows, lambda module, x: module(x))[0]
+        self.assertEqual(losses, train(Reads(), rows, lambda module, x: module(x))[0])
+        self.assertEqual(rematlas.status(module).replayed, 0)
+        self.assertEqual([w.category for w in caught], [rematlas.RefusedWarning])
+
+
+if __name__ == "__main__":
+    unittest.main()
