@@ -23,9 +23,7 @@ Registry& registry() {
 
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
 
-/// What the recorded step had from the system goes back first: it is not needed beside the arena.
 void* reserve_pages(std::size_t bytes) {
-    malloc_trim(0);
     void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) return nullptr;
     if (bytes >= kLargePage) madvise(pages, bytes, MADV_HUGEPAGE);
@@ -35,9 +33,10 @@ void* reserve_pages(std::size_t bytes) {
 }  // namespace
 
 ArenaMemory host_memory() {
-    return {.alignment = 64, .reserve = reserve_pages, .release = [](void* pages, std::size_t bytes) {
-                munmap(pages, bytes);
-            }};
+    return {.alignment = 64,
+            .reserve = reserve_pages,
+            .release = [](void* pages, std::size_t bytes) { munmap(pages, bytes); },
+            .trim = [] { malloc_trim(0); }};
 }
 
 Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const ArenaMemory& memory, char* base)

@@ -29,6 +29,7 @@ struct ArenaMemory {
     std::int64_t alignment = 64;  ///< of every address, bytes
     void* (*reserve)(std::size_t bytes) = nullptr;
     void (*release)(void* memory, std::size_t bytes) = nullptr;
+    void (*trim)() = [] {};  ///< what the process holds unused goes back to the system
 };
 
 /// Pages of their own, large ones where the system has them.

@@ -2,6 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -23,7 +24,39 @@ constexpr std::size_t header = 64;
 struct Header {
     std::int64_t bytes;
     std::uint64_t seal;
+    bool mapped;  ///< by itself, not from the heap
 };
+
+/// Smaller blocks are not worth pages of their own.
+constexpr std::size_t smallest_mapped = std::size_t{1} << 20;
+thread_local int own_pages = 0;  ///< scopes of OwnPages
+std::atomic<int> own_pages_everywhere{0};
+
+bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
+    return bytes >= smallest_mapped &&
+           (own_pages > 0 || own_pages_everywhere.load(std::memory_order_relaxed) > 0 ||
+            (step && step->records()));
+}
+
+/// Null when there is no memory.
+void* new_block(std::size_t bytes, bool mapped) {
+    void* block = nullptr;
+    if (bytes > SIZE_MAX / 2) return nullptr;
+    if (mapped) {
+        block = mmap(nullptr, bytes + header, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        return block == MAP_FAILED ? nullptr : block;
+    }
+    return posix_memalign(&block, header, bytes + header) == 0 ? block : nullptr;
+}
+
+void free_block(Header* block) {
+    if (block->mapped) {
+        munmap(block, static_cast<std::size_t>(block->bytes) + header);
+    } else {
+        std::free(block);
+    }
+}
 
 /// Tells a block of ours from one that libtorch's own allocator handed out before ours was installed, and
 /// that oneDNN gives back through the raw interface. Reading in front of such a block is safe: it is aligned
@@ -54,7 +87,7 @@ void release(void* data) {
     if (block->seal != seal_of(block)) return std::free(data);
     block->seal = 0;
     bytes_alive.fetch_sub(block->bytes, std::memory_order_relaxed);
-    std::free(block);
+    free_block(block);
 }
 
 /// The pointer is its own context and the deleter is always the same one: oneDNN allocates through the raw
@@ -69,11 +102,10 @@ class Allocator final : public c10::Allocator {
             count(static_cast<std::int64_t>(bytes));
             return {planned, planned, &release, cpu};
         }
-        void* block = nullptr;
-        if (bytes > SIZE_MAX / 2 || posix_memalign(&block, header, bytes + header) != 0) {
-            TORCH_CHECK(false, "out of host memory: ", bytes, " bytes more are needed");
-        }
-        *static_cast<Header*>(block) = {static_cast<std::int64_t>(bytes), seal_of(block)};
+        const bool mapped = gets_own_pages(bytes, step);
+        void* block = new_block(bytes, mapped);
+        TORCH_CHECK(block, "out of host memory: ", bytes, " bytes more are needed");
+        *static_cast<Header*>(block) = {static_cast<std::int64_t>(bytes), seal_of(block), mapped};
         count(static_cast<std::int64_t>(bytes));
         from_system.fetch_add(1, std::memory_order_relaxed);
         char* data = static_cast<char*>(block) + header;
@@ -99,6 +131,13 @@ void CountingAllocator::install(Heap heap) {
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, -1);
     });
+}
+
+CountingAllocator::OwnPages::OwnPages(For whom) : whom_(whom) {
+    whom == For::process ? ++own_pages_everywhere : ++own_pages;
+}
+CountingAllocator::OwnPages::~OwnPages() {
+    whom_ == For::process ? --own_pages_everywhere : --own_pages;
 }
 
 bool CountingAllocator::counts(const void* data) {

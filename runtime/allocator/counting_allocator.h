@@ -31,6 +31,21 @@ class CountingAllocator {
     static std::int64_t watermark();  ///< bytes, the most alive since the last reset_watermark()
     static void reset_watermark();
 
+    /// While one lives, each large block has pages of its own, which go back to the system when it is freed.
+    /// A heap would keep them: what a step took that runs once, and what loss and optimizer take beside a
+    /// step whose own memory is reserved.
+    class OwnPages {
+      public:
+        enum class For { this_thread, process };
+        explicit OwnPages(For whom);
+        OwnPages(const OwnPages&) = delete;
+        OwnPages& operator=(const OwnPages&) = delete;
+        ~OwnPages();
+
+      private:
+        For whom_;
+    };
+
     /// How often the system was asked since the process began; what an arena serves is not counted.
     static std::int64_t system_allocations();
 };

@@ -84,10 +84,13 @@ void StepMemory::begin_step(std::uint64_t key) {
     begun_ = true;
     key_ = key;
     report_.system_allocations = 0;
-    if (arena_)
-        arena_->begin_step();
-    else if (plans_left_ > 0)
-        recording_ = std::make_shared<RecordedStep>();
+    if (arena_) {
+        if (++runs_ == 2) memory_.trim();  // what the recorded step handed out is given back by now
+        return arena_->begin_step();
+    }
+    if (plans_left_ == 0) return;
+    memory_.trim();  // what ran before took other blocks
+    recording_ = std::make_shared<RecordedStep>();
 }
 
 void StepMemory::end_step() {
@@ -109,6 +112,8 @@ void StepMemory::plan() {
         if (better.arena < plan.arena) plan = std::move(better);
     }
     if (!check_requests(step->requests, plan, memory_.alignment)) return;
+    memory_.trim();
+    runs_ = 0;
     arena_ = Arena::create(step->requests, std::move(plan), memory_);
     if (arena_) report_.arena_bytes = arena_->bytes();
 }

@@ -58,6 +58,7 @@ class StepMemory {
     // For allocators.
     /// That of this thread's innermost scope; null outside.
     static StepMemory* active();
+    bool records() const { return recording_ != nullptr; }
     /// Null: the system has to serve, and `served` has to be told.
     void* take(std::size_t bytes);
     void served(void* data, std::size_t bytes);
@@ -74,6 +75,7 @@ class StepMemory {
     std::uint64_t key_ = 0;
     bool begun_ = false;
     int plans_left_ = 0;
+    int runs_ = 0;  ///< of the arena
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<RecordedStep> recording_;  ///< while a step is recorded
 };

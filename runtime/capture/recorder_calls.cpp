@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
 #include "runtime/meta/shape_tensor.h"
@@ -386,6 +387,7 @@ void Recorder::run(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
 void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
                             RecordedOp& record) {
     if (!options_.in_process || options_.run_kernel) return run(op, keys, stack);
+    const CountingAllocator::OwnPages own_pages(CountingAllocator::OwnPages::For::this_thread);
     const std::int64_t alive = device_.alive_bytes(), began = device_.now();
     device_.reset_peak();
     run(op, keys, stack);

@@ -19,6 +19,7 @@
 
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
+#include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/device.h"
 #include "runtime/replay/executor.h"
 
@@ -87,6 +88,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
+    CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool is_guarded() const;
 };
 

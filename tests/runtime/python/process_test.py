@@ -1,0 +1,87 @@
+"""What the whole process takes, not only its tensors: within 5 % of the plan, but for the pages of libtorch's own files."""
+
+import functools
+import pathlib
+import subprocess
+import sys
+import unittest
+
+TRAINING = r"""
+import sys
+import torch
+from torch import nn
+import rematlas
+
+torch.set_num_threads(1)
+
+
+def pages(kind):
+    return int(next(line for line in open("/proc/self/status") if line.startswith(kind)).split()[1]) * 1024
+
+
+class Model(nn.Module):
+    # The loss is its own: what the caller computes between forward and backward comes beside the reserved memory.
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return self.layers(x).square().mean()
+
+
+def build(layers):
+    torch.manual_seed(0)
+    blocks = [nn.Sequential(nn.Linear(512, 512), nn.GELU(), nn.Dropout(0.1), nn.LayerNorm(512)) for _ in range(layers)]
+    return Model(blocks)
+
+
+def train(module, rows, steps):
+    optimizer = torch.optim.AdamW(module.parameters())
+    for step in range(steps):
+        optimizer.zero_grad()
+        open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts anew
+        torch.ops.rematlas.reset_counted_peak()
+        module(torch.randn(rows, 512)).backward()
+        yield pages("VmHWM"), pages("RssFile"), torch.ops.rematlas.counted_peak_bytes()
+        optimizer.step()
+
+
+list(train(build(1), 16, 2))  # what libtorch sets up once
+before, files, counted = pages("VmRSS"), pages("RssFile"), torch.ops.rematlas.counted_bytes()
+module = rematlas.apply(build(12), sys.argv[1], time_limit=0.3)
+for most, of_files, peak in train(module, 4096, 7):
+    print(rematlas.status(module).replayed, most - before - (of_files - files), peak - counted)
+    rematlas.status(module).wait()
+"""
+
+
+@functools.cache
+def steps_at(budget):
+    """Per step: how many were replayed by its end, bytes that the process has grown to, bytes of tensors."""
+    command = [sys.executable, "-c", TRAINING, budget]
+    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent)
+    return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
+
+
+class Process(unittest.TestCase):
+
+    def expect_within(self, steps):
+        for step, grown, counted in steps:
+            self.assertLessEqual(grown, 1.05 * counted, f"step {step}")
+
+    def test_planned_steps_take_what_the_plan_says(self):
+        steps = steps_at("60%")
+        self.assertGreaterEqual(steps[-1][0], 3)
+        self.expect_within(steps[-3:])
+
+    def test_recorded_steps_take_no_more_than_their_tensors(self):
+        self.expect_within(steps_at("60%")[:2])
+
+    def test_a_step_that_does_not_fit_takes_no_more_from_the_first_on(self):
+        steps = steps_at("260MiB")
+        self.assertEqual(steps[-1][0], len(steps))
+        self.expect_within(steps)
+
+
+if __name__ == "__main__":
+    unittest.main()
