@@ -6,7 +6,9 @@ import subprocess
 import sys
 import unittest
 
+ROWS = 4096
 TRAINING = r"""
+import ctypes
 import sys
 import torch
 from torch import nn
@@ -46,10 +48,11 @@ def train(module, rows, steps):
         optimizer.step()
 
 
-list(train(build(1), 16, 2))  # what libtorch sets up once
+list(train(build(1), int(sys.argv[2]), 2))  # what libtorch sets up once, buffers of its kernels included
+ctypes.CDLL(None).malloc_trim(0)  # what plain training leaves in the heap is no part of this
 before, files, counted = pages("VmRSS"), pages("RssFile"), torch.ops.rematlas.counted_bytes()
 module = rematlas.apply(build(12), sys.argv[1], time_limit=0.3)
-for most, of_files, peak in train(module, 4096, 7):
+for most, of_files, peak in train(module, int(sys.argv[2]), 7):
     print(rematlas.status(module).replayed, most - before - (of_files - files), peak - counted)
     rematlas.status(module).wait()
 """
@@ -58,16 +61,20 @@ for most, of_files, peak in train(module, 4096, 7):
 @functools.cache
 def steps_at(budget):
     """Per step: how many were replayed by its end, bytes that the process has grown to, bytes of tensors."""
-    command = [sys.executable, "-c", TRAINING, budget]
+    command = [sys.executable, "-c", TRAINING, budget, str(ROWS)]
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent)
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
+
+
+# Matrix products pack an operand in memory that they ask the system for themselves.
+OF_KERNELS = ROWS * 512 * 4
 
 
 class Process(unittest.TestCase):
 
     def expect_within(self, steps):
         for step, grown, counted in steps:
-            self.assertLessEqual(grown, 1.05 * counted, f"step {step}")
+            self.assertLessEqual(grown, 1.05 * counted + OF_KERNELS, f"step {step}")
 
     def test_planned_steps_take_what_the_plan_says(self):
         steps = steps_at("60%")
