@@ -219,8 +219,8 @@ class Status:
         end = None if seconds is None else time.monotonic() + seconds
         for entry in self._entries():
             self._applied.settle(entry)
-            while entry.state == "planning" and entry.plan.busy() and (end is None or time.monotonic() < end):
-                if end is None:
+            while entry.state == "planning" and self._applied.busy(entry) and (end is None or time.monotonic() < end):
+                if end is None and entry.plan.busy():
                     entry.plan.wait()
                 else:
                     time.sleep(0.02)

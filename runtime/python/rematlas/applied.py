@@ -24,7 +24,7 @@ import weakref
 import torch
 from torch.nn.modules import module as nn_module
 
-from . import from_shapes, modes, structure
+from . import from_shapes, modes, ranks, structure
 from .errors import Infeasible, Refused, RefusedWarning
 from .library import classes, ops
 from .watch import Assignments, Watch
@@ -57,6 +57,7 @@ class Entry:
         self.answer = {}
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
         self.from_shapes = False  # so the plan was made
+        self.shared = None  # a plan that all processes of the training are to use, while it is being made
 
 
 class Recorded:
@@ -386,7 +387,7 @@ class Applied:
                 self.settle_recording(entry, pending)
             elif entry.state == "comparing":
                 self.settle_comparison(entry, pending)
-        if entry.state == "planning" and not entry.plan.busy():
+        if entry.state == "planning" and not self.busy(entry):
             self.settle_planning(entry)
 
     def settle_recording(self, entry, pending):
@@ -433,14 +434,40 @@ class Applied:
         entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
         entry.beside = second.recording.beside()
         entry.first = None
+        if ranks.store() is not None:
+            asked = json.dumps([str(self.budget), self.solver, self.config, self.time_limit, self.frames])
+            entry.shared = ranks.Shared(entry.plan, asked, 60 + 3 * self.time_limit)
         self.start_planning(entry)
 
     def start_planning(self, entry):
         entry.state = "planning"
+        if entry.shared is not None and not ranks.leads():
+            return
         try:
             self.solve(entry)
         except RuntimeError as error:
             self.refuse(entry, message(error))
+
+    def busy(self, entry):
+        """Whether its plan is being made, here or by another process."""
+        return entry.plan.busy() or (entry.shared is not None and not ranks.leads() and entry.shared.waits())
+
+    def receive(self, entry, shared):
+        """The plan of rank 0, or one of its own where that has none or does not fit here."""
+        found = shared.received(self.device())
+        if isinstance(found, str):
+            self.refuse(entry, found)
+            return
+        own = json.loads(entry.plan.answer())
+        peak = None if found is None else json.loads(found.answer())["peak_bytes"]
+        fits = peak is not None and (self.bytes is None or entry.beside + own["kept_by_loss_bytes"] + peak <= self.bytes)
+        if not fits:
+            log.warning("rematlas: the plan of rank 0 %s: this process plans alone", "is none" if found is None else "does not fit here")
+            self.start_planning(entry)
+            return
+        entry.plan = found
+        entry.answer = json.loads(found.answer()) | {"kept_by_loss_bytes": own["kept_by_loss_bytes"]}
+        self.bind(entry)
 
     def solve(self, entry):
         """Starts it in the background."""
@@ -448,7 +475,16 @@ class Applied:
         entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, entry.beside)
 
     def settle_planning(self, entry):
+        shared, entry.shared = entry.shared, None
+        if shared is not None and not ranks.leads():
+            self.receive(entry, shared)
+            return
         entry.answer = json.loads(entry.plan.answer())
+        if shared is not None:
+            if "peak_bytes" in entry.answer:
+                shared.publish(entry.plan)
+            else:
+                shared.publish_refusal(entry.answer.get("error") or "rank 0 found no plan within the budget")
         if "error" in entry.answer:
             self.refuse(entry, entry.answer["error"])
             return

@@ -1,5 +1,6 @@
 """DistributedDataParallel with two Gloo processes on this machine: as with the plain model, bit by bit."""
 
+import hashlib
 import os
 import socket
 import unittest
@@ -44,7 +45,7 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     # In the captured order buckets are reduced between the parts of the backward: gradients are still to come then.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
-    results.put((rank, problems, ours))
+    results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))
     dist.barrier()
     dist.destroy_process_group()
 
@@ -77,12 +78,13 @@ class TwoProcesses(unittest.TestCase):
         context = multiprocessing.get_context("spawn")
         results = context.SimpleQueue()
         multiprocessing.spawn(train_replica, (free_port(), name, budget, solver, results), nprocs=2)
-        losses = {}
+        losses, plans = {}, {}
         for _ in range(2):
-            rank, problems, ours = results.get()
+            rank, problems, ours, plans[rank] = results.get()
             self.assertEqual(problems, [], f"rank {rank}")
             losses[rank] = ours
         self.assertNotEqual(losses[0], losses[1])
+        self.assertEqual(plans[0], plans[1], "the processes use one plan, measured by rank 0")
 
     def test_resnet(self):
         self.expect_same("resnet", "70%", "atlas")

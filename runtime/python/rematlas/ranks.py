@@ -1,0 +1,70 @@
+"""The processes of one training use one plan: rank 0 makes it, the others receive it through the store of the process group.
+
+A plan is asked for by the digest of its graph, so that who receives one has the same ops on the same tensors. Whoever
+waits in vain, since rank 0 has other shapes, plans alone.
+"""
+
+import hashlib
+import json
+import pathlib
+import tempfile
+import time
+
+import torch.distributed as dist
+
+from .library import ops
+
+MEASURED = ("time_ns", "workspace_bytes")  # of an op: these differ between processes
+
+
+def store():
+    """None where this process trains alone."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return None
+    return dist.distributed_c10d._get_default_store()
+
+
+def leads() -> bool:
+    return dist.get_rank() == 0
+
+
+def digest(plan) -> str:
+    graph = json.loads(plan.graph_text())
+    for op in graph["ops"]:
+        for name in MEASURED:
+            op.pop(name, None)
+    parts = [graph["tensors"], graph["ops"], graph["results"], graph["replay"]]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class Shared:
+    """One plan that all ranks are to use. `asked`: what it is for beside its graph (budget, solver, options)."""
+
+    def __init__(self, plan, asked: str, seconds: float):
+        self.store = store()
+        self.key = f"rematlas/{hashlib.sha256(asked.encode()).hexdigest()}/{digest(plan)}"
+        self.end = time.monotonic() + seconds
+
+    def publish(self, plan) -> None:
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            plan.save(str(path))
+            self.store.set(self.key, path.read_bytes())
+
+    def publish_refusal(self, why: str) -> None:
+        self.store.set(self.key, b"!" + why.encode())
+
+    def waits(self) -> bool:
+        return not self.store.check([self.key]) and time.monotonic() < self.end
+
+    def received(self, device):
+        """The plan, or why there is none, or None where nobody has sent anything."""
+        if not self.store.check([self.key]):
+            return None
+        data = self.store.get(self.key)
+        if data[:1] == b"!":
+            return data[1:].decode()
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            path.write_bytes(data)
+            return ops.load_plan(str(path), device)
