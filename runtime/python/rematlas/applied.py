@@ -506,7 +506,7 @@ class Applied:
         entry.unplanned = answer["kept_by_loss_bytes"] + answer["whole_peak_bytes"]
         # A comparison holds the original's gradients beside the replay.
         needed = max(entry.unplanned, answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"])
-        fits = self.bytes is None or entry.beside + needed <= self.bytes
+        fits = not entry.from_shapes and (self.bytes is None or entry.beside + needed <= self.bytes)
         entry.state = "comparing" if entry.compared < self.verify and fits else "planned"
         entry.late = None
         self.failures = 0
