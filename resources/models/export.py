@@ -278,6 +278,20 @@ def small_gpt(dropout: float) -> Gpt:
     return Gpt(layers=3, width=32, heads=4, length=16, vocabulary=64, dropout=dropout)
 
 
+class Positions(nn.Module):
+    """Numbers its tokens itself: a trace of it names the device that it was traced on."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.positions, self.out = nn.Embedding(64, 32), nn.Embedding(16, 32), nn.Linear(32, 64)
+
+    def forward(self, ids):
+        words = self.words(ids)
+        places = torch.arange(ids.shape[1], device=ids.device)
+        mask = torch.ones(ids.shape[1], ids.shape[1], device=ids.device).tril()
+        return self.out(mask @ (words + self.positions(places).to(words.device)))
+
+
 def image(*shape: int):
     return torch.randn(*shape), "f32[%s]" % ",".join(map(str, shape))
 
@@ -310,6 +324,7 @@ SMALL = {
     "lstm_traced": (Lstm, lambda: [tokens(3, 12, 60)], True),
     "inplace_scripted": (InPlaceViews, lambda: [image(8, 16)], False),
     "inplace_traced": (InPlaceViews, lambda: [image(8, 16)], True),
+    "positions_traced": (Positions, lambda: [tokens(2, 16, 64)], True),
     "undecided_scripted": (Undecided, lambda: [image(2, 4)], False),
 }
 

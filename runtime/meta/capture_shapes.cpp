@@ -105,6 +105,8 @@ Result<CapturedStep> record_shapes(const std::filesystem::path& path, const Capt
     CapturedStep step = step_from(*recording, *model, specs, options, device);
     nlohmann::json provenance = *step.graph.provenance;
     provenance["captured"] = "from shapes";
+    if (kernels.takes_host_tensors())
+        provenance["host_tensors"] = "made on the host by the program, and taken as made on the device";
     provenance.erase("model_sha256");  // the weights were not read
     step.graph.provenance = std::make_shared<const nlohmann::json>(std::move(provenance));
     return step;

@@ -47,11 +47,13 @@ c10::IValue with_tensors(const c10::IValue& value, Replace&& replace) {
 }
 
 /// The device that an op names, or that its tensors are on: the host's give way to those of another device.
+/// That holds for the host by name too: a program that was traced there brings what it makes there by name.
 c10::Device device_of_results(const c10::FunctionSchema& schema, const torch::jit::Stack& stack,
                               std::size_t base) {
     c10::Device device = c10::DeviceType::CPU;
     for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
-        if (schema.arguments()[i].name() == "device" && stack[base + i].isDevice())
+        if (schema.arguments()[i].name() == "device" && stack[base + i].isDevice() &&
+            !stack[base + i].toDevice().is_cpu())
             return stack[base + i].toDevice();
         for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.device().is_cpu()) device = tensor.device();
@@ -112,18 +114,24 @@ class Twins {
     std::vector<std::pair<c10::Storage, c10::Storage>> storages_;
 };
 
-/// Kernels of a device take numbers, indices and copies from the host, and nothing else.
-void refuse_mixed_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
-                          c10::Device device) {
+/// Whether a kernel of another device is given a row or more of host memory, which it could not read:
+/// programs that were traced on the host name it for what they make (position ids, masks), and bring tensors
+/// there. Indices and what is copied may lie there.
+bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& stack, std::size_t base,
+                   c10::Device device) {
     const std::string& name = schema.name();
-    if (device.is_cpu() || name.find("index") != name.npos || name.find("copy") != name.npos) return;
-    for (std::size_t i = base; i < stack.size(); ++i) {
-        for_each_tensor(stack[i], [](const at::Tensor& tensor) {
-            if (tensor.device().is_cpu() && tensor.dim() > 0)
-                throw UnknownShape{
-                    "a tensor in host memory among those of the device; the program names the cpu"};
+    if (device.is_cpu()) return false;
+    for (std::size_t i = 0; i < schema.arguments().size(); ++i)
+        if (schema.arguments()[i].name() == "device" && stack[base + i].isDevice() &&
+            stack[base + i].toDevice().is_cpu())
+            return true;
+    if (name.find("index") != name.npos || name.find("copy") != name.npos) return false;
+    bool mixes = false;
+    for (std::size_t i = base; i < stack.size(); ++i)
+        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+            mixes = mixes || (tensor.device().is_cpu() && tensor.dim() > 0);
         });
-    }
+    return mixes;
 }
 
 void take_geometry(const at::Tensor& original, const at::Tensor& twin) {
@@ -155,7 +163,7 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
     const auto& schema = op.schema();
     const std::size_t count = schema.arguments().size(), base = stack->size() - count;
     const c10::Device device = device_of_results(schema, *stack, base);
-    refuse_mixed_devices(schema, *stack, base, device);
+    takes_host_tensors_ = takes_host_tensors_ || mixes_devices(schema, *stack, base, device);
     Twins twins;
     std::vector<std::pair<at::Tensor, at::Tensor>> written;
     torch::jit::Stack inner;

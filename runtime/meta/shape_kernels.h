@@ -25,11 +25,16 @@ class ShapeKernels {
     std::optional<std::string> run(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                    torch::jit::Stack* stack);
 
+    /// Some op was given tensors in host memory that its device could not read. They are taken as the device's: a
+    /// program that was traced on the host names it for what the device would make.
+    bool takes_host_tensors() const { return takes_host_tensors_; }
+
   private:
     void run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack* stack);
     bool run_for_real(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
     c10::Device device_;
+    bool takes_host_tensors_ = false;
 };
 
 }  // namespace rematlas

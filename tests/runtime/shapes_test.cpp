@@ -188,6 +188,20 @@ TEST(StandIn, ModelsChooseTheOpsOfTheDevice) {
     EXPECT_THAT(ops_on("cpu", "modules/dropout"), ::testing::Not(Contains("aten::native_dropout")));
 }
 
+/// On the host the position ids and the mask lie there and need no copy.
+TEST(StandIn, TensorsThatATraceMakesOnTheHostAreTakenAsTheDevices) {
+    const std::string name = "positions_traced";
+    const Result<Graph> graph =
+        capture_for(test::model_path(name), test::quick(name), device_profile("h200").take());
+    ASSERT_TRUE(graph) << graph.error().message;
+    EXPECT_TRUE(graph->provenance->contains("host_tensors"));
+    EXPECT_THAT(ops_on("h200", name), ::testing::Contains("aten::embedding_dense_backward").Times(2));
+    const Result<Graph> on_host =
+        capture_for(test::model_path(name), test::quick(name), device_profile("cpu").take());
+    ASSERT_TRUE(on_host) << on_host.error().message;
+    EXPECT_FALSE(on_host->provenance->contains("host_tensors"));
+}
+
 TEST(StandIn, RecurrentLayersOfCudnnAreRefused) {
     for (const char* name : {"modules/lstm", "modules/gru"}) {
         const Result<Graph> graph =
