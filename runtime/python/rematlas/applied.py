@@ -16,7 +16,6 @@ import ctypes
 import gc
 import json
 import logging
-import sys
 import threading
 import warnings
 import weakref
@@ -25,55 +24,15 @@ import torch
 from torch.nn.modules import module as nn_module
 
 from . import from_shapes, modes, ranks, structure
-from .errors import Infeasible, Refused, RefusedWarning
+from .around import Before, PathHooks
+from .call_inputs import describe, geometry, unfit
+from .entry import Compared, Entry, Recorded
+from .errors import Infeasible, Refused, RefusedWarning, caller_level, infeasible_text, message
 from .library import classes, ops
-from .watch import Assignments, Watch
+from .watch import Watch
 
 log = logging.getLogger("rematlas")
 MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
-
-
-class Entry:
-    """What is known of one key."""
-
-    def __init__(self, base, inputs):
-        self.base = base  # the key without the state of the module
-        self.inputs = inputs  # in words
-        self.state = "recording"
-        self.first = None  # a recording that is complete
-        self.pending = []  # Recorded and Compared steps whose backward has not run
-        self.plan = None
-        self.compared = 0  # real steps
-        self.other_courses = 0
-        self.reason = ""
-        self.template = None  # of the outputs
-        self.sources = None  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
-        self.kept = ()  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
-        self.sums = False  # several open forwards cannot be planned
-        self.late = None  # whether the plan moves buffers on in its backward; known after its first forward
-        self.beside = 0
-        self.measured = 0
-        self.at_most = False
-        self.answer = {}
-        self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
-        self.from_shapes = False  # so the plan was made
-        self.shared = None  # a plan that all processes of the training are to use, while it is being made
-
-
-class Recorded:
-    def __init__(self, recording, watch, template, sources, kept, shares_casts):
-        self.recording = recording
-        self.watch = watch
-        self.template = template
-        self.sources = sources
-        self.kept = kept
-        self.shares_casts = shares_casts  # with other forwards in the same region of autocast
-
-
-class Compared:
-    def __init__(self, comparison, why):
-        self.comparison = comparison
-        self.why = why
 
 
 class Applied:
@@ -712,59 +671,6 @@ class Applied:
         return tensors + [values[name] for values, name in self.assigned.values()]
 
 
-class Before:
-    """What a forward may change behind our back, as it was before it."""
-
-    def __init__(self, module):
-        self.randomness = modes.Randomness()
-        self.assignments = Assignments(module)
-
-    def changed(self):
-        moved = self.randomness.moved()
-        return f"the program draws from {moved}'s random numbers" if moved else ""
-
-    def assigned(self):
-        return self.assignments.made()
-
-
-class PathHooks:
-    """Tells a recording which submodule's forward runs."""
-
-    def __init__(self):
-        self.handles = []
-        self.recordings = []
-
-    def start(self, module, recording):
-        self.recordings.append(recording)
-        if self.handles:
-            return
-        paths = {id(submodule): path for path, submodule in module.named_modules()}
-        known = paths.__contains__
-
-        def enter(submodule, args):
-            if known(id(submodule)) and torch._C._get_tracing_state() is None:
-                for recording in self.recordings:
-                    recording.enter(paths[id(submodule)])
-
-        def leave(submodule, args, output):
-            if known(id(submodule)) and torch._C._get_tracing_state() is None:
-                for recording in self.recordings:
-                    recording.leave()
-
-        self.handles = [
-            nn_module.register_module_forward_pre_hook(enter),
-            nn_module.register_module_forward_hook(leave, always_call=True),
-        ]
-
-    def stop(self, recording):
-        self.recordings = [other for other in self.recordings if other is not recording]
-        if self.recordings:
-            return
-        for handle in self.handles:
-            handle.remove()
-        self.handles = []
-
-
 # The compiled part asks for originals and says when a frame is gone.
 
 frames_of = {}
@@ -795,78 +701,3 @@ def stop():
     for applied in list(all_applied):
         for entry in applied.entries.values():
             entry.plan, entry.pending = None, []
-
-
-def unfit(inputs, device) -> str:
-    for place, tensor in enumerate(inputs):
-        if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
-            return f"input {place} is a {type(tensor).__name__}"
-        if tensor.layout != torch.strided:
-            return f"input {place} is sparse or opaque"
-        if tensor.device.type != device:
-            return f"input {place} is on {tensor.device}, the model on {device}"
-        if tensor.is_inference():
-            return f"input {place} was made in inference mode"
-    return ""
-
-
-def geometry(inputs):
-    """Hashable: types, shapes, strides, needs of gradients, and which of the tensors share memory and how."""
-    facts = [
-        (t.dtype, t.shape, t.stride(), t.requires_grad, t.is_conj(), t.is_neg(), t.requires_grad and t.is_leaf) for t in inputs
-    ]
-    if len(inputs) > 1:
-        storages = [t.untyped_storage()._cdata for t in inputs]
-        if len(set(storages)) < len(storages):
-            least = {}
-            for t, storage in zip(inputs, storages):
-                least[storage] = min(least.get(storage, 1 << 62), t.storage_offset() * t.element_size())
-            numbers = {storage: number for number, storage in enumerate(dict.fromkeys(storages))}
-            facts.append(tuple((numbers[s], t.storage_offset() * t.element_size() - least[s]) for t, s in zip(inputs, storages)))
-    return tuple(facts)
-
-
-def describe(tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')}[{','.join(map(str, tensor.shape))}]"
-
-
-def tensors_in(value, depth=0):
-    """For outputs whose structure cannot be described: the tensors that are easily found."""
-    if isinstance(value, torch.Tensor):
-        return [value]
-    if depth > 4:
-        return []
-    if isinstance(value, dict):
-        value = list(value.values())
-    elif not isinstance(value, (tuple, list)):
-        value = list(vars(value).values()) if hasattr(value, "__dict__") else []
-    return [tensor for item in value for tensor in tensors_in(item, depth + 1)]
-
-
-def caller_level() -> int:
-    """For a warning: the first frame outside of this package and of torch."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None:
-        file = frame.f_code.co_filename
-        if "/rematlas/" not in file and "/torch/" not in file:
-            break
-        level, frame = level + 1, frame.f_back
-    return level
-
-
-def message(error) -> str:
-    return str(error).splitlines()[0].removeprefix("rematlas: ")
-
-
-def infeasible_text(solver, budget, found) -> str:
-    if found["proven"]:
-        return (
-            f"infeasible: the step's share of the budget is {budget} bytes; every schedule needs at least "
-            f"{found['needed_bytes']} bytes, {found['needed_bytes'] - budget} more"
-        )
-    smallest = f", its smallest is {found['smallest_found_bytes']} bytes" if found["smallest_found_bytes"] else ""
-    reason = f" ({found['reason']})" if found["reason"] else ""
-    return (
-        f"infeasible: {solver} found no schedule within {budget} bytes{smallest}{reason}; none can need less than "
-        f"{found['needed_bytes']} bytes"
-    )

@@ -1,5 +1,7 @@
 """What can go wrong, as the caller sees it."""
 
+import sys
+
 
 class Refused(RuntimeError):
     """The model cannot be captured, or no plan keeps the budget. With on_refuse="raise"."""
@@ -17,3 +19,32 @@ class Infeasible(Refused):
 
 class RefusedWarning(UserWarning):
     """Training goes on with the original model; says why. With on_refuse="warn"."""
+
+
+def caller_level() -> int:
+    """For a warning: the first frame outside of this package and of torch."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None:
+        file = frame.f_code.co_filename
+        if "/rematlas/" not in file and "/torch/" not in file:
+            break
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def message(error) -> str:
+    return str(error).splitlines()[0].removeprefix("rematlas: ")
+
+
+def infeasible_text(solver, budget, found) -> str:
+    if found["proven"]:
+        return (
+            f"infeasible: the step's share of the budget is {budget} bytes; every schedule needs at least "
+            f"{found['needed_bytes']} bytes, {found['needed_bytes'] - budget} more"
+        )
+    smallest = f", its smallest is {found['smallest_found_bytes']} bytes" if found["smallest_found_bytes"] else ""
+    reason = f" ({found['reason']})" if found["reason"] else ""
+    return (
+        f"infeasible: {solver} found no schedule within {budget} bytes{smallest}{reason}; none can need less than "
+        f"{found['needed_bytes']} bytes"
+    )

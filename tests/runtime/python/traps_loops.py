@@ -39,6 +39,15 @@ def siamese_step(model, batch, step):
     return loss
 
 
+def siamese_later(model, batch, step):
+    """One forward to a backward while steps are recorded and replayed, and two later."""
+    if step > CHANGE:
+        return siamese_step(model, batch, step)
+    loss = model(batch(step)[0][0]).square().mean()
+    loss.backward()
+    return loss
+
+
 @trap
 def siamese():
     """Two forwards of one model are open when their common backward begins."""
@@ -63,15 +72,7 @@ def siamese_with_weights_used_twice():
 @trap
 def siamese_from_the_seventh_step():
     """There is one forward to a backward while steps are recorded and replayed, and two later."""
-
-    def body(model, batch, step):
-        if step > CHANGE:
-            return siamese_step(model, batch, step)
-        loss = model(batch(step)[0][0]).square().mean()
-        loss.backward()
-        return loss
-
-    return Trap(Noisy(), pairs, body=body, expected="either", least_replayed=1)
+    return Trap(Noisy(), pairs, body=siamese_later, expected="either", least_replayed=1)
 
 
 @trap
@@ -82,14 +83,7 @@ def siamese_with_statistics_moved_on_in_the_backward():
         def forward(self, x):
             return checkpoint(self.layers, x, use_reentrant=False)
 
-    def body(model, batch, step):
-        if step > CHANGE:
-            return siamese_step(model, batch, step)
-        loss = model(batch(step)[0][0]).square().mean()
-        loss.backward()
-        return loss
-
-    return Trap(Model(), pairs, body=body, expected="either", least_replayed=1)
+    return Trap(Model(), pairs, body=siamese_later, expected="either", least_replayed=1)
 
 
 @trap

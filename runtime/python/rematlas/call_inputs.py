@@ -1,0 +1,36 @@
+"""The tensors of a call: whether they can be planned for, their part of a plan's key, and how they are told."""
+
+import torch
+
+
+def unfit(inputs, device) -> str:
+    for place, tensor in enumerate(inputs):
+        if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):
+            return f"input {place} is a {type(tensor).__name__}"
+        if tensor.layout != torch.strided:
+            return f"input {place} is sparse or opaque"
+        if tensor.device.type != device:
+            return f"input {place} is on {tensor.device}, the model on {device}"
+        if tensor.is_inference():
+            return f"input {place} was made in inference mode"
+    return ""
+
+
+def geometry(inputs):
+    """Hashable: types, shapes, strides, needs of gradients, and which of the tensors share memory and how."""
+    facts = [
+        (t.dtype, t.shape, t.stride(), t.requires_grad, t.is_conj(), t.is_neg(), t.requires_grad and t.is_leaf) for t in inputs
+    ]
+    if len(inputs) > 1:
+        storages = [t.untyped_storage()._cdata for t in inputs]
+        if len(set(storages)) < len(storages):
+            least = {}
+            for t, storage in zip(inputs, storages):
+                least[storage] = min(least.get(storage, 1 << 62), t.storage_offset() * t.element_size())
+            numbers = {storage: number for number, storage in enumerate(dict.fromkeys(storages))}
+            facts.append(tuple((numbers[s], t.storage_offset() * t.element_size() - least[s]) for t, s in zip(inputs, storages)))
+    return tuple(facts)
+
+
+def describe(tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')}[{','.join(map(str, tensor.shape))}]"

@@ -1,0 +1,44 @@
+"""What is known of one kind of call, and of its steps that wait for their backward."""
+
+
+class Entry:
+    """What is known of one key."""
+
+    def __init__(self, base, inputs):
+        self.base = base  # the key without the state of the module
+        self.inputs = inputs  # in words
+        self.state = "recording"
+        self.first = None  # a recording that is complete
+        self.pending = []  # Recorded and Compared steps whose backward has not run
+        self.plan = None
+        self.compared = 0  # real steps
+        self.other_courses = 0
+        self.reason = ""
+        self.template = None  # of the outputs
+        self.sources = None  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
+        self.kept = ()  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+        self.sums = False  # several open forwards cannot be planned
+        self.late = None  # whether the plan moves buffers on in its backward; known after its first forward
+        self.beside = 0
+        self.measured = 0
+        self.at_most = False
+        self.answer = {}
+        self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
+        self.from_shapes = False  # so the plan was made
+        self.shared = None  # a plan that all processes of the training are to use, while it is being made
+
+
+class Recorded:
+    def __init__(self, recording, watch, template, sources, kept, shares_casts):
+        self.recording = recording
+        self.watch = watch
+        self.template = template
+        self.sources = sources
+        self.kept = kept
+        self.shares_casts = shares_casts  # with other forwards in the same region of autocast
+
+
+class Compared:
+    def __init__(self, comparison, why):
+        self.comparison = comparison
+        self.why = why
