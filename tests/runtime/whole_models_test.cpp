@@ -11,22 +11,20 @@
 namespace rematlas {
 namespace {
 
-/// Of the default solver at 80 % of what is not resident in the step without recomputation, or at the first
+/// Of the default solver at 60 % of what is not resident in the step without recomputation, or at the first
 /// larger budget that it keeps.
 Plan solved(const Graph& graph) {
     const nlohmann::json options = {{"max_moves", 20000}};
     const FlatGraph flat = flatten(graph);
     const Bytes all = keep_all_peak(flat), residents(flat.resident_bytes);
-    for (Bytes budget(residents.value + (all - residents).value * 8 / 10); budget < all;) {
+    for (Bytes budget(residents.value + (all - residents).value * 6 / 10); budget < all;) {
         Result<Outcome> outcome = solve(graph, "atlas", &options, budget, {.time = std::chrono::seconds(60)});
         if (!outcome) {
             ADD_FAILURE() << outcome.error().message;
             break;
         }
         if (const Schedule* schedule = outcome->schedule()) return {.graph = graph, .schedule = *schedule};
-        const Infeasible& infeasible = *outcome->infeasible();
-        budget =
-            std::max(infeasible.smallest_found.value_or(infeasible.needed), budget + Bytes(all.value / 50));
+        budget = std::max(outcome->infeasible()->needed, budget + Bytes(all.value / 50));
     }
     ADD_FAILURE() << graph.name << ": no schedule needs less than " << format_bytes(all);
     return test::plan_of(graph, keep_all_sequence(flatten(graph)));
