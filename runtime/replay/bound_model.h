@@ -83,6 +83,6 @@ class BoundModel {
 };
 
 /// Lies in memory as the operand does; of an axis with one element the stride says nothing.
-bool lies_as(const at::Tensor& tensor, const Operand& operand);
+bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides);
 
 }  // namespace rematlas

@@ -32,6 +32,17 @@ class Blocks(nn.Module):
         return x if self.outputs == 1 else (x, x.tanh().cumsum(0))
 
 
+class Scaled(Blocks):
+    """Its buffer is a part of a longer tensor."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.linspace(0, 2, 2 * WIDTH)[WIDTH:])
+
+    def forward(self, x):
+        return (self.body(x) * self.scale.sqrt()).square().mean()
+
+
 class Remembers(Blocks):
     def forward(self, x):
         self.last = self.body(x)
@@ -131,6 +142,9 @@ class LargeSteps(unittest.TestCase):
     def test_a_loss_on_other_outputs_than_expected(self):
         status = self.expect_within(lambda: Blocks(outputs=2), rows, lambda module, x: module(x)[0].square().mean(), 0.7, sgd)
         self.assertEqual((status.original, status.replayed), (0, STEPS))
+
+    def test_buffers_that_are_parts_of_tensors(self):
+        self.expect_within(Scaled, rows, lambda module, x: module(x), 0.7, sgd)
 
     def test_attributes_that_the_forward_sets(self):
         def loss_of(module, x):

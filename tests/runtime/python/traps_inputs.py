@@ -294,10 +294,11 @@ def expanded_input():
 
 @trap
 def channels_last_inputs():
-    """The order of memory is one of the input's and goes through the convolutions to the gradients of the weights."""
+    """The order of memory is one of the input's and goes through the convolutions to the gradients of the weights. On
+    some processors the kernels take workspaces that leave little to plan."""
     layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()]
     model = nn.Sequential(*layers).to(memory_format=torch.channels_last)
-    return Trap(model, lambda step: ((data(step, 4, 3, 8, 8).to(memory_format=torch.channels_last),), {}))
+    return Trap(model, lambda step: ((data(step, 4, 3, 8, 8).to(memory_format=torch.channels_last),), {}), budget="95%")
 
 
 @trap
