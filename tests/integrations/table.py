@@ -6,8 +6,9 @@
 
 Libraries are in requirements.txt; those that are not installed are left out. `rematlas` is imported from PYTHONPATH.
 Each model is built and trained in a process of its own: plainly, plainly again, and under a plan.
+`from_shapes`: whether the first step, recorded from shapes before it runs, has the same ops on the same tensors.
 Exit status 1 when anything differs, when a model that is expected to be planned is not, or when all ran and
-fewer than 45 are planned.
+fewer than 45 are planned or fewer than 70 the same from shapes.
 """
 
 import argparse
@@ -26,7 +27,8 @@ from case import ENTRIES, Entry
 from training import first_difference, train
 
 LEAST_PLANNED = 45
-COLUMNS = ["name", "ops", "state", "replayed", "original", "predicted", "measured", "identical", "seconds", "reason"]
+LEAST_FROM_SHAPES = 70  # recorded from shapes as the real step is
+COLUMNS = ["name", "ops", "state", "replayed", "original", "predicted", "measured", "identical", "from_shapes", "seconds", "reason"]
 PLAIN_COLUMNS = ["name", "parameters", "identical", "seconds", "reason"]
 WIDTHS = {"name": 30, "state": 8, "identical": 9}  # of 10 otherwise; the last column is as wide as it must be
 
@@ -53,8 +55,9 @@ def train_plainly(entry: Entry, options) -> tuple[list, dict]:
 def train_planned(entry: Entry, options, plain: list) -> dict:
     """The row of a run under `rematlas.apply`, compared with the plain one."""
     import rematlas
+    from first_step import FirstStep
 
-    case = entry.build()
+    case, comparison = entry.build(), FirstStep()
 
     def apply(model):
         rematlas.apply(model, options.budget, time_limit=options.planning_time, on_refuse="warn")
@@ -74,8 +77,9 @@ def train_planned(entry: Entry, options, plain: list) -> dict:
         "predicted": mebibytes(getattr(plan, "peak_bytes", None)),
         "measured": mebibytes(getattr(plan, "measured_peak_bytes", getattr(status, "measured_peak_bytes", None))),
         "identical": "no" if difference else "yes",
+        "from_shapes": comparison.verdict,
         "seconds": f"{seconds:.2f}",
-        "reason": f"differs at {difference}" if difference else status.reason or "",
+        "reason": f"differs at {difference}" if difference else status.reason or (comparison.why and f"from shapes: {comparison.why}"),
     }
 
 
@@ -173,6 +177,11 @@ def main() -> None:
         told.insert(1, f"{planned} planned")
         if not options.only and not options.essential and planned < LEAST_PLANNED:
             told.append(f"at least {LEAST_PLANNED} should be planned")
+            failed.append("")
+        same = sum(row.get("from_shapes") == "same" for row in rows)
+        told.insert(2, f"{same} the same from shapes")
+        if not options.only and not options.essential and same < LEAST_FROM_SHAPES:
+            told.append(f"at least {LEAST_FROM_SHAPES} should be the same from shapes")
             failed.append("")
     print("; ".join(told))
     sys.exit(1 if failed else 0)
