@@ -46,8 +46,8 @@ void add_config_commands(const Commands& commands);
 void add_runtime_commands(
     const Commands& commands);  ///< capture, run: named here, done by the runtime program
 
-/// Replaces this process by the runtime program when `argv[1]` is capture or run; returns otherwise.
-/// Returns an error when the runtime was not built.
+/// Replaces this process when `argv[1]` is capture or run: by the runtime program, or by the Python package
+/// where a word is package.module:function. Returns otherwise, and with an error when neither can be started.
 Result<void> hand_over_to_runtime(int argc, char** argv);
 
 }  // namespace rematlas

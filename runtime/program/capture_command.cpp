@@ -107,8 +107,10 @@ void add_capture_command(CLI::App& app, Body& body) {
     command->footer(
         "Example:\n  rematlas capture resnet50.pt --input 'f32[8,3,112,112]' -o resnet50.graph.json");
     command
-        ->add_option("model", flags->model,
-                     "TorchScript file, traced or scripted; it is captured in train mode")
+        ->add_option(
+            "model", flags->model,
+            "TorchScript file, traced or scripted, captured in train mode; or package.module:function that "
+            "returns (model, args), recorded by the Python package, see python3 -m rematlas capture --help")
         ->required();
     command
         ->add_option(

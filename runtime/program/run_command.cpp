@@ -102,7 +102,11 @@ void add_run_command(CLI::App& app, Body& body) {
     CLI::App* command = app.add_subcommand(
         "run", "Executes a plan, or a schedule with its graph beside it, against the model");
     command->footer("Example:\n  rematlas run resnet50.pt resnet50.plan --steps 5 --verify");
-    command->add_option("model", flags->model, "TorchScript file")->required();
+    command
+        ->add_option(
+            "model", flags->model,
+            "TorchScript file; of a plan made in Python, package.module:function that returns (model, args)")
+        ->required();
     command
         ->add_option("plan", flags->plan,
                      "x.plan, or s.schedule.json whose graph file lies in the same folder")

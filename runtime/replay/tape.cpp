@@ -183,6 +183,7 @@ json head_to_json(const Tape& tape) {
                                     {"operand", operand_to_json(binding.operand)}});
     }
     if (!tape.unused_outputs.empty()) item["unused_outputs"] = tape.unused_outputs;
+    if (!tape.packing.empty()) item["packing"] = tape.packing;
     for (const auto& [spec, operand] : tape.inputs)
         item["inputs"].push_back({{"spec", to_string(spec)}, {"operand", operand}});
     for (const FixedInput& input : tape.fixed)
@@ -207,6 +208,7 @@ void head_from_json(const json& item, Tape& tape) {
     tape.loss = *loss;
     tape.threads = item.at("threads").get<int>();
     if (item.contains("unused_outputs")) tape.unused_outputs = item["unused_outputs"].get<std::vector<int>>();
+    tape.packing = item.value("packing", "");
     for (const json& binding : item.at("bindings")) {
         tape.bindings.push_back({binding.at("name").get<std::string>(), binding.at("parameter").get<bool>(),
                                  operand_from_json(binding.at("operand"))});

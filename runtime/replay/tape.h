@@ -109,6 +109,7 @@ struct Tape {
     std::vector<int> unused_outputs;  ///< by place: they have a history, and the recorded loss did not use it
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
+    std::string packing;  ///< how a Python module packs its outputs; its own, and not read here
     Loss loss = Loss::output;
     int threads = 1;
 };

@@ -231,6 +231,10 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     if (!model) return model.error();
     Result<Executor> executor = Executor::create(plan.graph, *model, device);
     if (!executor) return executor.error();
+    if (options.verify && !executor->tape().packing.empty())
+        return Error{plan.graph.name +
+                     ": --verify: the plan was made from a Python module, of which a TorchScript file may be "
+                     "another program: rematlas run package.module:function x.plan --verify"};
     at::set_num_threads(executor->tape().threads);
 
     std::int64_t resident_bytes = device.library_workspace();

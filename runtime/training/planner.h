@@ -65,6 +65,7 @@ class Planner {
     const Graph& graph() const { return *graph_; }
     std::shared_ptr<const Graph> shared_graph() const { return graph_; }
     const Tape& tape() const { return tape_; }
+    void note_packing(std::string packing) { tape_.packing = std::move(packing); }
     Bytes whole_peak() const { return whole_peak_; }  ///< without recomputation
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }

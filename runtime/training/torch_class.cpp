@@ -159,6 +159,7 @@ struct TorchPlan : torch::CustomClassHolder {
                      {"resident_bytes", planner->residents().value},
                      {"gradient_bytes", gradients},
                      {"kept_by_loss_bytes", planner->kept_by_loss().value},
+                     {"unused_outputs", tape.unused_outputs},
                      {"busy", planner->busy()}};
         const Schedule* found = schedule();
         if (const PlanAnswer* answer = planner->answer()) {
@@ -201,10 +202,8 @@ struct TorchPlan : torch::CustomClassHolder {
 
     std::string graph_text() {
         CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
-        if (!step.graph.replay) {
-            if (Result<void> made = make_replayable(step, step.graph.name); !made)
-                TORCH_CHECK(false, "rematlas: ", made.error().message);
-        }
+        if (Result<void> made = make_replayable(step, step.graph.name); !made)
+            TORCH_CHECK(false, "rematlas: ", made.error().message);
         return rematlas::graph_text(step.graph);
     }
 
@@ -239,10 +238,16 @@ std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std:
     for (const at::Tensor& tensor : tensors) {
         c10::Storage& twin = twins[tensor.storage().unsafeGetStorageImpl()];
         const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
-        if (!twin)
-            twin = bytes <= largest_kept
-                       ? tensor.detach().clone().storage()
-                       : shape_tensor({bytes}, c10::ScalarType::Byte, tensor.device()).storage();
+        if (!twin) {
+            // All of the storage: the tensor may be a view of a part of it.
+            at::Tensor whole = shape_tensor({bytes}, c10::ScalarType::Byte, tensor.device());
+            if (bytes <= largest_kept) {
+                whole = at::empty({0}, tensor.options().dtype(c10::ScalarType::Byte));
+                whole.set_(tensor.storage(), 0, {bytes}, {1});
+                whole = whole.clone();
+            }
+            twin = whole.storage();
+        }
         result.push_back(shape_on(twin, tensor));
     }
     return result;
@@ -324,6 +329,9 @@ TORCH_LIBRARY(rematlas, library) {
         .def("moves_buffers_late",
              [](const Planned& self) { return self->step && self->step->executor().moves_buffers_late(); })
         .def("passed_inputs", [](const Planned& self) { return as_int64(self->passed_inputs); })
+        .def("pack",
+             [](const Planned& self, const std::string& packing) { self->planner->note_packing(packing); })
+        .def("packing", [](const Planned& self) { return self->planner->tape().packing; })
         .def("names",
              [](const Planned& self) {
                  std::vector<std::string> names;

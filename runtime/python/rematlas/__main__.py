@@ -1,34 +1,50 @@
 """python -m rematlas capture package.module:function [-o x.graph.json]
+python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 
-The function returns (model, args, kwargs), or (model, args). Two steps are recorded, with the sum of the outputs as their
-loss, and the graph is written: `rematlas solve`, `rematlas sweep` and the explorer open it.
+The function returns (model, args, kwargs), or (model, args). `capture` records two steps, with the sum of the outputs as
+their loss, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it. `run` trains by a plan;
+--verify runs the original beside it and compares every bit.
 """
 
 import argparse
 import importlib
+import json
 import os
 import pathlib
 import sys
 
 
-def capture(options) -> int:
-    module, colon, function = options.function.partition(":")
-    if not colon:
-        sys.exit(f"rematlas: {options.function}: expected package.module:function")
-    sys.path.insert(0, os.getcwd())
-    from .api import graph_of
-    from .errors import Refused
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        wrong(message)
 
+
+def wrong(message):
+    """Wrong usage or input: one line, and the status that says so."""
+    print(f"rematlas: {str(message).removeprefix('rematlas: ')}", file=sys.stderr)
+    sys.exit(2)
+
+
+def made_by(name):
+    module, colon, function = name.partition(":")
+    if not colon:
+        wrong(f"{name}: expected package.module:function")
+    sys.path.insert(0, os.getcwd())
     try:
-        made = getattr(importlib.import_module(module), function)()
-    except (ImportError, AttributeError) as error:
-        sys.exit(f"rematlas: {options.function}: {error}")
-    model, args, *rest = made
-    try:
-        text = graph_of(model, args, rest[0] if rest else None)
-    except Refused as error:
-        print(error, file=sys.stderr)
-        return 1
+        made = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError, ValueError) as error:
+        wrong(f"{name}: {error}")
+    made = made()
+    if not (isinstance(made, tuple) and len(made) in (2, 3)):
+        wrong(f"{name}: it returns a {type(made).__name__}; expected (model, args) or (model, args, kwargs)")
+    return (*made, {}) if len(made) == 2 else made
+
+
+def capture(options) -> int:
+    from .api import graph_of
+
+    model, args, kwargs = made_by(options.function)
+    text = graph_of(model, args, kwargs)
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     part = path.with_name(path.name + ".part")
     part.write_text(text)
@@ -37,13 +53,50 @@ def capture(options) -> int:
     return 0
 
 
+def run(options) -> int:
+    from .api import Plan
+    from .run import run, text_of
+
+    try:
+        plan = Plan.read(options.plan)
+    except (OSError, ValueError) as error:
+        wrong(error)
+    report = run(*made_by(options.function), plan, steps=options.steps, seed=options.seed, verify=options.verify)
+    print(json.dumps(report) if options.json else text_of(report))
+    return 1 if report["verified"] is False else 0
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m rematlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="python -m rematlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("capture", help="records a step of a model and writes its graph")
+    one.set_defaults(do=capture)
     one.add_argument("function", metavar="package.module:function")
     one.add_argument("-o", "--output", metavar="x.graph.json")
-    return capture(parser.parse_args())
+    two = commands.add_parser("run", help="trains by a plan, and compares with the original")
+    two.set_defaults(do=run)
+    two.add_argument("function", metavar="package.module:function")
+    two.add_argument("plan", metavar="x.plan", help="or s.schedule.json with its graph file beside it")
+    two.add_argument("--steps", type=positive, default=5)
+    two.add_argument("--seed", type=int, default=1, help="of the model's random numbers")
+    two.add_argument("--verify", action="store_true", help="run the original too (it must fit into memory) and compare bit by bit")
+    two.add_argument("--json", action="store_true", help="print one object")
+    two.add_argument("--quiet", action="store_true", help="as in `rematlas run`; there is no progress to show")
+    options = parser.parse_args()
+    from .errors import Refused
+
+    try:
+        return options.do(options)
+    except Refused as error:
+        print(error, file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

@@ -2,36 +2,34 @@
 
 import json
 import pathlib
-import pickle
-import tempfile
 import time
 
 import torch
 
 from .applied import MOST_ATTEMPTS, Applied
-from .errors import Refused
-from .library import ops
+from .errors import Refused, message
+from .library import bytes_of, ops, plan_of
+from .packing import Packing
 from .structure import flatten
-
-HEAD = "module"  # what Python keeps in the head of a plan file
 
 
 class Plan:
-    """A plan in a file's form: the graph, the schedule, and how the module's outputs are packed."""
+    """A plan in a file's form: the graph, the schedule, and how the module packs its outputs, which is a pickle: apply
+    plans from people whose code you would run."""
 
     def __init__(self, data: bytes):
         self.data = data
-        end = data.index(b"\n")
-        self.head = json.loads(data[:end])
-        kept = self.head.get(HEAD)
-        if kept is None:
-            self.template, self.sources, self.sums = None, None, True
-        else:
-            self.template, self.sources, self.sums = pickle.loads(bytes.fromhex(kept))
 
     @classmethod
     def read(cls, path):
-        return cls(pathlib.Path(path).read_bytes())
+        """Of a plan file, or of a schedule file with its graph file beside it. Raises ValueError where the schedule does
+        not pass the check, and for other files."""
+        with open(path, "rb"):  # raises what open raises
+            pass
+        try:
+            return cls(bytes_of(ops.load_plan(str(path), "cpu")))
+        except RuntimeError as error:
+            raise ValueError(f"rematlas: {message(error)}") from None
 
     def save(self, path) -> None:
         path = pathlib.Path(path)
@@ -40,10 +38,14 @@ class Plan:
         part.replace(path)
 
     def compiled(self, device):
-        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-            path = pathlib.Path(folder) / "plan"
-            path.write_bytes(self.data)
-            return ops.load_plan(str(path), device)
+        return plan_of(self.data, device)
+
+    def used_outputs(self):
+        """The places of the output tensors that the plan takes gradients of."""
+        compiled = self.compiled("cpu")
+        packing, unused = Packing.of(compiled), json.loads(compiled.answer())["unused_outputs"]
+        returned = packing.sources[: len(packing.sources) - len(packing.kept)]
+        return [at for at, (source, place) in enumerate(returned) if source == "plan" and place not in unused]
 
 
 def of(model) -> Applied:
@@ -153,6 +155,7 @@ class PlanInfo:
         self.solver = answer.get("solver")
         self.ops = answer.get("ops")
         self.whole_peak_bytes = answer.get("whole_peak_bytes")
+        self.resident_bytes = answer.get("resident_bytes")
         self.last = json.loads(entry.plan.last())
 
     def __repr__(self):
@@ -232,14 +235,8 @@ class Status:
         for entry in reversed(self._entries()):
             if entry.plan is None or "peak_bytes" not in entry.answer:
                 continue
-            with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-                path = pathlib.Path(folder) / "plan"
-                entry.plan.save(str(path))
-                data = path.read_bytes()
-            end = data.index(b"\n")
-            head = json.loads(data[:end])
-            head[HEAD] = pickle.dumps((entry.template, entry.sources, entry.sums)).hex()
-            return Plan(json.dumps(head).encode() + data[end:])
+            entry.plan.pack(entry.packing(self._applied.module).text())
+            return Plan(bytes_of(entry.plan))
         raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
 
     def save(self, path) -> None:
@@ -271,6 +268,7 @@ def graph_of(model, args, kwargs=None) -> str:
     def text():
         for entry in of(model).entries.values():
             if entry.plan is not None:
+                entry.plan.pack(entry.packing(model).text())
                 return entry.plan.graph_text()
         raise Refused(f"rematlas: {status(model).reason}")
 

@@ -29,6 +29,7 @@ from .call_inputs import describe, geometry, unfit
 from .entry import Compared, Entry, Recorded
 from .errors import Infeasible, Refused, RefusedWarning, caller_level, infeasible_text, message
 from .library import classes, ops
+from .packing import Packing
 from .watch import Watch
 
 log = logging.getLogger("rematlas")
@@ -146,6 +147,9 @@ class Applied:
                 return self.run_original(args, kwargs)
         if self.given_plan is not None and entry.plan is None and entry.state == "recording":
             self.take_given_plan(entry)
+            if self.watch is None:  # what its forward sets is part of what is watched from now on
+                del self.entries[key]
+                return self.train_step(args, kwargs)
         self.settle(entry)
         if self.bytes is not None and entry.state in ("recording", "planning", "comparing"):
             self.keep_budget(entry, args, kwargs, inputs, device)
@@ -163,6 +167,14 @@ class Applied:
         return self.run_original(args, kwargs)
 
     # Keys.
+
+    def note_assigned(self, kept):
+        """What the forward sets is no change of the module. Returns the names that were not known."""
+        new = [(values, name) for values, name in kept if (id(values), name) not in self.assigned]
+        for values, name in new:
+            self.assigned[id(values), name] = (values, name)
+            self.watch = None
+        return [name for _, name in new]
 
     def device(self):
         for parameter in self.module.parameters():
@@ -254,24 +266,20 @@ class Applied:
         kind = "with audit" if first_try else "real"
         recording = classes.Recording(watch.names, bound, len(watch.parameters), inputs, device, kind)
         before = Before(self.module)
-        shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
+        shares_casts = modes.shares_casts(device)
         self.original += 1
         self.forwarding = True
         self.hooks.start(self.module, recording)
         try:
             with modes.ValuesRead(recording):
                 given = recording.begin()
-                output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
-        except torch.OutOfMemoryError:
+                output = structure.call(self.module.forward, args, kwargs, inputs, given)
+        except BaseException as error:
             recording.abandon()
             self.hooks.stop(recording)
-            entry.unplanned = 0
-            if entry.from_shapes or not self.plan_from_shapes(entry, args, kwargs, inputs, device):
-                raise
-            return self.train_step(args, kwargs)
-        except BaseException:
-            recording.abandon()
-            self.hooks.stop(recording)
+            retries = isinstance(error, torch.OutOfMemoryError) and not entry.from_shapes
+            if retries and self.plan_from_shapes(entry, args, kwargs, inputs, device):
+                return self.train_step(args, kwargs)
             raise
         finally:
             self.forwarding = False
@@ -294,11 +302,9 @@ class Applied:
                 why = why or "the forward changes its arguments"
         except Exception as error:
             why = why or f"the forward changes its arguments: {error}"
-        for values, name in before.assigned():
-            if (id(values), name) not in self.assigned:
-                self.assigned[id(values), name] = (values, name)
-                self.watch = None
-                why = why or f"the forward sets {name} of a module for the first time"
+        new = self.note_assigned(before.assigned())
+        if new:
+            why = why or f"the forward sets {', '.join(new)} of a module for the first time"
         if not why and not watch.unchanged():
             changed = watch.changes(Watch(self.module, frozenset(self.assigned)))
             if changed:
@@ -473,37 +479,35 @@ class Applied:
         entry.reason = ""
 
     def take_given_plan(self, entry):
-        given = self.given_plan
-        entry.plan = given.compiled(self.device())
-        entry.template, entry.sources, entry.sums = given.template, given.sources, given.sums
+        entry.plan = self.given_plan.compiled(self.device())
         entry.answer = json.loads(entry.plan.answer())
-        if entry.sources is None:
-            entry.sources = [("plan", place) for place in range(len(entry.plan.passed_inputs()))]
-            entry.template = "tensor" if len(entry.sources) == 1 else (tuple, len(entry.sources))
-        self.bind(entry)
+        try:
+            entry.unpack(Packing.of(entry.plan), self.module)
+        except Exception as error:
+            self.refuse(entry, f"the plan is another module's: {message(error)}")
+            return
+        self.note_assigned(entry.kept)
+        if self.watch is not None:
+            self.bind(entry)
 
     # Steps that do not fit.
 
-    def recorded_from_shapes(self, entry, args, kwargs, inputs, device, used=()):
+    def recorded_from_shapes(self, args, kwargs, inputs, device, used=()):
         """None, and the reason in the log, where shapes do not tell what the step does."""
         try:
             found = from_shapes.record(self.module, args, kwargs, inputs, device, self.hooks, used)
         except from_shapes.Unknown as error:
             log.info("rematlas: the step cannot be recorded from shapes: %s", error)
             return None
-        modules = dict(self.module.named_modules())
-        for path, is_buffer, name in found.kept:
-            values = modules[path]._buffers if is_buffer else modules[path].__dict__
-            if (id(values), name) not in self.assigned:
-                self.assigned[id(values), name] = (values, name)
-                self.watch = None
+        self.note_assigned(found.kept)
         return found
 
     def keep_budget(self, entry, args, kwargs, inputs, device):
         """Takes care that the original does not run where its step would go beyond the budget, as far as shapes tell."""
+        found = None
         if entry.unplanned is None:
             entry.unplanned = 0
-            found = self.recorded_from_shapes(entry, args, kwargs, inputs, device)
+            found = self.recorded_from_shapes(args, kwargs, inputs, device)
             if found is not None:
                 plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, False)
                 answer = json.loads(plan.answer())
@@ -511,16 +515,17 @@ class Applied:
         if self.watch is None or ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes:
             return
         if entry.state == "recording":
-            self.plan_from_shapes(entry, args, kwargs, inputs, device)
+            self.plan_from_shapes(entry, args, kwargs, inputs, device, found=found)
         elif entry.state == "planning":
             self.finish_planning(entry)
         else:
             entry.state = "planned"
 
-    def plan_from_shapes(self, entry, args, kwargs, inputs, device, used=()):
-        """Plans the step before it has run, and waits for the plan. Returns whether there is one."""
+    def plan_from_shapes(self, entry, args, kwargs, inputs, device, used=(), found=None):
+        """Plans the step before it has run, and waits for the plan. Returns whether there is one. `found`: what was
+        recorded from shapes already."""
         log.warning("rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not compared with it")
-        found = self.recorded_from_shapes(entry, args, kwargs, inputs, device, used)
+        found = found or self.recorded_from_shapes(args, kwargs, inputs, device, used)
         if found is None or self.watch is None:
             return False
         try:
@@ -565,7 +570,7 @@ class Applied:
         self.forwarding = True
         try:
             given = comparison.begin()
-            output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
+            output = structure.call(self.module.forward, args, kwargs, inputs, given)
         except BaseException:
             comparison.abandon()
             raise
@@ -664,7 +669,7 @@ class Applied:
                 return outputs
         self.forwarding = True
         try:
-            output = self.module.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
+            output = structure.call(self.module.forward, args, kwargs, inputs, given)
         finally:
             self.forwarding = False
         tensors = structure.flatten(output)[1]

@@ -1,5 +1,8 @@
 """What is known of one kind of call, and of its steps that wait for their backward."""
 
+from .packing import Packing
+from .watch import dictionary_at, places_of
+
 
 class Entry:
     """What is known of one key."""
@@ -26,6 +29,15 @@ class Entry:
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
         self.from_shapes = False  # so the plan was made
         self.shared = None  # a plan that all processes of the training are to use, while it is being made
+
+    def packing(self, module) -> Packing:
+        places = places_of(module)
+        return Packing(self.template, self.sources, self.sums, [(places[id(values)], name) for values, name in self.kept])
+
+    def unpack(self, packing, module) -> None:
+        """Raises AttributeError where the module has no such submodules."""
+        self.template, self.sources, self.sums = packing[:3]
+        self.kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
 
 
 class Recorded:

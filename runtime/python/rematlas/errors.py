@@ -33,7 +33,8 @@ def caller_level() -> int:
 
 
 def message(error) -> str:
-    return str(error).splitlines()[0].removeprefix("rematlas: ")
+    """One line."""
+    return (str(error).splitlines() or [type(error).__name__])[0].removeprefix("rematlas: ")
 
 
 def infeasible_text(solver, budget, found) -> str:

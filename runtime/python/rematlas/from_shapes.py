@@ -13,23 +13,16 @@ import sys
 import torch
 
 from . import modes, structure
+from .entry import Recorded
+from .errors import message
 from .library import classes, ops
-from .watch import Assignments, Watch
+from .watch import Assignments, Watch, dictionary_at, places_of
 
 LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
 
 
 class Unknown(Exception):
     """Why the step cannot be recorded from shapes."""
-
-
-class Recorded:
-    def __init__(self, recording, template, sources, kept, shares_casts):
-        self.recording = recording
-        self.template = template
-        self.sources = sources
-        self.kept = kept  # (path of a submodule, whether it is a buffer, name) of attributes that the forward sets
-        self.shares_casts = shares_casts
 
 
 def record(module, args, kwargs, inputs, device, hooks, used=()) -> Recorded:
@@ -40,7 +33,7 @@ def record(module, args, kwargs, inputs, device, hooks, used=()) -> Recorded:
     except Unknown:
         raise
     except Exception as error:
-        raise Unknown(first_line(error)) from error
+        raise Unknown(message(error)) from error
 
 
 def recorded(module, args, kwargs, inputs, device, hooks, used):
@@ -50,28 +43,28 @@ def recorded(module, args, kwargs, inputs, device, hooks, used):
     leaves = [tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in inputs]
     recording = classes.Recording(watch.names, bound, len(watch.parameters), leaves, device, "from shapes")
     assignments = Assignments(twin)
-    shares_casts = torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
+    shares_casts = modes.shares_casts(device)
     hooks.start(twin, recording)
     try:
         with modes.ValuesRead(recording):
             given = recording.begin()
-            output = twin.forward(*structure.substitute(args, inputs, given), **structure.substitute(kwargs, inputs, given))
+            output = structure.call(twin.forward, args, kwargs, inputs, given)
         template, tensors = structure.flatten(output)
-        kept, further = assigned(twin, assignments, tensors)
+        kept, further = assigned(module, twin, assignments, tensors)
         sources = structure.sources(tensors + further, bound, given)
         recording.end(tensors + further)
         if not recording.refusal():
             with torch.autocast(device, enabled=False):  # the caller's backward comes after the region of its forward
                 recording.run_backward(list(used) or used_by_a_loss(tensors) + [False] * len(further))
     except Exception as error:
-        why = recording.refusal() or first_line(error)
+        why = recording.refusal() or message(error)
         recording.abandon()
         raise Unknown(why) from error
     finally:
         hooks.stop(recording)
     if recording.refusal():
         raise Unknown(recording.refusal())
-    return Recorded(recording, template, sources, kept, shares_casts)
+    return Recorded(recording, watch, template, sources, kept, shares_casts)
 
 
 def copy_without_data(module):
@@ -85,17 +78,14 @@ def copy_without_data(module):
     try:
         return copy.deepcopy(module, memo)
     except Exception as error:
-        raise Unknown(f"the module cannot be copied: {first_line(error)}") from error
+        raise Unknown(f"the module cannot be copied: {message(error)}") from error
 
 
-def assigned(twin, assignments, outputs):
-    """What the forward has set: where, and the tensors."""
-    places = {}
-    for path, submodule in twin.named_modules():
-        places[id(submodule.__dict__)] = (path, False)
-        places[id(submodule.__dict__.get("_buffers"))] = (path, True)
+def assigned(module, twin, assignments, outputs):
+    """What the forward of the twin has set: (dictionary of the module, name) of each, and the tensors."""
+    places = places_of(twin)
     made = [(values, name) for values, name in assignments.made() if not any(values[name] is output for output in outputs)]
-    return [(*places[id(values)], name) for values, name in made], [values[name] for values, name in made]
+    return tuple((dictionary_at(module, places[id(values)]), name) for values, name in made), [values[name] for values, name in made]
 
 
 def used_by_a_loss(outputs):
@@ -116,7 +106,3 @@ def generators_put_back(device):
         random.setstate(python)
         if numpy:
             numpy.random.set_state(of_numpy)
-
-
-def first_line(error) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

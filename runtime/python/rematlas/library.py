@@ -6,6 +6,7 @@ the checkout that the package lies in.
 
 import os
 import pathlib
+import tempfile
 
 import torch
 
@@ -39,3 +40,19 @@ def load() -> None:
 load()
 classes = torch.classes.rematlas
 ops = torch.ops.rematlas
+
+
+def bytes_of(plan) -> bytes:
+    """Of a plan of the compiled part, which writes files: a plan file."""
+    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+        path = pathlib.Path(folder) / "plan"
+        plan.save(str(path))
+        return path.read_bytes()
+
+
+def plan_of(data: bytes, device: str):
+    """The plan that a plan file holds."""
+    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+        path = pathlib.Path(folder) / "plan"
+        path.write_bytes(data)
+        return ops.load_plan(str(path), device)

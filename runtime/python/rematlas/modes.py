@@ -34,6 +34,11 @@ def _cuda():
     )
 
 
+def shares_casts(device: str) -> bool:
+    """Whether forwards in one region of autocast share their casts of the weights."""
+    return torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
+
+
 def leaves_alone() -> bool:
     """Somebody else watches or replaces ops (a tracer, a mode, functorch): the original must run as it is."""
     return (

@@ -6,13 +6,11 @@ waits in vain, since rank 0 has other shapes, plans alone.
 
 import hashlib
 import json
-import pathlib
-import tempfile
 import time
 
 import torch.distributed as dist
 
-from .library import ops
+from .library import bytes_of, plan_of
 
 MEASURED = ("time_ns", "workspace_bytes")  # of an op: these differ between processes
 
@@ -46,10 +44,7 @@ class Shared:
         self.end = time.monotonic() + seconds
 
     def publish(self, plan) -> None:
-        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-            path = pathlib.Path(folder) / "plan"
-            plan.save(str(path))
-            self.store.set(self.key, path.read_bytes())
+        self.store.set(self.key, bytes_of(plan))
 
     def publish_refusal(self, why: str) -> None:
         self.store.set(self.key, b"!" + why.encode())
@@ -64,7 +59,4 @@ class Shared:
         data = self.store.get(self.key)
         if data[:1] == b"!":
             return data[1:].decode()
-        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-            path = pathlib.Path(folder) / "plan"
-            path.write_bytes(data)
-            return ops.load_plan(str(path), device)
+        return plan_of(data, device)

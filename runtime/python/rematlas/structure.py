@@ -99,6 +99,11 @@ def sources(tensors, bound, given):
     ]
 
 
+def call(forward, args, kwargs, tensors, others):
+    """`forward` on the same arguments with other tensors in the place of theirs."""
+    return forward(*substitute(args, tensors, others), **substitute(kwargs, tensors, others))
+
+
 def substitute(value, tensors, others):
     """The same arguments with other tensors in their place. Where nothing changes, the very same objects."""
     places = {id(tensor): other for tensor, other in zip(tensors, others) if tensor is not other}

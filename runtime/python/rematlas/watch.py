@@ -318,6 +318,21 @@ class Assignments:
         ]
 
 
+def places_of(module):
+    """Where a forward sets attributes: (path of the submodule, whether as a buffer) by the id of the dictionary."""
+    found = {}
+    for path, submodule in module.named_modules():
+        found[id(submodule.__dict__)] = path, False
+        found[id(submodule._buffers)] = path, True
+    return found
+
+
+def dictionary_at(module, place):
+    path, of_buffers = place
+    submodule = module.get_submodule(path)
+    return submodule._buffers if of_buffers else submodule.__dict__
+
+
 def dict_of(facts):
     result = {}
     for fact in facts:

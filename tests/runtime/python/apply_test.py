@@ -1,8 +1,10 @@
 """Models of a user's own under `rematlas.apply`: as in plain training, and within the budget."""
 
 import copy
+import functools
 import inspect
 import json
+import os
 import pathlib
 import pickle
 import subprocess
@@ -181,30 +183,158 @@ class PlanFiles(TrainingCase):
         self.assertEqual(rematlas.status(module).replayed, 2)
 
     def test_a_captured_graph_is_one_of_the_command_line(self):
+        graph, _, plan = planned_by_the_command_line("sample")
+        inspected = subprocess.run([program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True)
+        self.assertIn("ops", json.loads(inspected.stdout))
+        module = rematlas.apply(models.gpt(), plan=plan)
+        models.train(module, models.texts, models.text_loss, models.adamw(module), 4, after=wait)
+        self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
+        failed = subprocess.run([*COMMAND, "capture", "apply_test:nothing"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+        self.assertNotEqual(failed.returncode, 0)
+        self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
+
+    def test_schedules_are_plans_with_their_graph_beside_them(self):
+        graph, schedule, _ = planned_by_the_command_line("sample_that_remembers")
+        module = rematlas.apply(Remembers(), plan=schedule)
+        models.train(module, models.images, lambda output, target: output["loss"], models.sgd(module), 4, after=wait)
+        self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
         with tempfile.TemporaryDirectory() as folder:
-            graph = pathlib.Path(folder) / "gpt.graph.json"
-            run = [sys.executable, "-m", "rematlas", "capture"]
-            subprocess.run([*run, "apply_test:sample", "-o", graph], check=True, cwd=pathlib.Path(__file__).parent)
-            inspected = subprocess.run([program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True)
-            self.assertIn("ops", json.loads(inspected.stdout))
-            schedule = pathlib.Path(folder) / "s.schedule.json"
-            subprocess.run([program("rematlas"), "solve", graph, "--budget", "70%", "--time-limit", "2s", "--quiet", "-o", schedule], check=True, stdout=subprocess.DEVNULL)
-            plan = pathlib.Path(folder) / "gpt.plan"
-            subprocess.run([program("rematlas"), "export", schedule, "--graph", graph, "-o", plan], check=True, stdout=subprocess.DEVNULL)
-            module = rematlas.apply(models.gpt(), plan=plan)
-            models.train(module, models.texts, models.text_loss, models.adamw(module), 4, after=wait)
-            self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
-            failed = subprocess.run([*run, "apply_test:nothing"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
-            self.assertNotEqual(failed.returncode, 0)
-            self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
+            alone = pathlib.Path(folder) / "alone.schedule.json"
+            for text in ("", "{}", schedule.read_text()):
+                alone.write_text(text)
+                with self.assertRaises(ValueError):
+                    rematlas.apply(Remembers(), plan=alone)
+
+    def test_plans_pack_outputs_and_attributes_as_the_module_does(self):
+        *_, plan = planned_by_the_command_line("sample_that_remembers")
+        plain, module = Remembers(), rematlas.apply(Remembers(), plan=plan, verify=0)
+        for step in range(3):
+            x = models.images(step)[0]
+            for each in (plain, module):
+                output = each(x)
+                self.assertEqual(list(output), ["loss", "features"])
+                output["loss"].backward()
+            self.assertTrue(torch.equal(plain.last, module.last))
+            for a, b in zip(plain.parameters(), module.parameters()):
+                self.assertTrue(torch.equal(a.grad, b.grad))
+        self.assertEqual(rematlas.status(module).replayed, 3, rematlas.status(module).reason)
+
+    def test_a_plan_of_another_module_is_refused(self):
+        *_, plan = planned_by_the_command_line("sample_that_remembers")
+        module = rematlas.apply(models.resnet(), plan=plan, on_refuse="raise")
+        with self.assertRaises(rematlas.Refused):
+            module(models.images(0)[0])
+
+
+class RunsOfPlans(unittest.TestCase):
+    """python -m rematlas run, and `rematlas run` for Python's plans."""
+
+    def run_of(self, *words):
+        path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
+        return subprocess.run(
+            list(map(str, words)), cwd=pathlib.Path(__file__).parent, env=os.environ | {"PATH": path}, capture_output=True, text=True
+        )
+
+    def test_plans_are_compared_with_eager(self):
+        for made in ("sample", "sample_that_remembers"):
+            *_, plan = planned_by_the_command_line(made)
+            done = self.run_of(*COMMAND, "run", f"apply_test:{made}", plan, "--steps", "2", "--verify", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            for name in ("verified", "outputs_identical", "gradients_identical", "buffers_identical", "random_state_identical"):
+                self.assertIs(report[name], True, name)
+            self.assertEqual(len(report["step_seconds"]), 2)
+            self.assertEqual(report["measured_peak_bytes"], report["predicted_peak_bytes"])
+            self.assertLess(report["measured_peak_bytes"], report["original_peak_bytes"])
+
+    def test_a_model_that_computes_something_else_is_told(self):
+        *_, plan = planned_by_the_command_line("sample_that_remembers")
+        done = self.run_of(*COMMAND, "run", "apply_test:sample_with_a_region_without_gradients", plan, "--steps", "1", "--verify")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("gradients differ from the original's", done.stdout)
+        done = self.run_of(*COMMAND, "run", "apply_test:sample", plan, "--verify")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("has no parameter", done.stderr)
+
+    def test_the_command_line_hands_over(self):
+        *_, plan = planned_by_the_command_line("sample_that_remembers")
+        done = self.run_of(program("rematlas"), "run", "apply_test:sample_that_remembers", plan, "--steps", "1", "--verify")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("identical to eager", done.stdout)
+        script = pathlib.Path(planned_folder.name) / "remembers.pt"
+        with warnings.catch_warnings(action="ignore"):
+            torch.jit.trace(Body(), models.images(0)[0]).save(script)
+        done = self.run_of(program("rematlas"), "run", script, plan, "--verify")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_wrong_usage_is_one_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            nothing = pathlib.Path(folder) / "nothing.plan"
+            nothing.write_text("nothing")
+            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing]):
+                done = self.run_of(*COMMAND, *words)
+                self.assertEqual(done.returncode, 2, words)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+
+COMMAND = [sys.executable, "-m", "rematlas"]
 
 
 def program(name):
     return str(rematlas.library.folder() / name)
 
 
+@functools.cache
+def planned_by_the_command_line(made):
+    """Captured, solved at 70 % and exported; the paths of graph, schedule and plan."""
+    folder = pathlib.Path(planned_folder.name)
+    graph, schedule, plan = (folder / f"{made}.{kind}" for kind in ("graph.json", "schedule.json", "plan"))
+    solve = [program("rematlas"), "solve", graph, "--budget", "70%", "--time-limit", "2s", "--quiet", "-o", schedule]
+    for command in ([*COMMAND, "capture", f"apply_test:{made}", "-o", graph], solve, [program("rematlas"), "export", schedule, "-o", plan]):
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=pathlib.Path(__file__).parent)
+    return graph, schedule, plan
+
+
+planned_folder = tempfile.TemporaryDirectory()
+
+
+class Body(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.features, self.classes = models.ResNet20(), nn.Linear(10, 10)
+
+    def forward(self, x):
+        return self.classes(self.features(x)).square().mean()
+
+
+class Remembers(Body):
+    """Returns a dictionary, and keeps a tensor."""
+
+    without_gradients = False
+
+    def forward(self, x):
+        with torch.set_grad_enabled(not self.without_gradients):
+            features = self.features(x)
+        self.last = features.detach().mean(0)
+        return {"loss": self.classes(features).square().mean(), "features": features.detach()}
+
+
+class WithoutGradients(Remembers):
+    without_gradients = True
+
+
 def sample():
     return models.gpt(), (models.texts(0)[0],)
+
+
+def sample_that_remembers():
+    return Remembers(), (models.images(0)[0],)
+
+
+def sample_with_a_region_without_gradients():
+    return WithoutGradients(), (models.images(0)[0],)
 
 
 class Refusals(unittest.TestCase):

@@ -1,0 +1,26 @@
+"""How a module packs the outputs of its plan, as a plan file keeps it."""
+
+import base64
+import pickle
+from typing import NamedTuple
+
+
+class Packing(NamedTuple):
+    template: object  # of what the forward returns, see structure.py
+    sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
+    sums: bool  # several open forwards cannot be planned
+    kept: list  # attributes that the forward sets, which are the last outputs: (place of their dictionary, name)
+
+    def text(self) -> str:
+        return base64.b64encode(pickle.dumps(tuple(self))).decode()
+
+    @classmethod
+    def of(cls, plan):
+        """Of a plan of the compiled part. One of a TorchScript model returns a tensor, or a tuple of them. Raises what
+        pickle raises for classes that are not there."""
+        text = plan.packing()
+        if text:
+            return cls(*pickle.loads(base64.b64decode(text)))
+        outputs = len(plan.passed_inputs())
+        sources = [("plan", place) for place in range(outputs)]
+        return cls("tensor" if outputs == 1 else (tuple, outputs), sources, True, [])

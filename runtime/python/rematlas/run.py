@@ -1,0 +1,161 @@
+"""Runs a plan on the module that it was made for, and on request the original beside it, compared bit by bit.
+
+Each step has a seed of its own; after it the weights take a small gradient step, so that no two steps are alike.
+"""
+
+import copy
+import statistics
+import time
+
+import torch
+
+from . import structure
+from .api import apply, remove, status
+from .errors import Refused
+from .library import ops
+
+RATE = 1e-3  # of the gradient step
+
+
+class Side:
+    """A module, and what its last step gave."""
+
+    def __init__(self, module):
+        self.module = module
+        self.device = next((parameter.device for parameter in module.parameters()), torch.device("cpu"))
+        self.seconds = []
+
+    def step(self, args, kwargs, seed, used):
+        """`used`: the places of the output tensors that get a gradient. Returns the bytes at the peak beyond those at the
+        beginning."""
+        args, kwargs = copy.deepcopy((args, kwargs))
+        self.module.zero_grad()
+        torch.manual_seed(seed)
+        alive, began = self.reset_peak(), self.now()
+        self.template, outputs = structure.flatten(self.module(*args, **kwargs))
+        roots = [outputs[place] for place in used if outputs[place].requires_grad]
+        torch.autograd.backward(roots, [gradient_for(root) for root in roots])
+        self.seconds.append(self.now() - began)
+        peak = self.peak() - alive
+        leaves = [*self.module.parameters(), *structure.flatten_call(args, kwargs)[1]]
+        self.outputs = [output.detach() for output in outputs]
+        self.gradients = [leaf.grad for leaf in leaves if leaf.is_leaf]
+        self.state = [*self.module.parameters(), *self.module.buffers()]
+        self.random = [torch.get_rng_state()]
+        if self.device.type == "cuda":
+            self.random.append(torch.cuda.get_rng_state(self.device))
+        with torch.no_grad():
+            for parameter in self.module.parameters():
+                if parameter.grad is not None:
+                    parameter.sub_(parameter.grad, alpha=RATE)
+        return peak
+
+    def now(self):
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter()
+
+    def reset_peak(self):
+        """Returns the bytes alive now."""
+        if self.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(self.device)
+            return torch.cuda.memory_allocated(self.device)
+        ops.reset_counted_peak()
+        return ops.counted_bytes()
+
+    def peak(self):
+        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else ops.counted_peak_bytes()
+
+
+def gradient_for(output):
+    """The same for equal seeds, and the model's random numbers stay what they were."""
+    generator = torch.Generator(output.device).manual_seed(7)
+    real = torch.rand(output.shape, generator=generator, device=output.device, dtype=torch.float32)
+    return real.to(output.dtype)
+
+
+def identical(a, b) -> bool:
+    if len(a) != len(b):
+        return False
+    for one, other in zip(a, b):
+        if (one is None) != (other is None):
+            return False
+        if one is not None and (one.dtype != other.dtype or one.shape != other.shape or not same_bits(one, other)):
+            return False
+    return True
+
+
+def same_bits(a, b) -> bool:
+    if a.is_complex():
+        a, b = torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj())
+    a, b = a.detach().contiguous(), b.detach().contiguous()
+    return a.numel() == 0 or torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
+
+
+def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
+    """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on the module."""
+    args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
+    kwargs = kwargs or {}
+    model.train()
+    original = Side(copy.deepcopy(model)) if verify else None
+    planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise"))
+    used = plan.used_outputs()
+    same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
+    wrong = []
+    measured = of_original = 0
+    try:
+        for step in range(steps + 1):  # the first one warms up
+            planned.step(args, kwargs, seed + step, used)
+            found = status(model)
+            if found.replayed <= step or found.plans[0].last["originals"]:
+                why = (found.plans and found.plans[0].last["why_original"]) or found.reason or "its course is another one"
+                raise Refused(f"rematlas: the plan does not run on this {type(model).__name__}: {why}")
+            info = found.plans[0]
+            measured = max(measured, info.last["peak_bytes"])
+            if not verify:
+                continue
+            of_original = max(of_original, original.step(args, kwargs, seed + step, used))
+            same["outputs"] &= planned.template == original.template and identical(planned.outputs, original.outputs)
+            same["gradients"] &= identical(planned.gradients, original.gradients)
+            same["buffers"] &= identical(planned.state, original.state)
+            same["random_state"] &= identical(planned.random, original.random)
+    finally:
+        remove(model)
+    report = {
+        "steps": steps,
+        "step_seconds": planned.seconds[1:],
+        "predicted_peak_bytes": info.peak_bytes,
+        "measured_peak_bytes": measured,
+        "budget_bytes": info.budget_bytes,
+        "arena_bytes": info.last["arena_bytes"],
+        "system_allocations_per_step": info.last["system_allocations"],
+        "overhead_predicted": info.overhead,
+        "verified": None,
+    }
+    if verify:
+        wrong = [f"{name.replace('_', ' ')} differ{'s' * (name == 'random_state')} from the original's" for name in same if not same[name]]
+        for limit, what in ((info.peak_bytes, "predicted"), (info.budget_bytes, "budget of")):
+            if measured > limit:
+                wrong.append(f"measured peak {measured} bytes is above the {what} {limit}")
+        report |= {f"{name}_identical": is_same for name, is_same in same.items()}
+        report["verified"] = not wrong
+        report["original_peak_bytes"] = info.resident_bytes + of_original
+        report["time_ratio_to_eager"] = statistics.median(a / b for a, b in zip(planned.seconds[1:], original.seconds[1:]))
+        if wrong:
+            report["mismatch"] = "; ".join(wrong)
+    return report
+
+
+def text_of(report) -> str:
+    mib = {name: f"{size / 2**20:.1f} MiB" for name, size in report.items() if name.endswith("_bytes")}
+    lines = [f"step {number}      {1e3 * seconds:.1f} ms" for number, seconds in enumerate(report["step_seconds"], 1)]
+    lines.append(f"peak        {mib['predicted_peak_bytes']} predicted, {mib['measured_peak_bytes']} measured, budget {mib['budget_bytes']}")
+    lines.append(f"arena       {mib['arena_bytes']}; {report['system_allocations_per_step']} allocations from the system in the last step")
+    lines.append(f"overhead    x{report['overhead_predicted']:.3f} predicted")
+    if report["verified"] is None:
+        return "\n".join(lines)
+    ratio = f"x{report['time_ratio_to_eager']:.3f} of its time (median of {report['steps']} pairs)"
+    lines.append(f"original    peak {mib['original_peak_bytes']}; the plan takes {ratio}")
+    yes = "yes: outputs, gradients, buffers and random state are identical to eager"
+    lines.append(f"verified    {yes if report['verified'] else 'no: ' + report['mismatch']}")
+    return "\n".join(lines)
