@@ -125,8 +125,8 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     result.peak_op = OpId(keep_all[cost.peak_run]);
     result.peak_parts = parts_at(graph, lower(flat, keep_all), result.peak_op);
     result.least_peak = least_peak(flat).bytes;
-    if (const std::optional<CachingAllocatorOptions> allocator = caching_allocator_of(graph)) {
-        const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *allocator);
+    if (graph.device && graph.device->allocator) {
+        const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *graph.device->allocator);
         if (peaks) result.caching = *peaks;
     }
     Limits limits;

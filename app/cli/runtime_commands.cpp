@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -38,14 +39,16 @@ bool is_for_python(int argc, char** argv) {
     return false;
 }
 
-/// The interpreter of the environment that is active, where the rematlas package is installed.
+/// The interpreter where the rematlas package is installed: that of the wheel, else the active environment's.
 Result<void> hand_over_to_python(int argc, char** argv) {
+    const char* of_wheel = std::getenv("REMATLAS_PYTHON");
     std::vector<char*> words;
-    for (const char* word : {"python3", "-m", "rematlas"}) words.push_back(const_cast<char*>(word));
+    for (const char* word : {of_wheel ? of_wheel : "python3", "-m", "rematlas"})
+        words.push_back(const_cast<char*>(word));
     words.insert(words.end(), argv + 1, argv + argc);
     words.push_back(nullptr);
     ::execvp(words[0], words.data());
-    return Error{std::string("python3: cannot start: ") + std::strerror(errno)};
+    return Error{std::string(words[0]) + ": cannot start: " + std::strerror(errno)};
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ using nlohmann::json;
 
 /// What libtorch's allocator takes for the schedule of a graph that was captured on CUDA; else nothing.
 std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
-    const std::optional<CachingAllocatorOptions> allocator = caching_allocator_of(graph);
-    if (!allocator) return std::nullopt;
-    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(graph, schedule.steps, *allocator);
+    if (!graph.device || !graph.device->allocator) return std::nullopt;
+    const Result<CachingAllocatorPeaks> peaks =
+        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator);
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 

@@ -1,7 +1,6 @@
 #include "core/addresses/address_plan.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/addresses/check_addresses.h"
@@ -164,11 +163,7 @@ Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& 
 }
 
 std::int64_t alignment_for(const Graph& graph) {
-    if (!graph.provenance || !graph.provenance->is_object()) return AddressOptions{}.alignment;
-    const auto device = graph.provenance->find("device");
-    const bool on_cuda =
-        device != graph.provenance->end() && device->is_string() && *device != "cpu" && *device != "meta";
-    return on_cuda ? 512 : AddressOptions{}.alignment;
+    return graph.device ? graph.device->alignment : AddressOptions{}.alignment;
 }
 
 Addresses addresses_from(const AddressPlan& plan, std::int64_t alignment) {

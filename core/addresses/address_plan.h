@@ -53,7 +53,7 @@ struct AddressPlan {
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});
 
-/// The alignment of the device that the graph was captured on: 512 on CUDA, else 64.
+/// Of the device that the graph was captured for.
 std::int64_t alignment_for(const Graph& graph);
 
 /// The plan as it is kept with a schedule.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/schedule/simulate.h"
@@ -207,21 +206,6 @@ Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const 
     for (const Step& step : steps) requests.play(step);
     if (requests.too_large()) return Error{"the tensors are too large for a device"};
     return requests.peaks();
-}
-
-std::optional<CachingAllocatorOptions> caching_allocator_of(const Graph& graph) {
-    if (!graph.provenance || !graph.provenance->is_object()) return std::nullopt;
-    const auto found = graph.provenance->find("allocator");
-    if (found == graph.provenance->end() || !found->is_object()) return std::nullopt;
-    CachingAllocatorOptions options;
-    if (const auto expandable = found->find("expandable_segments");
-        expandable != found->end() && expandable->is_boolean())
-        options.expandable_segments = expandable->get<bool>();
-    if (const auto segment = found->find("large_segment_bytes");
-        segment != found->end() && segment->is_number_integer())
-        options.large_segment =
-            std::clamp<std::int64_t>(segment->get<std::int64_t>(), small_segment, std::int64_t{1} << 40);
-    return options;
 }
 
 }  // namespace rematlas

@@ -35,12 +35,6 @@ namespace rematlas {
 /// What every request is rounded up to, in bytes.
 constexpr std::int64_t cuda_granularity = 512;
 
-struct CachingAllocatorOptions {
-    bool expandable_segments = false;  ///< PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
-    std::int64_t large_segment = std::int64_t{20} << 20;  ///< bytes, large_segment_size_mb
-    bool operator==(const CachingAllocatorOptions&) const = default;
-};
-
 class CachingAllocator {
   public:
     explicit CachingAllocator(CachingAllocatorOptions options = {}) : options_(options) {}
@@ -93,9 +87,5 @@ struct CachingAllocatorPeaks {
 /// tensor made.
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
                                                       const CachingAllocatorOptions& options);
-
-/// The allocator that the graph was captured with (`provenance.allocator`); nothing when it was not captured
-/// on CUDA.
-std::optional<CachingAllocatorOptions> caching_allocator_of(const Graph& graph);
 
 }  // namespace rematlas

@@ -13,6 +13,7 @@
 
 #include "core/base/ids.h"
 #include "core/base/result.h"
+#include "core/graph/device.h"
 
 namespace rematlas {
 
@@ -62,14 +63,6 @@ struct Block {
     std::vector<OpId> ops;          ///< own ops, those of no child
     BlockId twin;           ///< the backward block of a forward block and the reverse; invalid if none
     int repeat_class = -1;  ///< equal blocks share a class; -1 when the block is unique
-};
-
-/// What the device offers; needed for offloading only.
-struct Device {
-    std::string name;
-    Bytes memory;  ///< 0 when unknown
-    double to_host_bytes_per_second = 0;
-    double to_device_bytes_per_second = 0;
 };
 
 struct Graph {

@@ -11,6 +11,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::int64_t max_alignment = std::int64_t{1} << 20;
+constexpr std::int64_t min_segment = std::int64_t{2} << 20, max_segment = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 28;
 
 template <class IdType>
@@ -149,6 +151,19 @@ void read_device(const Fields& file, Graph& graph) {
     if (device.memory.value < 0) fields.fail("memory_bytes is negative");
     if (device.to_host_bytes_per_second < 0 || device.to_device_bytes_per_second < 0)
         fields.fail("a link speed is negative");
+    device.kind = fields.text_or("kind", "");
+    device.alignment = fields.integer_or("alignment_bytes", device.alignment);
+    if (device.alignment < 1 || device.alignment > max_alignment)
+        fields.fail("alignment_bytes is out of range");
+    if (fields.has("allocator")) {
+        const Fields allocator(fields.at("allocator"), "device.allocator");
+        CachingAllocatorOptions options;
+        options.expandable_segments = allocator.boolean_or("expandable_segments", false);
+        options.large_segment = allocator.integer_or("large_segment_bytes", options.large_segment);
+        if (options.large_segment < min_segment || options.large_segment > max_segment)
+            allocator.fail("large_segment_bytes is out of range");
+        device.allocator = options;
+    }
     graph.device = device;
 }
 
@@ -196,10 +211,16 @@ void append_list(std::string& text, const char* key, const IdVector<IdType, T>& 
 }
 
 json device_json(const Device& device) {
-    return {{"name", device.name},
-            {"memory_bytes", device.memory.value},
-            {"to_host_bytes_per_second", device.to_host_bytes_per_second},
-            {"to_device_bytes_per_second", device.to_device_bytes_per_second}};
+    json item = {{"name", device.name},
+                 {"kind", device.kind},
+                 {"memory_bytes", device.memory.value},
+                 {"alignment_bytes", device.alignment},
+                 {"to_host_bytes_per_second", device.to_host_bytes_per_second},
+                 {"to_device_bytes_per_second", device.to_device_bytes_per_second}};
+    if (device.allocator)
+        item["allocator"] = {{"expandable_segments", device.allocator->expandable_segments},
+                             {"large_segment_bytes", device.allocator->large_segment}};
+    return item;
 }
 
 }  // namespace

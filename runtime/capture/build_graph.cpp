@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace rematlas {
@@ -154,10 +155,10 @@ class Builder {
     /// What the caller has in hand while its loss runs: making an output again would not free the first one,
     /// nor would making the new contents of a buffer.
     void find_handed_out() {
-        if (std::none_of(recording_.ops.begin(), recording_.ops.end(),
-                         [](const RecordedOp& op) { return op.tape.name == output_gradients_op; })) {
-            return;
-        }
+        has_caller_s_loss_ =
+            std::any_of(recording_.ops.begin(), recording_.ops.end(),
+                        [](const RecordedOp& op) { return op.tape.name == output_gradients_op; });
+        if (!has_caller_s_loss_) return;
         for (int operand : recording_.outputs)
             if (operand != no_operand) handed_out_.insert(tensor_of_[value_of(operand)]);
         for (const auto& [root, newest] : updates()) handed_out_.insert(tensor_of_[newest]);
@@ -216,6 +217,11 @@ class Builder {
             }
         }
         if (recorded.tape.name == output_gradients_op) add_end_of_forward(recorded, op);
+        if (decides_the_forward(recorded)) {
+            decided_.push_back(TensorId(static_cast<std::int32_t>(step_.graph.tensors.size())));
+            step_.graph.tensors.push_back({"read:" + op.name, Bytes(0), TensorKind::activation});
+            op.outputs.push_back(decided_.back());
+        }
         std::sort(op.inputs.begin(), op.inputs.end());
         op.inputs.erase(std::unique(op.inputs.begin(), op.inputs.end()), op.inputs.end());
         std::erase_if(op.inputs, [&](TensorId id) {
@@ -228,6 +234,12 @@ class Builder {
         step_.tape.ops.push_back(std::move(tape));
     }
 
+    /// The program goes on by what it reads there, so that it must be read before the outputs are handed out.
+    bool decides_the_forward(const RecordedOp& recorded) const {
+        return has_caller_s_loss_ && recorded.phase == Phase::forward &&
+               (recorded.tape.guard || !recorded.tape.result_sizes.empty());
+    }
+
     /// The caller's loss sees all outputs, and the buffers as forward leaves them.
     void add_end_of_forward(const RecordedOp& recorded, Op& op) {
         const auto add = [&](int value) {
@@ -237,6 +249,7 @@ class Builder {
         for (int operand : recording_.outputs)
             if (operand != no_operand) add(value_of(operand));
         for (const auto& [root, newest] : updates()) add(newest);
+        op.inputs.insert(op.inputs.end(), decided_.begin(), decided_.end());
     }
 
     void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
@@ -287,6 +300,8 @@ class Builder {
     std::vector<std::uint8_t> needed_, read_, live_;
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;
+    bool has_caller_s_loss_ = false;
+    std::vector<TensorId> decided_;  ///< without bytes: made where the program reads a value in its forward
     std::vector<OpId> op_of_;
     std::vector<int> operand_of_;
     CapturedStep step_;
@@ -297,6 +312,15 @@ class Builder {
 CapturedStep build_graph(const Recording& recording,
                          const std::function<std::int64_t(std::int64_t)>& footprint) {
     return Builder(recording, footprint).build();
+}
+
+Result<void> make_replayable(CapturedStep& step, const std::string& name) {
+    try {
+        step.graph.replay = std::make_shared<const nlohmann::json>(to_json(step.tape));
+    } catch (const std::exception& error) {
+        return Error{name + ": cannot be captured: " + error.what()};
+    }
+    return validate(step.graph);
 }
 
 }  // namespace rematlas

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "core/graph/graph.h"
 #include "runtime/capture/recording.h"
@@ -19,10 +20,15 @@ struct CapturedStep {
 /// buffers:
 ///   - written by one op and used by no other: the op `mutates` the tensor, its first run for good;
 ///   - any other write: the new contents are a tensor of their own, copied to the buffer when the step ends.
-/// `footprint`: the bytes that a storage of so many bytes takes on the device; the graph's tensors have
-/// those.
+/// Where the program reads a value in its forward, the op makes a tensor of no bytes that the caller's loss
+/// takes: so no schedule reads it later. `footprint`: the bytes that a storage of so many bytes takes on the
+/// device; the graph's tensors have those.
 CapturedStep build_graph(
     const Recording& recording,
     const std::function<std::int64_t(std::int64_t)>& footprint = [](std::int64_t bytes) { return bytes; });
+
+/// Writes the tape into the graph and validates both. Errors: one line that begins with `name`; what a file
+/// cannot hold.
+Result<void> make_replayable(CapturedStep& step, const std::string& name);
 
 }  // namespace rematlas

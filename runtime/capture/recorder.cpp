@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "runtime/capture/op_traits.h"
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 namespace {
@@ -176,6 +176,13 @@ void Recorder::refuse(const std::string& op, const std::string& why) {
     if (!refusal_) refusal_ = refusal_at(op, why);
     if (options_.in_process && !options_.run_kernel) throw Refused{};
     TORCH_CHECK(false, *refusal_);
+}
+
+void Recorder::is_traced(const c10::OperatorHandle& op) {
+    if (options_.in_process)
+        refuse_step(
+            op.schema().name() +
+            " is traced within the step (torch.compile): what the compiled program computes is not seen");
 }
 
 void Recorder::refuse_step(const std::string& why) {

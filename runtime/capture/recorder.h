@@ -56,6 +56,7 @@ class Recorder final : public DispatchMode {
              RecorderOptions options = {});
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
+    void is_traced(const c10::OperatorHandle& op) override;
 
     /// For training_step.
     StepObserver observer();

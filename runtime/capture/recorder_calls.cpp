@@ -8,7 +8,7 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 namespace {

@@ -27,7 +27,9 @@ struct CpuGeneratorState final : GeneratorState {
     std::uint64_t digest() const override {
         const auto data = engine.data();
         std::uint64_t hash = 0x9e3779b97f4a7c15u;
-        const auto add = [&](std::uint64_t word) { hash = (hash ^ word) * 0xff51afd7ed558ccdu, hash ^= hash >> 32; };
+        const auto add = [&](std::uint64_t word) {
+            hash = (hash ^ word) * 0xff51afd7ed558ccdu, hash ^= hash >> 32;
+        };
         add(static_cast<std::uint64_t>(data.left_)), add(data.next_);
         for (const std::uint32_t word : data.state_) add(word);
         if (next_float) add(std::bit_cast<std::uint32_t>(*next_float) + std::uint64_t{1});
@@ -86,6 +88,7 @@ class CpuRuntime final : public DeviceRuntime {
   public:
     c10::Device device() const override { return c10::DeviceType::CPU; }
     std::string name() const override { return "cpu"; }
+    Device description() const override { return {.name = "cpu", .memory = {}, .kind = "cpu"}; }
     std::int64_t alive_bytes() const override { return CountingAllocator::alive(); }
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }

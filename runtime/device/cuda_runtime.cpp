@@ -19,6 +19,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "core/addresses/caching_allocator.h"
 #include "runtime/device/cuda_library.h"
 #include "runtime/device/device.h"
 
@@ -42,7 +43,9 @@ struct CudaGeneratorState final : GeneratorState {
         const auto& state = dynamic_cast<const CudaGeneratorState&>(other);
         return seed == state.seed && offset == state.offset;
     }
-    std::uint64_t digest() const override { return (seed * 0x9e3779b97f4a7c15u) ^ (offset * 0xff51afd7ed558ccdu); }
+    std::uint64_t digest() const override {
+        return (seed * 0x9e3779b97f4a7c15u) ^ (offset * 0xff51afd7ed558ccdu);
+    }
     std::optional<std::int64_t> distance_to(const GeneratorState& later) const override {
         const auto& state = dynamic_cast<const CudaGeneratorState&>(later);
         if (seed != state.seed || state.offset < offset) return std::nullopt;
@@ -195,10 +198,15 @@ class CudaRuntime final : public DeviceRuntime {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
     std::int64_t library_workspace() const override { return library_workspace_; }
-    std::optional<CachingAllocatorOptions> caching_allocator() const override {
-        return CachingAllocatorOptions{
-            .expandable_segments = AllocatorConfig::use_expandable_segments(),
-            .large_segment = static_cast<std::int64_t>(AllocatorConfig::large_segment_size())};
+    Device description() const override {
+        return {
+            .name = name(),
+            .memory = Bytes(static_cast<std::int64_t>(at::cuda::getDeviceProperties(index)->totalGlobalMem)),
+            .kind = "cuda",
+            .alignment = cuda_granularity,
+            .allocator = CachingAllocatorOptions{
+                .expandable_segments = AllocatorConfig::use_expandable_segments(),
+                .large_segment = static_cast<std::int64_t>(AllocatorConfig::large_segment_size())}};
     }
 
     void synchronize() override { c10::cuda::device_synchronize(); }

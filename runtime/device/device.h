@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/addresses/caching_allocator.h"
 #include "core/base/result.h"
+#include "core/graph/device.h"
 
 namespace rematlas {
 
@@ -59,14 +59,15 @@ class DeviceRuntime {
     virtual std::int64_t alive_bytes() const = 0;
     virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
     virtual void reset_peak() = 0;
-    /// Whether the memory that begins there is in `alive_bytes`: host memory from before the counting began is not.
+    /// Whether the memory that begins there is in `alive_bytes`: host memory from before the counting began
+    /// is not.
     virtual bool counts(const void* /*data*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
     /// Held by the device's libraries for good, in `alive_bytes` from the beginning.
     virtual std::int64_t library_workspace() const { return 0; }
-    /// For a model of what is reserved; none where nothing is reserved beyond what is alive.
-    virtual std::optional<CachingAllocatorOptions> caching_allocator() const { return std::nullopt; }
+    /// What a graph that is captured for it says of it.
+    virtual Device description() const = 0;
 
     /// Waits for all that was submitted.
     virtual void synchronize() = 0;

@@ -16,6 +16,8 @@
 #include <ATen/core/stack.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <memory>
+
 namespace rematlas {
 
 class DispatchMode {
@@ -23,6 +25,9 @@ class DispatchMode {
     virtual ~DispatchMode() = default;
     /// Takes the arguments off the stack and leaves the returns; usually through `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
+    /// The call belongs to somebody who traces within the region (torch.compile, say): it runs on stand-ins,
+    /// without `call`.
+    virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
 
   protected:
     static void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -31,7 +36,10 @@ class DispatchMode {
 /// Puts a mode in force until the end of the scope. The mode must outlive the guard; guards do not nest.
 class DispatchModeGuard {
   public:
+    /// Throws where another mode is in force, of another thread say.
     explicit DispatchModeGuard(DispatchMode& mode);
+    /// Nothing where another mode is in force.
+    static std::unique_ptr<DispatchModeGuard> unless_another(DispatchMode& mode);
     ~DispatchModeGuard();
     DispatchModeGuard(const DispatchModeGuard&) = delete;
     DispatchModeGuard& operator=(const DispatchModeGuard&) = delete;

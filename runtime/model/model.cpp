@@ -1,85 +1,21 @@
 #include "runtime/model/model.h"
 
-#include <torch/csrc/jit/api/function_impl.h>
-#include <torch/csrc/jit/passes/autocast.h>
-#include <torch/csrc/jit/passes/constant_propagation.h>
-#include <torch/csrc/jit/passes/inliner.h>
-#include <torch/csrc/jit/passes/peephole.h>
-#include <torch/csrc/jit/python/update_graph_executor_opt.h>
-#include <torch/csrc/jit/runtime/graph_executor.h>
-#include <torch/csrc/jit/serialization/import.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <sstream>
 #include <unordered_set>
 
-#include "core/base/files.h"
-
 namespace rematlas {
-namespace {
 
-/// The interpreter runs the graph as it is: no fusion, no specialization after a few runs.
-void switch_off_optimization() {
-    torch::jit::getExecutorMode() = false;
-    torch::jit::getProfilingMode() = false;
-    torch::jit::setGraphExecutorOptimize(false);
-}
-
-bool enters_autocast(const torch::jit::Block& block) {
-    for (const torch::jit::Node* node : block.nodes()) {
-        if (node->kind() == c10::prim::Enter) {
-            const auto type = node->input()->type()->cast<c10::ClassType>();
-            if (type && type->name() && type->name()->name() == "autocast") return true;
-        }
-        for (const torch::jit::Block* inner : node->blocks())
-            if (enters_autocast(*inner)) return true;
-    }
-    return false;
-}
-
-/// In scripted code `torch.autocast` is the work of a pass that goes with the optimizer, after the same
-/// preparation as there. Traced code holds the casts themselves.
-void carry_out_autocast(torch::jit::Module& module) {
-    const std::shared_ptr<torch::jit::Graph> original = module.get_method("forward").graph();
-    std::shared_ptr<torch::jit::Graph> graph = original->copy();
-    torch::jit::Inline(*graph);
-    if (!enters_autocast(*graph->block())) return;
-    torch::jit::Inline(*original);
-    graph = original;
-    torch::jit::PeepholeOptimize(graph, /*disable_shape_peepholes=*/true);
-    torch::jit::ConstantPropagationImmutableTypes(graph);
-    torch::jit::Autocast(graph);
-}
-
-/// One forward method that takes tensors.
-Result<void> check_forward(const torch::jit::Module& module) {
-    if (module.find_method("forward__0"))
-        return Error{
-            "the module has several forward methods (a scripted recurrent layer alone); make it a member of "
-            "a module"};
-    const auto forward = module.find_method("forward");
-    if (!forward) return Error{"the module has no forward method"};
-    for (const c10::Argument& argument : forward->function().getSchema().arguments()) {
-        const c10::TypeKind kind = argument.type()->kind();
-        if (argument.default_value() || (kind != c10::TypeKind::ListType &&
-                                         kind != c10::TypeKind::TupleType && kind != c10::TypeKind::DictType))
-            continue;
-        return Error{"forward takes '" + argument.name() + "' of type " + argument.type()->annotation_str() +
-                     "; inputs are single tensors, numbers and strings"};
-    }
-    return {};
-}
-
-}  // namespace
-
-c10::IValue Model::forward(const std::vector<at::Tensor>& inputs) {
+std::vector<at::Tensor> Model::forward(const std::vector<at::Tensor>& inputs) {
     std::vector<c10::IValue> arguments(inputs.begin(), inputs.end());
     for (const FixedInput& input : fixed) {
         arguments.insert(
             arguments.begin() + static_cast<std::ptrdiff_t>(std::min(input.position, arguments.size())),
             *input.spec.fixed);
     }
-    return module.forward(std::move(arguments));
+    return program->forward(std::move(arguments));
 }
 
 std::vector<NamedTensor> Model::trained() const {
@@ -92,56 +28,6 @@ std::vector<NamedTensor> Model::trained() const {
         }
     }
     return result;
-}
-
-Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path) {
-    switch_off_optimization();
-    Model model{.module = std::move(module), .file_name = path.filename().string()};
-    model.module.train();
-    if (Result<void> callable = check_forward(model.module); !callable)
-        return Error{path.string() + ": " + callable.error().message};
-    carry_out_autocast(model.module);
-    for (const auto& parameter : model.module.named_parameters())
-        model.tensors.push_back({parameter.name, parameter.value, true});
-    for (const auto& buffer : model.module.named_buffers())
-        model.tensors.push_back({buffer.name, buffer.value, false});
-    std::erase_if(model.tensors, [](const NamedTensor& named) { return !named.tensor.defined(); });
-    return model;
-}
-
-Result<Model> load_model(const std::filesystem::path& path, c10::Device device) {
-    Result<std::string> bytes = read_file(path);
-    if (!bytes) return bytes.error();
-    try {
-        std::istringstream stream(*bytes);
-        Result<Model> model = model_from(torch::jit::load(stream, device), path);
-        if (!model) return model.error();
-        model->sha256 = sha256(*bytes);
-        for (const NamedTensor& named : model->tensors)
-            if (named.tensor.is_meta())
-                return Error{path.string() + ": " + named.name +
-                             " has no values (saved on the meta device); --device meta captures from shapes"};
-        return model;
-    } catch (const std::exception& error) {
-        return Error{path.string() + ": not a TorchScript file: " + one_line(error)};
-    }
-}
-
-std::vector<at::Tensor> flatten_tensors(const c10::IValue& value) {
-    std::vector<at::Tensor> tensors;
-    const auto add = [&](const c10::IValue& element) {
-        for (at::Tensor& tensor : flatten_tensors(element)) tensors.push_back(std::move(tensor));
-    };
-    if (value.isTensor()) {
-        tensors.push_back(value.toTensor());
-    } else if (value.isTuple()) {
-        for (const c10::IValue& element : value.toTupleRef().elements()) add(element);
-    } else if (value.isList()) {
-        for (const c10::IValue& element : value.toListRef()) add(element);
-    } else if (value.isGenericDict()) {
-        for (const auto& entry : value.toGenericDict()) add(entry.value());
-    }
-    return tensors;
 }
 
 std::string one_line(const std::exception& error) {

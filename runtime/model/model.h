@@ -1,42 +1,46 @@
-// A TorchScript model in train mode, with its parameters and buffers by name.
+// A program in train mode that is captured and run, with its parameters and buffers by name.
+//
+//     Model model = load_model("model.pt").take();                // runtime/model/torchscript.h
+//     std::vector<at::Tensor> outputs = model.forward(inputs);
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/jit/api/module.h>
+#include <ATen/core/ivalue.h>
 
-#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "core/base/result.h"
 #include "runtime/model/input_spec.h"
 #include "runtime/model/named_tensor.h"
+#include "runtime/model/places.h"
 
 namespace rematlas {
 
+/// What runs.
+class Program {
+  public:
+    virtual ~Program() = default;
+    /// The tensors that it returns, in order. Throws what it throws.
+    virtual std::vector<at::Tensor> forward(std::vector<c10::IValue> arguments) = 0;
+    /// Where its ops come from, while it runs on this thread.
+    virtual std::unique_ptr<Places> places() const = 0;
+};
+
+/// Copies share the program and the tensors.
 struct Model {
-    torch::jit::Module module;
-    std::vector<NamedTensor> tensors;  ///< parameters, then buffers; a tensor that has two names occurs twice
-    std::string file_name;             ///< without its folder
-    std::string sha256;                ///< of the file
-    std::vector<FixedInput> fixed = {};  ///< arguments that are no tensors
+    std::shared_ptr<Program> program = {};
+    std::vector<NamedTensor> tensors = {};  ///< parameters, then buffers; one that has two names occurs twice
+    std::string file_name = {};             ///< without its folder
+    std::string sha256 = {};                ///< of the file
+    std::vector<FixedInput> fixed = {};     ///< arguments that are no tensors
 
     /// Of the tensors, in order, with the fixed arguments between them.
-    c10::IValue forward(const std::vector<at::Tensor>& inputs);
+    std::vector<at::Tensor> forward(const std::vector<at::Tensor>& inputs);
 
     /// The parameters that require gradients, each once.
     std::vector<NamedTensor> trained() const;
 };
-
-/// A module in train mode with its tensors named. Errors: one line that names `path`, where it was read.
-Result<Model> model_from(torch::jit::Module module, const std::filesystem::path& path);
-
-/// Reads onto the device in train mode. Errors: one line that names the file.
-Result<Model> load_model(const std::filesystem::path& path, c10::Device device = c10::DeviceType::CPU);
-
-/// The tensors of an output: a tensor, or tuples, lists and dictionaries of outputs, in order.
-/// Errors: anything else that holds no tensor is skipped.
-std::vector<at::Tensor> flatten_tensors(const c10::IValue& value);
 
 /// What went wrong, as one line: libtorch's messages span pages, with the cause on the last one.
 std::string one_line(const std::exception& error);

@@ -89,7 +89,7 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
                          std::uint64_t gradient_seed, const StepObserver& observer) {
     const std::size_t fed = inputs.size() - (loss == Loss::cross_entropy ? 1 : 0);
     StepResult result;
-    result.outputs = flatten_tensors(model.forward({inputs.begin(), inputs.begin() + fed}));
+    result.outputs = model.forward({inputs.begin(), inputs.begin() + fed});
 
     std::vector<at::Tensor> differentiable;
     for (const at::Tensor& output : result.outputs)

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
 
@@ -35,11 +34,10 @@ bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides) {
 
 /// The ops are those of one kind of device, and so are the bytes of the tensors.
 Result<void> BoundModel::check_device() const {
-    if (!graph.provenance || !graph.provenance->is_object()) return {};
-    const auto type = graph.provenance->find("device_type");
-    const std::string mine = c10::DeviceTypeName(device.device().type(), /*lower_case=*/true);
-    if (type == graph.provenance->end() || *type == mine) return {};
-    return Error{graph.name + ": the graph was captured on " + type->dump() + " and cannot run on " + mine};
+    const std::string mine = device.description().kind;
+    if (!graph.device || graph.device->kind.empty() || graph.device->kind == mine) return {};
+    return Error{graph.name + ": the graph was captured for " + graph.device->kind + " and cannot run on " +
+                 mine};
 }
 
 /// A damaged file must not make kernels read beyond a storage.

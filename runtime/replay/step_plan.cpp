@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <unordered_map>
 
 namespace rematlas {
 namespace {
@@ -77,6 +79,10 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
             return Error{"the schedule runs " + model.label(step.op()) +
                          " of the backward, which draws random numbers, before the loss"};
     }
+    for (OpId op : graph.ops.ids())
+        if (model.tape.ops[op].guard && graph.ops[op].phase == Phase::forward && !ran[op])
+            return Error{"the schedule runs " + model.label(op) +
+                         ", by which the program decides its course, after the loss"};
     for (int operand : model.tape.outputs)
         if (operand != no_operand && !there[model.tape.operands[operand].tensor])
             return Error{"the schedule makes output " +
@@ -90,7 +96,8 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
     return {};
 }
 
-/// Cuts the second half where gradients become final. Neighbouring places are united until there are few
+/// Cuts the second half where gradients become final, and where nothing reads their parameters any more: who
+/// is handed a gradient may change its parameter at once. Neighbouring places are united until there are few
 /// enough, so that each part hands out about the same number of bytes.
 void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
     const auto& gradients = model.tape.gradients;
@@ -99,11 +106,17 @@ void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
         if (plan.steps[i].runs())
             for (TensorId made : model.graph.ops[plan.steps[i].op()].outputs) made_end[made] = i + 1;
     std::map<std::size_t, std::vector<int>> final_at;
+    std::unordered_map<std::string, TensorId> parameters;
+    for (const Binding& binding : model.tape.bindings)
+        if (binding.is_parameter) parameters.emplace(binding.name, binding.operand.tensor);
     std::int64_t all = 0;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].operand == no_operand) continue;
         const TensorId tensor = model.tape.operands[gradients[i].operand].tensor;
-        final_at[std::max({made_end[tensor], plan.read_end[tensor], plan.loss_step + 1})].push_back(int(i));
+        std::size_t end = std::max({made_end[tensor], plan.read_end[tensor], plan.loss_step + 1});
+        if (const auto found = parameters.find(gradients[i].parameter); found != parameters.end())
+            end = std::max(end, plan.read_end[found->second]);
+        final_at[end].push_back(int(i));
         all += model.graph.tensors[tensor].bytes.value;
     }
     const std::int64_t share = final_at.size() <= most ? 0 : all / static_cast<std::int64_t>(most);

@@ -7,6 +7,7 @@
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/check.h"
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 
 namespace rematlas {

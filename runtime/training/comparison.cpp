@@ -28,26 +28,6 @@ std::string digest_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-class ComparedNode final : public torch::autograd::Node {
-  public:
-    ComparedNode(std::shared_ptr<Comparison> comparison, const edge_list& next)
-        : comparison_(std::move(comparison)) {
-        for (const auto& edge : next) add_next_edge(edge);
-    }
-    std::string name() const override { return "RematlasComparedBackward"; }
-    variable_list apply(variable_list&& gradients) override {
-        return comparison_ ? comparison_->backward(std::move(gradients)) : std::move(gradients);
-    }
-    /// From now on gradients go to the module's own graph and nowhere else.
-    void pass_on(const edge_list& to) {
-        comparison_ = nullptr;
-        next_edges_ = to;
-    }
-
-  private:
-    std::shared_ptr<Comparison> comparison_;
-};
-
 Comparison::Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
                        std::vector<at::Tensor> inputs)
     : step_(std::move(step)), tensors_(std::move(tensors)), inputs_(std::move(inputs)) {
@@ -66,23 +46,21 @@ std::vector<at::Tensor> Comparison::begin() {
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
     before_ = step_->executor().snapshot();
+    alive_before_ = step_->device().alive_bytes();
     return cut_.begin(inputs_);
 }
 
 void Comparison::end(const std::vector<at::Tensor>& outputs) {
+    held_ = step_->device().alive_bytes() - alive_before_;
     for (const at::Tensor& output : outputs) outputs_.push_back(digest_of(output));
     after_forward_ = step_->executor().snapshot();
     cut_places_ = cut_.end(outputs, tensors_);
-    made_ = std::make_shared<variable_list>();
-    const edge_list next{hand_out(made_, trained_, cut_.input_edges())};
-    const std::shared_ptr<torch::autograd::Node> node(new ComparedNode(shared_from_this(), next),
-                                                      torch::autograd::deleteNode);
-    cut_.connect(outputs, node);
-    node_ = node;
-    connected_ = true;
+    cut_.connect(
+        outputs, trained_, "RematlasComparedBackward",
+        [self = shared_from_this()](variable_list&& gradients) { return self->backward(gradients); });
 }
 
-variable_list Comparison::backward(variable_list&& gradients) {
+CutForward::Gradients Comparison::backward(const variable_list& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
     const std::unique_ptr<Snapshot> begun = step_->executor().snapshot();
@@ -97,15 +75,12 @@ variable_list Comparison::backward(variable_list&& gradients) {
     } else if (verdict_ == Verdict::open) {
         replay(gradients, made, *begun);
     }
-    *made_ = std::move(made.parameters);
-    for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
-    return {at::Tensor()};
+    return made;
 }
 
 void Comparison::uncut() {
     if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = "several forwards are open";
-    if (const auto node = node_.lock(); node && !cut_.output_edges().empty())
-        static_cast<ComparedNode&>(*node).pass_on(cut_.output_edges());
+    cut_.uncut();
 }
 
 void Comparison::replay(const variable_list& gradients, const CutForward::Gradients& made,

@@ -37,14 +37,15 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
     /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
     /// that nothing was compared. `dropped`: nobody can call its backward any more.
     Verdict verdict() const {
-        return verdict_ == Verdict::open && connected_ && node_.expired() ? Verdict::dropped : verdict_;
+        return verdict_ == Verdict::open && cut_.is_dropped() ? Verdict::dropped : verdict_;
     }
     const std::string& why() const { return why_; }  ///< what differs
     Bytes measured_peak() const { return peak_; }    ///< of the replay, residents included
+    /// Bytes that the original's forward keeps for its backward, the outputs among them.
+    std::int64_t held() const { return held_; }
 
   private:
-    friend class ComparedNode;
-    torch::autograd::variable_list backward(torch::autograd::variable_list&& gradients);
+    CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
     void replay(const torch::autograd::variable_list& gradients, const CutForward::Gradients& made,
                 const Snapshot& begun);
 
@@ -52,16 +53,13 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
     std::vector<at::Tensor> tensors_, inputs_, trained_;
     std::vector<int> gradient_places_;  ///< per trained parameter, its place in Tape::gradients
     CutForward cut_;
-    std::shared_ptr<torch::autograd::variable_list>
-        made_;  ///< gradients that the chain behind the node hands out
     std::vector<int> cut_places_;
     std::vector<std::string> outputs_;  ///< digests
     std::unique_ptr<Snapshot> before_, after_forward_;
-    std::weak_ptr<torch::autograd::Node> node_;
-    bool connected_ = false;
     Verdict verdict_ = Verdict::open;
     std::string why_;
     Bytes peak_;
+    std::int64_t alive_before_ = 0, held_ = 0;
 };
 
 }  // namespace rematlas

@@ -123,6 +123,81 @@ bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) 
                        [&](const at::Tensor& other) { return other.is_same(tensor); });
 }
 
+class HandOutNode final : public Node {
+  public:
+    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, bool linked)
+        : gradients_(std::move(gradients)), places_(std::move(places)), linked_(linked) {
+        add_input_metadata(Node::undefined_input());
+    }
+    std::string name() const override { return "RematlasGradients"; }
+    variable_list apply(variable_list&&) override {
+        variable_list result;
+        for (std::size_t place : places_) result.push_back(std::move((*gradients_)[place]));
+        if (linked_) result.emplace_back();
+        return result;
+    }
+
+  private:
+    std::shared_ptr<variable_list> gradients_;
+    std::vector<std::size_t> places_;
+    bool linked_;
+};
+
+/// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a
+/// backward makes them, so that who waits for them (DistributedDataParallel) sees about the order of plain
+/// training; then those of the inputs. `gradients` is filled before the chain runs: of the parameters, then
+/// of the inputs.
+Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
+              const edge_list& inputs) {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
+    std::shared_ptr<Node> next(new HandOutNode(gradients, places, false), torch::autograd::deleteNode);
+    for (const Edge& input : inputs) next->add_next_edge(input);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, true), torch::autograd::deleteNode);
+        node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
+        node->add_next_edge(Edge(next, 0));
+        next = node;
+    }
+    return {next, 0};
+}
+
+/// Hands the gradient on.
+class ViewNode final : public Node {
+  public:
+    explicit ViewNode(const Edge& next) { add_next_edge(next); }
+    std::string name() const override { return "RematlasView"; }
+    variable_list apply(variable_list&& gradients) override { return std::move(gradients); }
+};
+
+/// The module's part of the caller's graph.
+class CutNode final : public Node {
+  public:
+    using Backward = std::function<CutForward::Gradients(variable_list&&)>;
+    CutNode(std::string name, Backward backward, std::shared_ptr<variable_list> made, Edge next)
+        : name_(std::move(name)), backward_(std::move(backward)), made_(std::move(made)) {
+        add_next_edge(std::move(next));
+    }
+    std::string name() const override { return name_; }
+    variable_list apply(variable_list&& gradients) override {
+        if (!backward_) return std::move(gradients);
+        const Backward backward = backward_;  // which may let `pass_on` be called
+        CutForward::Gradients made = backward(std::move(gradients));
+        *made_ = std::move(made.parameters);
+        for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
+        return {at::Tensor()};
+    }
+    void pass_on(const edge_list& to) {
+        backward_ = nullptr;
+        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
+    }
+
+  private:
+    std::string name_;
+    Backward backward_;
+    std::shared_ptr<variable_list> made_;  ///< what the chain behind the node hands out
+};
+
 }  // namespace
 
 std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs) {
@@ -160,10 +235,29 @@ std::vector<int> CutForward::end(const std::vector<at::Tensor>& outputs,
     return cut_;
 }
 
-void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::shared_ptr<Node>& node) {
-    for (std::size_t i = 0; i < cut_.size(); ++i)
-        torch::autograd::impl::set_gradient_edge(outputs[cut_[i]],
-                                                 Edge(node, node->add_input_metadata(outputs[cut_[i]])));
+void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& parameters,
+                         std::string name, CutNode::Backward backward) {
+    const auto made = std::make_shared<variable_list>();
+    const std::shared_ptr<Node> node(
+        new CutNode(std::move(name), std::move(backward), made, hand_out(made, parameters, input_edges_)),
+        torch::autograd::deleteNode);
+    for (int place : cut_) {
+        const at::Tensor& output = outputs[place];
+        Edge edge(node, node->add_input_metadata(output));
+        if (edge.input_nr > 0 && output.is_view()) {
+            // Of a view autograd takes for granted that it is its node's only result.
+            const std::shared_ptr<Node> view(new ViewNode(edge), torch::autograd::deleteNode);
+            edge = Edge(view, view->add_input_metadata(output));
+        }
+        torch::autograd::impl::set_gradient_edge(output, edge);
+    }
+    node_ = node;
+    connected_ = true;
+}
+
+void CutForward::uncut() {
+    if (const auto node = node_.lock(); node && !output_edges_.empty())
+        static_cast<CutNode&>(*node).pass_on(output_edges_);
 }
 
 bool CutForward::is_reached_around() const {
@@ -239,45 +333,6 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
     for (std::size_t i = 0; i < places.size(); ++i)
         result.inputs[places[i]] = std::move(made[parameters.size() + i]);
     return result;
-}
-
-namespace {
-
-class HandOutNode final : public Node {
-  public:
-    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, bool linked)
-        : gradients_(std::move(gradients)), places_(std::move(places)), linked_(linked) {
-        add_input_metadata(Node::undefined_input());
-    }
-    std::string name() const override { return "RematlasGradients"; }
-    variable_list apply(variable_list&&) override {
-        variable_list result;
-        for (std::size_t place : places_) result.push_back(std::move((*gradients_)[place]));
-        if (linked_) result.emplace_back();
-        return result;
-    }
-
-  private:
-    std::shared_ptr<variable_list> gradients_;
-    std::vector<std::size_t> places_;
-    bool linked_;
-};
-
-}  // namespace
-
-Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
-              const edge_list& inputs) {
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
-    std::shared_ptr<Node> next(new HandOutNode(gradients, places, false), torch::autograd::deleteNode);
-    for (const Edge& input : inputs) next->add_next_edge(input);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, true), torch::autograd::deleteNode);
-        node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
-        node->add_next_edge(Edge(next, 0));
-        next = node;
-    }
-    return {next, 0};
 }
 
 }  // namespace rematlas

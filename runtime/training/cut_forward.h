@@ -5,9 +5,10 @@
 //     node of ours
 //     ... the module's forward on these ...
 //     cut.end(outputs, parameters);
-//     cut.connect(outputs, node);           // the caller's graph sees `node` in place of the module's own
-//     graph cut.backward(gradients, parameters)   // runs the module's own graph, within the backward of
-//     `node`
+//     cut.connect(outputs, parameters, "Name", [&](variable_list&& gradients) {   // one node in the caller's
+//     graph
+//         return cut.backward(gradients, parameters, false, false);               // runs the module's own
+//     });
 //
 // The outputs stay the objects that they are; only where their history leads changes.
 #pragma once
@@ -16,7 +17,9 @@
 #include <torch/csrc/autograd/edge.h>
 #include <torch/csrc/autograd/function.h>
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace rematlas {
@@ -33,14 +36,20 @@ class CutForward {
     /// gradient) stay as they are. `passed_through` are tensors that are no outputs of ours: parameters.
     std::vector<int> end(const std::vector<at::Tensor>& outputs,
                          const std::vector<at::Tensor>& passed_through);
-    /// Lets the outputs lead to `node`, in the order that `end` returned.
-    void connect(const std::vector<at::Tensor>& outputs, const std::shared_ptr<torch::autograd::Node>& node);
-    /// Where the gradients of the inputs go, by place; invalid where an input needs none.
-    const torch::autograd::edge_list& input_edges() const { return input_edges_; }
-
     struct Gradients {
         torch::autograd::variable_list parameters, inputs;
     };
+    /// Lets the outputs, in the order that `end` returned, lead to a node of that name, whose backward is
+    /// `backward`; the gradients that it returns go on to the parameters and to the caller's graph behind the
+    /// inputs. The node owns `backward`.
+    void connect(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& parameters,
+                 std::string name, std::function<Gradients(torch::autograd::variable_list&&)> backward);
+    /// The caller's graph has dropped the node.
+    bool is_dropped() const { return connected_ && node_.expired(); }
+    /// From now on gradients go to the module's own graph and nowhere else. Nothing happens where that has
+    /// run.
+    void uncut();
+
     /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not
     /// run: the caller's graph will run them. Throws what the module's own graph throws.
     Gradients backward(const torch::autograd::variable_list& gradients,
@@ -61,14 +70,8 @@ class CutForward {
     std::vector<std::shared_ptr<torch::autograd::Node>> input_nodes_;
     std::vector<int> cut_;                     ///< places of outputs
     torch::autograd::edge_list output_edges_;  ///< the module's own
+    std::weak_ptr<torch::autograd::Node> node_;
+    bool connected_ = false;
 };
-
-/// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a
-/// backward makes them, so that who waits for them (DistributedDataParallel) sees about the order of plain
-/// training; then those of the inputs. `gradients` is filled before the chain runs: of the parameters, then
-/// of the inputs.
-torch::autograd::Edge hand_out(const std::shared_ptr<torch::autograd::variable_list>& gradients,
-                               const std::vector<at::Tensor>& parameters,
-                               const torch::autograd::edge_list& inputs);
 
 }  // namespace rematlas

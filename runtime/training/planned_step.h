@@ -62,6 +62,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
 
     /// The step by itself, without autograd: what a comparison with the original needs.
     Executor& executor() { return executor_; }
+    DeviceRuntime& device() { return *device_; }
     const Graph& graph() const { return *graph_; }
     const Schedule& schedule() const { return schedule_; }
     const Tape& tape() const { return executor_.tape(); }

@@ -1,7 +1,6 @@
 #include "runtime/training/planner.h"
 
 #include <ATen/Parallel.h>
-#include <torch/version.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -10,14 +9,12 @@
 #include "core/base/sizes.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
-#include "runtime/capture/capture.h"
-#include "runtime/meta/profile_ops.h"
+#include "runtime/capture/record_step.h"
 #include "runtime/replay/op_signature.h"
+#include "runtime/shapes/profile_ops.h"
 
 namespace rematlas {
 namespace {
-
-using nlohmann::json;
 
 std::int64_t median(std::vector<std::int64_t>& values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -67,40 +64,72 @@ std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds a
         std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
 }
 
+/// What the frames that are open hold beside one that runs.
+Bytes held_by_others(const Graph& graph, const FlatGraph& flat, const std::vector<Step>& steps, int frames) {
+    const Bytes held = held_at_loss(graph, steps) - Bytes(flat.resident_bytes);
+    return Bytes((frames - 1) * held.value);
+}
+
+/// With several frames the last one runs beside what the others hold, which depends on the schedule: a
+/// tighter one holds less. Bisects for the loosest whose peak fits beside them.
+std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const FlatGraph& flat,
+                                                       const Solver& solver, Bytes budget, int frames,
+                                                       Limits limits) {
+    constexpr int rounds = 6;
+    limits.time /= 3;
+    std::optional<Schedule> best;
+    std::optional<Bytes> smallest;
+    const Bytes least = least_peak(flat).bytes;
+    Bytes low = least, high = budget;
+    for (int round = 0; round < rounds && low < high && !limits.stop.stop_requested(); ++round) {
+        const Bytes own((low.value + high.value) / 2);
+        Result<Outcome> outcome = solve(Problem{graph, flat}, solver, own, limits);
+        if (!outcome) return outcome.error();
+        const Schedule* schedule = outcome->schedule();
+        if (!schedule) {
+            low = own + Bytes(1);
+            continue;
+        }
+        const Bytes whole = schedule->peak + held_by_others(graph, flat, schedule->steps, frames);
+        smallest = std::min(smallest.value_or(whole), whole);
+        if (whole <= budget) {
+            best = *schedule;
+            low = own + Bytes(1);
+        } else {
+            high = own;
+        }
+    }
+    if (best) return *best;
+    return Infeasible{.needed = least,
+                      .proven = least > budget,
+                      .smallest_found = smallest,
+                      .reason = "with " + std::to_string(frames) + " forwards open at a time"};
+}
+
 PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, std::stop_token stop) {
     const auto began = std::chrono::steady_clock::now();
-    PlanAnswer answer{.found = Error{}, .budget = budget, .beside = {}, .held = {}};
+    PlanAnswer answer{.found = Error{}, .budget = budget, .beside = {}, .others = {}};
     const FlatGraph flat = flatten(graph);
     const Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
     if (!solver) {
         answer.found = solver.error();
         return answer;
     }
-    // Each further frame holds its tensors while another one runs; what they are depends on the schedule.
-    Bytes own = budget;
-    for (int attempt = 0; attempt < 6; ++attempt) {
-        const Limits limits{.time = time_for(graph, request.time), .stop = stop, .seed = 1, .threads = 1};
-        Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, own, limits);
-        if (!outcome) {
+    const Limits limits{.time = time_for(graph, request.time), .stop = stop, .seed = 1, .threads = 1};
+    if (request.frames > 1) {
+        answer.found = solve_frames(graph, flat, **solver, budget, request.frames, limits);
+    } else {
+        Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, budget, limits);
+        if (!outcome)
             answer.found = outcome.error();
-            break;
-        }
-        if (const Infeasible* infeasible = outcome->infeasible()) {
+        else if (const Infeasible* infeasible = outcome->infeasible())
             answer.found = *infeasible;
-            break;
-        }
-        Schedule schedule = *outcome->schedule();
-        schedule.config = request.options;
-        answer.held = held_at_loss(graph, schedule.steps) - Bytes(flat.resident_bytes);
-        const Bytes others((request.frames - 1) * answer.held.value);
-        const bool fits = schedule.peak + others <= budget;
-        answer.found = std::move(schedule);
-        if (fits) break;
-        own = budget - others;
-        if (attempt == 5 || own.value <= 0) {
-            answer.found = infeasible_from(flat, own, std::nullopt);
-            break;
-        }
+        else
+            answer.found = *outcome->schedule();
+    }
+    if (Schedule* schedule = std::get_if<Schedule>(&answer.found)) {
+        schedule->config = request.options;
+        answer.others = held_by_others(graph, flat, schedule->steps, request.frames);
     }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return answer;
@@ -123,6 +152,7 @@ Planner::Planner(Graph graph, Tape tape)
     const FlatGraph flat = flatten(*graph_);
     whole_peak_ = keep_all_peak(flat);
     residents_ = Bytes(flat.resident_bytes);
+    whole_held_ = held_by_others(*graph_, flat, lower(flat, keep_all_sequence(flat)), 2);
 }
 
 Planner::~Planner() {
@@ -178,15 +208,8 @@ Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecord
     step.graph.name = name;
     step.tape.threads = at::get_num_threads();
     step.tape.unused_outputs = recording.unused_outputs();
-    json provenance = {{"captured", captured},
-                       {"device", device.name()},
-                       {"device_type", c10::DeviceTypeName(device.device().type(), true)},
-                       {"torch", TORCH_VERSION},
-                       {"threads", step.tape.threads},
-                       {"times", times},
-                       {"inputs", json::array()}};
-    for (const auto& [spec, operand] : step.tape.inputs) provenance["inputs"].push_back(to_string(spec));
-    step.graph.provenance = std::make_shared<const json>(std::move(provenance));
+    note_origin(step, device);
+    add_provenance(step.graph, {{"captured", captured}, {"times", times}});
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
     std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
     std::int64_t given = 0;
@@ -198,16 +221,16 @@ Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecord
     return planner;
 }
 
-Result<Bytes> Planner::step_budget(const std::string& budget, Bytes beside) const {
+Result<Bytes> Planner::step_budget(const std::string& budget, Bytes beside, int frames) const {
     const std::string_view text(budget);
     constexpr std::string_view of_activations = " of activations";
     if (text.ends_with(of_activations)) {
-        const Bytes movable = whole_peak_ - residents_;
+        const Bytes movable = whole_peak(frames) - residents_;
         const Result<Bytes> share =
             parse_budget(text.substr(0, text.size() - of_activations.size()), movable);
         return share ? Result<Bytes>(residents_ + *share) : Result<Bytes>(share.error());
     }
-    if (text.ends_with('%')) return parse_budget(text, whole_peak_);
+    if (text.ends_with('%')) return parse_budget(text, whole_peak(frames));
     const Result<Bytes> whole = parse_bytes(text);
     if (!whole) return whole.error();
     return *whole - beside - kept_by_loss_;
@@ -218,9 +241,9 @@ void Planner::start(const PlanRequest& request, Bytes beside) {
     wait();
     stop_ = {};
     answer_.reset();
-    const Result<Bytes> budget = step_budget(request.budget, beside);
+    const Result<Bytes> budget = step_budget(request.budget, beside, request.frames);
     if (!budget) {
-        answer_ = PlanAnswer{.found = budget.error(), .budget = {}, .beside = beside, .held = {}};
+        answer_ = PlanAnswer{.found = budget.error(), .budget = {}, .beside = beside, .others = {}};
         return;
     }
     future_ = std::async(std::launch::async,

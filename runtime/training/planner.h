@@ -23,8 +23,8 @@ namespace rematlas {
 
 struct PlanRequest {
     /// Bytes of all tensors on the device, "2GiB"; a share of the step's peak without recomputation, "60%";
-    /// or a share of what is not resident, "60% of activations". Shares are of the step alone: what lives
-    /// beside it comes on top.
+    /// or a share of what is not resident, "60% of activations". Shares are of the step alone, with all its
+    /// frames open: what lives beside it comes on top.
     std::string budget;
     std::string solver = "atlas";
     std::shared_ptr<const nlohmann::json> options;  ///< of the solver; null: defaults
@@ -36,7 +36,7 @@ struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
     Bytes budget;  ///< of the step
     Bytes beside;  ///< counted beside it
-    Bytes held;    ///< by each further frame between its forward and its backward
+    Bytes others;  ///< held by the other frames while one runs
     double seconds = 0;
 };
 
@@ -66,11 +66,12 @@ class Planner {
     std::shared_ptr<const Graph> shared_graph() const { return graph_; }
     const Tape& tape() const { return tape_; }
     void note_packing(std::string packing) { tape_.packing = std::move(packing); }
-    Bytes whole_peak() const { return whole_peak_; }  ///< without recomputation
+    /// Without recomputation, with so many forwards open.
+    Bytes whole_peak(int frames = 1) const { return whole_peak_ + Bytes((frames - 1) * whole_held_.value); }
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }
     /// The bytes of the step for a budget of the process.
-    Result<Bytes> step_budget(const std::string& budget, Bytes beside) const;
+    Result<Bytes> step_budget(const std::string& budget, Bytes beside, int frames) const;
 
   private:
     Planner(Graph graph, Tape tape);
@@ -81,7 +82,7 @@ class Planner {
 
     std::shared_ptr<const Graph> graph_;
     Tape tape_;
-    Bytes whole_peak_, residents_, kept_by_loss_;
+    Bytes whole_peak_, whole_held_, residents_, kept_by_loss_;
     std::stop_source stop_;
     std::future<PlanAnswer> future_;
     std::optional<PlanAnswer> answer_;

@@ -11,15 +11,6 @@
 
 namespace rematlas {
 
-std::vector<NamedTensor> named_tensors(const torch::jit::Module& module) {
-    std::vector<NamedTensor> tensors;
-    for (const auto& parameter : module.named_parameters())
-        if (parameter.value.defined()) tensors.push_back({parameter.name, parameter.value, true});
-    for (const auto& buffer : module.named_buffers())
-        if (buffer.value.defined()) tensors.push_back({buffer.name, buffer.value, false});
-    return tensors;
-}
-
 Result<ScheduledModule> ScheduledModule::load(const std::filesystem::path& path,
                                               const std::vector<NamedTensor>& tensors,
                                               const std::string& owner, const std::string& device) {

@@ -2,7 +2,7 @@
 // only forward and backward are the plan's.
 //
 //     torch::jit::Module model = torch::jit::load("gpt.pt");
-//     model.train();
+//     model.train();                                  // named_tensors: runtime/model/torchscript.h
 //     Result<ScheduledModule> scheduled = ScheduledModule::load("gpt.plan", named_tensors(model), "gpt.pt");
 //     for (auto [ids, targets] : batches) {
 //         at::Tensor logits = scheduled->forward({ids}).take().front();
@@ -17,8 +17,6 @@
 // autograd may run the backward on a thread of its own.
 #pragma once
 
-#include <torch/csrc/jit/api/module.h>
-
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -27,9 +25,6 @@
 #include "runtime/training/planned_step.h"
 
 namespace rematlas {
-
-/// Parameters and buffers with all their names.
-std::vector<NamedTensor> named_tensors(const torch::jit::Module& module);
 
 class ScheduledModule {
   public:

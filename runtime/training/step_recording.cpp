@@ -6,9 +6,11 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <unordered_set>
 
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 
@@ -69,29 +71,35 @@ at::Tensor gradient_shape(const at::Tensor& output) {
                : shape_tensor(output.sizes(), output.scalar_type(), output.device());
 }
 
+/// Chunks along one axis of a tensor, the second `distance` elements behind the first.
+bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t distance) {
+    if (first.strides() != second.strides()) return false;
+    std::vector<std::int64_t> axes(static_cast<std::size_t>(first.dim()));
+    std::iota(axes.begin(), axes.end(), 0);
+    std::sort(axes.begin(), axes.end(),
+              [&](std::int64_t a, std::int64_t b) { return first.stride(a) > first.stride(b); });
+    for (std::int64_t axis : axes) {
+        if (first.stride(axis) <= 0) return false;
+        if (distance / first.stride(axis) >= first.size(axis)) return true;
+        distance %= first.stride(axis);
+    }
+    return false;
+}
+
+/// What is written to one in place would be the other's too. Parts that interleave are taken for overlapping,
+/// but for chunks of one tensor.
+bool overlap(const at::Tensor& a, const at::Tensor& b) {
+    if (!a.storage().is_alias_of(b.storage()) || a.numel() == 0 || b.numel() == 0) return false;
+    const auto [first, second] = a.storage_offset() <= b.storage_offset() ? std::tie(a, b) : std::tie(b, a);
+    std::int64_t last = first.storage_offset();
+    for (std::int64_t axis = 0; axis < first.dim(); ++axis)
+        last += (first.size(axis) - 1) * first.stride(axis);
+    if (a.scalar_type() != b.scalar_type()) return true;
+    return last >= second.storage_offset() &&
+           !are_chunks(first, second, second.storage_offset() - first.storage_offset());
+}
+
 }  // namespace
-
-/// The module's part of the caller's graph.
-class RecordedNode final : public torch::autograd::Node {
-  public:
-    RecordedNode(std::shared_ptr<StepRecording> step, const edge_list& next) : step_(std::move(step)) {
-        for (const auto& edge : next) add_next_edge(edge);
-    }
-    ~RecordedNode() override = default;
-    std::string name() const override { return "RematlasRecordedBackward"; }
-    variable_list apply(variable_list&& gradients) override {
-        return step_ ? step_->backward(std::move(gradients)) : std::move(gradients);
-    }
-
-    /// From now on gradients go to the module's own graph and nowhere else.
-    void pass_on(const edge_list& to) {
-        step_ = nullptr;
-        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
-    }
-
-  private:
-    std::shared_ptr<StepRecording> step_;
-};
 
 StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                              DeviceRuntime& device, Kind kind)
@@ -102,7 +110,10 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
       recorder_(tensors, inputs, specs_of(inputs), places, device,
                 options_for(kind, shapes_ ? &*shapes_ : nullptr)),
       trained_(trained_of(tensors)) {
-    if (!shapes_) beside_ = device.alive_bytes() - counted_residents(tensors, inputs, device);
+    if (!shapes_) {
+        counted_ = counted_residents(tensors, inputs, device);
+        beside_ = device.alive_bytes() - counted_;
+    }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
 }
@@ -114,8 +125,9 @@ std::vector<at::Tensor> StepRecording::trained() const {
 }
 
 std::vector<at::Tensor> StepRecording::begin() {
-    given_ = cut_.begin(inputs_);
-    guard_.emplace(recorder_);
+    guard_ = DispatchModeGuard::unless_another(recorder_);
+    unrecorded_ = !guard_;
+    given_ = guard_ ? cut_.begin(inputs_) : inputs_;
     return given_;
 }
 
@@ -126,6 +138,7 @@ void StepRecording::abandon() {
 }
 
 void StepRecording::end(const std::vector<at::Tensor>& outputs) {
+    if (unrecorded_) return;
     guard_.reset();
     recorder_.check_generator();
     if (recorder_.refusal()) {
@@ -145,34 +158,33 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     if (shapes_)
         for (int place : cut_places_) gradient_shapes_.push_back(gradient_shape(outputs[place]));
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
-    made_ = std::make_shared<variable_list>();
-    const edge_list next{hand_out(made_, trained(), cut_.input_edges())};
-    const std::shared_ptr<torch::autograd::Node> node(new RecordedNode(shared_from_this(), next),
-                                                      torch::autograd::deleteNode);
-    cut_.connect(outputs, node);
-    node_ = node;
+    for (std::size_t i = 0; i < cut_places_.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (!shapes_ && overlap(outputs[cut_places_[i]], outputs[cut_places_[j]]))
+                recorder_.refuse_step("outputs " + std::to_string(cut_places_[j]) + " and " +
+                                      std::to_string(cut_places_[i]) + " share memory");
+    cut_.connect(outputs, trained(), "RematlasRecordedBackward",
+                 [self = shared_from_this()](variable_list&& gradients) {
+                     return self->record_backward(std::move(gradients),
+                                                  torch::autograd::get_current_graph_task_keep_graph(),
+                                                  at::GradMode::is_enabled());
+                 });
     sums_gradients_ = cut_.uses_some_twice(trained());
     alive_after_forward_ = device_.alive_bytes();
     device_.reset_peak();
 }
 
 void StepRecording::uncut() {
-    const auto node = node_.lock();
     recorder_.refuse_step("several forwards are open, and gradients of one are sums");
-    if (node && !cut_.output_edges().empty()) static_cast<RecordedNode&>(*node).pass_on(cut_.output_edges());
+    cut_.uncut();
     done_ = true;
 }
 
 StepRecording::State StepRecording::state() const {
+    if (unrecorded_) return State::dropped;
     if (recorder_.refusal()) return State::refused;
     if (done_) return State::recorded;
-    return node_.expired() ? State::dropped : State::open;
-}
-
-variable_list StepRecording::backward(variable_list&& gradients) {
-    record_backward(std::move(gradients), torch::autograd::get_current_graph_task_keep_graph(),
-                    at::GradMode::is_enabled());
-    return {at::Tensor()};
+    return cut_.is_dropped() ? State::dropped : State::open;
 }
 
 void StepRecording::run_backward(const std::vector<bool>& used) {
@@ -183,7 +195,8 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
     record_backward(std::move(gradients), false, false);
 }
 
-void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, bool create_graph) {
+CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, bool keep_graph,
+                                                     bool create_graph) {
     if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
     if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
     const bool around = cut_.is_reached_around();
@@ -195,6 +208,11 @@ void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, 
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
             recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
 
+    std::unique_ptr<DispatchModeGuard> guard = DispatchModeGuard::unless_another(recorder_);
+    if (!guard) {
+        unrecorded_ = true;
+        recorder_.refuse_step("another thread records a step");
+    }
     loss_ = {.most = device_.peak_bytes() - alive_after_forward_,
              .kept = device_.alive_bytes() - alive_after_forward_};
     const std::vector<at::Tensor> parameters = trained();
@@ -206,6 +224,7 @@ void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, 
     }
     CutForward::Gradients made;
     if (recorder_.refusal()) {
+        guard = nullptr;
         const bool keep = keep_graph || around || create_graph;
         made = cut_.backward(gradients, parameters, keep, create_graph);
         // A further backward is the caller's graph's own; the edges may change when this one is over.
@@ -215,8 +234,8 @@ void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, 
     } else {
         recorder_.begin_backward(from, given);
         given.clear();
-        const DispatchModeGuard guard(recorder_);
         made = cut_.backward(gradients, parameters, false, false);
+        guard = nullptr;
     }
     std::vector<GradientMade> named;
     for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -228,9 +247,7 @@ void StepRecording::record_backward(variable_list&& gradients, bool keep_graph, 
         recording_ = recorder_.finish(named);
     }
     done_ = true;
-    named.clear();
-    *made_ = std::move(made.parameters);
-    for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
+    return made;
 }
 
 }  // namespace rematlas

@@ -17,7 +17,7 @@
 
 #include "runtime/capture/recorder.h"
 #include "runtime/device/device.h"
-#include "runtime/meta/shape_kernels.h"
+#include "runtime/shapes/shape_kernels.h"
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/python_places.h"
 
@@ -64,9 +64,10 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     // Of a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
-    std::int64_t beside() const {
-        return beside_;
-    }  ///< bytes alive at its beginning that are none of the step's
+    /// Bytes alive at its beginning that are none of the step's.
+    std::int64_t beside() const { return beside_; }
+    /// Bytes that its forward keeps for its backward, the outputs among them.
+    std::int64_t held() const { return alive_after_forward_ - beside_ - counted_; }
     const std::vector<NamedTensor>& tensors() const { return tensors_; }
     /// Per output: the input that it is, -1 for others.
     const std::vector<int>& passed_inputs() const { return passed_inputs_; }
@@ -85,9 +86,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     PythonPlaces places;
 
   private:
-    friend class RecordedNode;
-    torch::autograd::variable_list backward(torch::autograd::variable_list&& gradients);
-    void record_backward(torch::autograd::variable_list&& gradients, bool keep_graph, bool create_graph);
+    CutForward::Gradients record_backward(torch::autograd::variable_list&& gradients, bool keep_graph,
+                                          bool create_graph);
     std::vector<at::Tensor> trained() const;
 
     DeviceRuntime& device_;
@@ -96,20 +96,18 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<std::uint32_t> input_versions_;
     std::optional<ShapeKernels> shapes_;
     Recorder recorder_;
-    std::optional<DispatchModeGuard> guard_;
+    std::unique_ptr<DispatchModeGuard> guard_;
     CutForward cut_;
-    std::shared_ptr<torch::autograd::variable_list>
-        made_;                                 ///< gradients that the chain behind the node hands out
     std::vector<NamedTensor> trained_;         ///< each once
     std::vector<at::Tensor> gradient_shapes_;  ///< from shapes: per place of `cut_places_`
     std::vector<int> cut_places_;              ///< outputs whose backward is the module's
     std::vector<int> passed_inputs_;
     Recording recording_;
     LossMemory loss_;
-    std::int64_t beside_ = 0, alive_after_forward_ = 0;
+    std::int64_t beside_ = 0, counted_ = 0, alive_after_forward_ = 0;
     std::vector<int> unused_outputs_;
-    std::weak_ptr<torch::autograd::Node> node_;
     bool sums_gradients_ = false, done_ = false;
+    bool unrecorded_ = false;  ///< another thread was recording
 };
 
 /// The parameters among `tensors` that require a gradient, each once.

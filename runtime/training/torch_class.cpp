@@ -19,8 +19,8 @@
 #include "core/schedule/check.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
-#include "runtime/capture/capture.h"
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/capture/build_graph.h"
+#include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/comparison.h"
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
@@ -165,7 +165,7 @@ struct TorchPlan : torch::CustomClassHolder {
         if (const PlanAnswer* answer = planner->answer()) {
             item["step_budget_bytes"] = answer->budget.value;
             item["beside_bytes"] = answer->beside.value;
-            item["held_bytes"] = answer->held.value;
+            item["others_bytes"] = answer->others.value;
             item["seconds"] = answer->seconds;
             if (const auto* error = std::get_if<Error>(&answer->found)) item["error"] = error->message;
             if (const auto* infeasible = std::get_if<Infeasible>(&answer->found)) {
@@ -301,6 +301,7 @@ TORCH_LIBRARY(rematlas, library) {
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
+        .def("held", [](const Recording& self) { return self->step->held(); })
         .def("difference", [](const Recording& self, const Recording& other) {
             return difference(self->step->recording(), other->step->recording()).value_or("");
         });
@@ -351,6 +352,7 @@ TORCH_LIBRARY(rematlas, library) {
         .def("end", [](const Compared& self, const Tensors& outputs) { self->comparison->end(outputs); })
         .def("abandon", [](const Compared& self) { self->comparison->abandon(); })
         .def("uncut", [](const Compared& self) { self->comparison->uncut(); })
+        .def("held", [](const Compared& self) { return self->comparison->held(); })
         .def("verdict",
              [](const Compared& self) -> std::string {
                  switch (self->comparison->verdict()) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "core/graph/flat_graph.h"
@@ -276,21 +275,6 @@ TEST(CachingAllocator, steps_that_are_not_possible_and_absurd_sizes_are_refused)
     const std::vector<Step> steps = lower(flatten(huge), keep_all_sequence(flatten(huge)));
     EXPECT_FALSE(caching_allocator_peaks(huge, steps, {}));
     EXPECT_FALSE(caching_allocator_peaks(huge, steps, expandable));
-}
-
-TEST(CachingAllocator, graphs_captured_on_cuda_say_which_they_were_captured_with) {
-    Graph graph = small_graph();
-    EXPECT_FALSE(caching_allocator_of(graph));
-    const auto captured_with = [&](nlohmann::json allocator) {
-        graph.provenance =
-            std::make_shared<const nlohmann::json>(nlohmann::json{{"allocator", std::move(allocator)}});
-        return caching_allocator_of(graph);
-    };
-    EXPECT_EQ(captured_with({{"expandable_segments", true}}), expandable);
-    EXPECT_EQ(captured_with({{"large_segment_bytes", 4 * MiB}})->large_segment, 4 * MiB);
-    EXPECT_EQ(captured_with({{"large_segment_bytes", -1}})->large_segment, 2 * MiB)
-        << "damaged files are harmless";
-    EXPECT_FALSE(captured_with("none"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "core/addresses/address_plan.h"
 #include "core/graph/flat_graph.h"
 #include "tests/core/random_graph.h"
 #include "tests/core/small_graph.h"
@@ -27,6 +28,21 @@ TEST(GraphFile, a_written_graph_reads_back_equal) {
     }
 }
 
+TEST(GraphFile, facts_of_the_device_read_back_equal) {
+    Graph graph = small_graph();
+    graph.device = Device{.name = "H200",
+                          .memory = Bytes(1LL << 37),
+                          .to_host_bytes_per_second = 5e10,
+                          .to_device_bytes_per_second = 6e10,
+                          .kind = "cuda",
+                          .alignment = 512,
+                          .allocator = CachingAllocatorOptions{true, 1LL << 22}};
+    const Result<Graph> read = parse_graph(graph_text(graph), "g");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->device, graph.device);
+    EXPECT_EQ(alignment_for(*read), 512);
+}
+
 TEST(GraphFile, every_truncation_is_refused_with_one_line) {
     const std::string text = graph_text(small_graph());
     for (std::size_t length = 0; length + 2 < text.size(); ++length) {
@@ -43,7 +59,9 @@ struct Hostile {
     const char* named;  ///< part of the message
 };
 
-void PrintTo(const Hostile& hostile, std::ostream* out) { *out << hostile.what; }
+void PrintTo(const Hostile& hostile, std::ostream* out) {
+    *out << hostile.what;
+}
 
 class HostileGraph : public testing::TestWithParam<Hostile> {};
 
@@ -57,6 +75,16 @@ TEST_P(HostileGraph, is_refused_and_the_cause_is_named) {
 }
 
 const Hostile kHostile[] = {
+    {"alignment_of_nothing",
+     [](json& g) {
+         g["device"] = {{"alignment_bytes", 0}};
+     },
+     "alignment_bytes"},
+    {"segments_below_the_smallest",
+     [](json& g) {
+         g["device"] = {{"allocator", {{"large_segment_bytes", -1}}}};
+     },
+     "large_segment_bytes"},
     {"wrong_version", [](json& g) { g["version"] = 2; }, "version 2"},
     {"wrong_format", [](json& g) { g["format"] = "rematlas.sweep"; }, "format"},
     {"no_format", [](json& g) { g.erase("format"); }, "format is missing"},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/recording_device.h"
@@ -40,14 +41,13 @@ TEST(DeviceGraph, CountsEveryTensorInGranulesAndTheWorkspaceOfLibrariesAndReplay
 
 TEST(DeviceGraph, OfAnotherDeviceIsRefused) {
     Graph graph = test::captured("mlp_scripted");
-    EXPECT_EQ(graph.provenance->value("device_type", ""), "cpu");
-    nlohmann::json provenance = *graph.provenance;
-    provenance["device_type"] = "cuda";
-    graph.provenance = std::make_shared<const nlohmann::json>(std::move(provenance));
+    ASSERT_TRUE(graph.device);
+    EXPECT_EQ(graph.device->kind, "cpu");
+    graph.device->kind = "cuda";
     const Model model = load_model(model_path("mlp_scripted")).take();
     const Result<Executor> executor = Executor::create(graph, model, test::cpu());
     ASSERT_FALSE(executor);
-    EXPECT_THAT(executor.error().message, HasSubstr("captured on \"cuda\" and cannot run on cpu"));
+    EXPECT_THAT(executor.error().message, HasSubstr("captured for cuda and cannot run on cpu"));
 }
 
 }  // namespace

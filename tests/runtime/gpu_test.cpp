@@ -80,10 +80,9 @@ TEST_P(GpuReplay, InAnotherOrderIsIdenticalAndTakesThePredictedBytes) {
 
 TEST_P(GpuReplay, AllocatesWhatTheModelOfTheAllocatorForetells) {
     const Graph& graph = captured();
-    const auto allocator = caching_allocator_of(graph);
-    ASSERT_TRUE(allocator);
+    ASSERT_TRUE(graph.device && graph.device->allocator);
     const Plan plan = plan_of(graph, shuffled_with_reruns(flatten(graph), 0.4, /*shuffle=*/false, 3));
-    const auto peaks = caching_allocator_peaks(graph, plan.schedule.steps, *allocator);
+    const auto peaks = caching_allocator_peaks(graph, plan.schedule.steps, *graph.device->allocator);
     ASSERT_TRUE(peaks) << peaks.error().message;
     EXPECT_NEAR(double(run(plan).measured_peak.value), double(peaks->allocated.value),
                 0.002 * double(peaks->allocated.value));

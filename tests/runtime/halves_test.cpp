@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"
@@ -45,8 +46,7 @@ Seen seen_of_original(const std::string& name, const std::vector<at::Tensor>& in
     Model model = load_model(model_path(name)).take();
     cpu().seed_generator(generator_seed);
     Seen seen;
-    const std::vector<at::Tensor> outputs =
-        flatten_tensors(model.module.forward({inputs.begin(), inputs.end()}));
+    const std::vector<at::Tensor> outputs = model.forward(inputs);
     for (const at::Tensor& output : outputs) seen.outputs.push_back(output.detach());
     seen.outputs = copies_of(seen.outputs);
     seen.after_forward = cpu().generator_state();

@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/schedule/simulate.h"
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"

@@ -18,6 +18,7 @@ class RecordingDevice final : public DeviceRuntime {
 
     c10::Device device() const override { return cpu_.device(); }
     std::string name() const override { return cpu_.name(); }
+    Device description() const override { return cpu_.description(); }
     std::int64_t alive_bytes() const override { return cpu_.alive_bytes(); }
     std::int64_t peak_bytes() const override { return cpu_.peak_bytes(); }
     void reset_peak() override { cpu_.reset_peak(); }

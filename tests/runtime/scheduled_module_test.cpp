@@ -10,6 +10,7 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "tests/runtime/captured_model.h"
 
@@ -63,11 +64,10 @@ TEST_F(ScheduledModules, TrainAsTheOriginal) {
         const std::vector<InputSpec> specs = test::model_inputs(name);
         Model plain = load_model(test::model_path(name)).take(),
               model = load_model(test::model_path(name)).take();
-        Result<ScheduledModule> scheduled =
-            ScheduledModule::load(plan_of(name), named_tensors(model.module), "the model");
+        Result<ScheduledModule> scheduled = ScheduledModule::load(plan_of(name), model.tensors, "the model");
         ASSERT_TRUE(scheduled) << scheduled.error().message;
         const auto expected = train(plain, specs, [&](const std::vector<at::Tensor>& inputs) {
-            return plain.module.forward({inputs.begin(), inputs.end()}).toTensor();
+            return plain.forward(inputs).front();
         });
         const auto found = train(model, specs, [&](const std::vector<at::Tensor>& inputs) {
             return scheduled->forward(inputs).take().front();
@@ -84,7 +84,7 @@ TEST_F(ScheduledModules, OutlivedByTheirGraph) {
     at::Tensor output;
     {
         Result<ScheduledModule> scheduled =
-            ScheduledModule::load(plan_of("mlp_scripted"), named_tensors(model.module), "the model");
+            ScheduledModule::load(plan_of("mlp_scripted"), model.tensors, "the model");
         ASSERT_TRUE(scheduled) << scheduled.error().message;
         output = scheduled->forward(draw_inputs(test::model_inputs("mlp_scripted"), 1)).take().front();
     }

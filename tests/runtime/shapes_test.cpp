@@ -6,10 +6,11 @@
 
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
-#include "runtime/meta/capture_shapes.h"
-#include "runtime/meta/cuda_stand_in.h"
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"
+#include "runtime/shapes/capture_shapes.h"
+#include "runtime/shapes/cuda_stand_in.h"
+#include "runtime/shapes/shape_tensor.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {
@@ -101,6 +102,8 @@ TEST(ShapesPlanned, TakeTheirCostsFromTheProfileAndCannotBeRun) {
     EXPECT_EQ((*graph->provenance)["device"], "meta:cpu");
     ASSERT_TRUE(graph->device);
     EXPECT_EQ(graph->device->name, profile.name);
+    EXPECT_EQ(graph->device->alignment, 64);
+    EXPECT_FALSE(graph->device->allocator);
     for (const Op& op : graph->ops) EXPECT_GE(op.time, profile.launch) << op.name;
     EXPECT_EQ(graph->replay, nullptr);
 
@@ -224,7 +227,10 @@ TEST(StandIn, TensorsTakeWhatTheAllocatorOfTheDeviceGives) {
             workspace || (tensor.name == "library workspace" && tensor.bytes == h200.matmul_workspace);
     }
     EXPECT_TRUE(workspace);
-    EXPECT_EQ((*graph->provenance)["device_type"], "cuda");
+    ASSERT_TRUE(graph->device);
+    EXPECT_EQ(graph->device->kind, "cuda");
+    EXPECT_EQ(graph->device->alignment, 512);
+    EXPECT_TRUE(graph->device->allocator);
 }
 
 TEST(ShapeTensor, KnowsItsBytesAndHoldsNone) {

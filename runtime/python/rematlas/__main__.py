@@ -25,6 +25,10 @@ def wrong(message):
     sys.exit(2)
 
 
+def first_line(error):
+    return (str(error).splitlines() or [""])[0]
+
+
 def made_by(name):
     module, colon, function = name.partition(":")
     if not colon:
@@ -34,7 +38,10 @@ def made_by(name):
         made = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
         wrong(f"{name}: {error}")
-    made = made()
+    try:
+        made = made()
+    except Exception as error:
+        wrong(f"{name} raises {type(error).__name__}: {first_line(error)}")
     if not (isinstance(made, tuple) and len(made) in (2, 3)):
         wrong(f"{name}: it returns a {type(made).__name__}; expected (model, args) or (model, args, kwargs)")
     return (*made, {}) if len(made) == 2 else made
@@ -47,9 +54,16 @@ def capture(options) -> int:
     text = graph_of(model, args, kwargs)
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.replace(path)
-    print(path)
+    try:
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        wrong(f"{path}: {error.strerror}")
+    if options.json:
+        graph = json.loads(text)
+        print(json.dumps({"graph": str(path), "ops": len(graph["ops"]), "tensors": len(graph["tensors"])}))
+    else:
+        print(path)
     return 0
 
 
@@ -80,6 +94,8 @@ def main() -> int:
     one.set_defaults(do=capture)
     one.add_argument("function", metavar="package.module:function")
     one.add_argument("-o", "--output", metavar="x.graph.json")
+    one.add_argument("--json", action="store_true", help="print one object")
+    one.add_argument("--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show")
     two = commands.add_parser("run", help="trains by a plan, and compares with the original")
     two.set_defaults(do=run)
     two.add_argument("function", metavar="package.module:function")
@@ -97,6 +113,10 @@ def main() -> int:
     except Refused as error:
         print(error, file=sys.stderr)
         return 1
+    except Exception as error:
+        if "REMATLAS_TRACEBACK" in os.environ:
+            raise
+        wrong(f"{options.function}: the model fails: {type(error).__name__}: {first_line(error)} (REMATLAS_TRACEBACK=1 shows where)")
 
 
 if __name__ == "__main__":

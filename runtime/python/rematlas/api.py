@@ -33,6 +33,8 @@ class Plan:
 
     def save(self, path) -> None:
         path = pathlib.Path(path)
+        if path.is_dir() or not path.parent.is_dir():
+            raise FileNotFoundError(f"rematlas: {path} is no file that can be written")
         part = path.with_name(path.name + ".part")
         part.write_bytes(self.data)
         part.replace(path)
@@ -75,7 +77,7 @@ def apply(
     beside the step is added. The first calls in train mode are recorded, then planned in the background; `time_limit`:
     seconds for that. `verify`: real steps on which the plan is compared with the original before it is used. `plan`: one
     that was made before, or its path. `shapes`: most kinds of calls that are planned for. `frames`: forwards that are
-    open at a time. `on_refuse`: "warn" once and train on with the original, or "raise" rematlas.Refused.
+    open at a time; where there are more, the plan is made anew for them. `on_refuse`: "warn" once and train on with the original, or "raise" rematlas.Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -85,6 +87,11 @@ def apply(
         if isinstance(model._compiled_call_impl, Applied):
             raise ValueError("rematlas: a plan is applied to this module already; remove it first")
         raise ValueError("rematlas: this module is compiled (Module.compile)")
+    for name, value, least in (("shapes", shapes, 1), ("frames", frames, 1), ("verify", verify, 0)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"rematlas: {name} is {value!r}; expected a whole number of at least {least}")
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+        raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
     if on_refuse not in ("warn", "raise"):
         raise ValueError(f"rematlas: on_refuse is {on_refuse!r}; expected 'warn' or 'raise'")
     if budget is None and plan is None:

@@ -21,6 +21,7 @@ import warnings
 import weakref
 
 import torch
+from torch._C._dynamo.eval_frame import set_eval_frame
 from torch.nn.modules import module as nn_module
 
 from . import from_shapes, modes, ranks, structure
@@ -74,6 +75,16 @@ class Applied:
     # The way of a call. nn.Module.__call__ comes here.
 
     def __call__(self, *args, **kwargs):
+        compiler = set_eval_frame(None)  # of a torch.compile around the module: what is here is not for it
+        try:
+            return self.with_hooks(*args, **kwargs)
+        finally:
+            set_eval_frame(compiler)
+
+    __call__._torchdynamo_disable = True
+    __call__._torchdynamo_disable_msg = "a module that trains by plans"
+
+    def with_hooks(self, *args, **kwargs):
         module = self.module
         if not (
             module._backward_hooks
@@ -121,6 +132,14 @@ class Applied:
             return module.forward(*args, **kwargs)
         return self.train_step(args, kwargs)
 
+    def note_original(self, why):
+        """Of a step that the plan cannot run. A budget in bytes may not be kept by the original."""
+        if self.bytes is None or why in self.said:
+            log.info("rematlas: %s; this step runs the original", why)
+        else:
+            self.said.add(why)
+            log.warning("rematlas: %s; such steps run the original, which may go beyond the budget", why)
+
     def run_original(self, args, kwargs):
         self.original += 1
         return self.module.forward(*args, **kwargs)
@@ -129,6 +148,8 @@ class Applied:
         if self.refusal:
             return self.run_original(args, kwargs)
         if self.watch is None or not self.watch.unchanged():
+            if any(map(torch.nn.parameter.is_lazy, self.module.parameters())):
+                return self.run_original(args, kwargs)  # which makes the parameters
             self.look_again()
         try:
             template, inputs = structure.flatten_call(args, kwargs)
@@ -265,6 +286,8 @@ class Applied:
         bound = watch.tensors()
         kind = "with audit" if first_try else "real"
         recording = classes.Recording(watch.names, bound, len(watch.parameters), inputs, device, kind)
+        held = entry.held_by_open()
+        self.frames = max(self.frames, len(held) + 1)
         before = Before(self.module)
         shares_casts = modes.shares_casts(device)
         self.original += 1
@@ -287,7 +310,7 @@ class Applied:
         if why:
             recording.refuse(why)
         recording.end(tensors)
-        entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts))
+        entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts, recording.beside() - sum(held)))
         return output
 
     def after(self, before, output, given, bound, watch, call, called):
@@ -308,7 +331,7 @@ class Applied:
         if not why and not watch.unchanged():
             changed = watch.changes(Watch(self.module, frozenset(self.assigned)))
             if changed:
-                why = f"the forward changes the module: {changed}"
+                why, self.changed = f"the forward changes the module: {changed}", changed
             self.watch = None
         kept = tuple(self.assigned.values())
         known = {id(tensor) for tensor in tensors}
@@ -397,10 +420,10 @@ class Applied:
             return
         entry.sums = sums
         entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
-        entry.beside = second.recording.beside()
+        entry.beside, entry.frames = second.beside, self.frames
         entry.first = None
         if ranks.store() is not None:
-            asked = json.dumps([str(self.budget), self.solver, self.config, self.time_limit, self.frames])
+            asked = json.dumps([str(self.budget), self.solver, self.config, self.time_limit, entry.frames])
             entry.shared = ranks.Shared(entry.plan, asked, 60 + 3 * self.time_limit)
         self.start_planning(entry)
 
@@ -437,7 +460,7 @@ class Applied:
     def solve(self, entry):
         """Starts it in the background."""
         options = json.dumps(self.config) if self.config else ""
-        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), self.frames, entry.beside)
+        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), entry.frames, entry.beside)
 
     def settle_planning(self, entry):
         shared, entry.shared = entry.shared, None
@@ -480,7 +503,7 @@ class Applied:
 
     def take_given_plan(self, entry):
         entry.plan = self.given_plan.compiled(self.device())
-        entry.answer = json.loads(entry.plan.answer())
+        entry.answer, entry.frames = json.loads(entry.plan.answer()), self.frames
         try:
             entry.unpack(Packing.of(entry.plan), self.module)
         except Exception as error:
@@ -497,7 +520,7 @@ class Applied:
         try:
             found = from_shapes.record(self.module, args, kwargs, inputs, device, self.hooks, used)
         except from_shapes.Unknown as error:
-            log.info("rematlas: the step cannot be recorded from shapes: %s", error)
+            log.warning("rematlas: the step cannot be recorded from shapes, and may go beyond the budget before it is planned: %s", error)
             return None
         self.note_assigned(found.kept)
         return found
@@ -534,10 +557,12 @@ class Applied:
         except RuntimeError as error:
             log.info("rematlas: the step cannot be planned from shapes: %s", message(error))
             return False
-        entry.plan, entry.first, entry.pending, entry.from_shapes = plan, None, [], True
+        held = entry.held_by_open()
+        self.frames = max(self.frames, len(held) + 1)
+        entry.plan, entry.first, entry.from_shapes = plan, None, True
         entry.sums = found.recording.sums_gradients() or found.shares_casts
         entry.template, entry.sources, entry.kept = found.template, found.sources, tuple(self.assigned.values())
-        entry.beside = ops.beside(self.watch.tensors(), inputs, device)
+        entry.beside, entry.frames = ops.beside(self.watch.tensors(), inputs, device) - sum(held), self.frames
         self.start_planning(entry)
         self.finish_planning(entry)
         return entry.state == "planned"
@@ -548,7 +573,7 @@ class Applied:
             return None
         outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, True)
         if why:
-            log.info("rematlas: %s; this step runs the original", why)
+            self.note_original(why)
             return None
         self.frames_open[frame] = (args, kwargs, inputs, entry)
         frames_of[frame] = self
@@ -613,10 +638,9 @@ class Applied:
 
     def check_beside(self, entry, tensors, inputs):
         """A plan that fits no longer beside what else is alive now is made anew before the step begins."""
-        if entry.plan.open():
-            return  # what the open forwards hold is counted by the plan
-        beside = ops.beside(tensors, inputs, self.device())
-        if beside <= entry.beside or beside + entry.answer["kept_by_loss_bytes"] + entry.answer["peak_bytes"] <= self.bytes:
+        beside = ops.beside(tensors, inputs, self.device()) - sum(entry.held_by_open())
+        planned = entry.answer["kept_by_loss_bytes"] + entry.answer["peak_bytes"] + entry.answer.get("others_bytes", 0)
+        if beside <= entry.beside or beside + planned <= self.bytes:
             return
         log.warning(
             "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew", beside, entry.beside
@@ -625,21 +649,40 @@ class Applied:
         self.start_planning(entry)
         self.finish_planning(entry)
 
+    def check_frames(self, entry):
+        """A plan for fewer forwards than have been open at a time is made anew before the step begins."""
+        if self.budget is None or entry.frames >= self.frames:
+            return
+        log.warning("rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", self.frames, entry.frames)
+        entry.compared, before = 0, entry.frames
+        entry.frames = self.frames
+        self.start_planning(entry)
+        entry.plan.wait()
+        if "peak_bytes" not in json.loads(entry.plan.answer()):
+            log.warning("rematlas: no plan keeps the budget with so many; the one for %d stays", before)
+            entry.frames = before
+            self.solve(entry)
+        self.finish_planning(entry)
+        entry.frames = self.frames
+
     def replay(self, entry, args, kwargs, inputs):
         plan = entry.plan
         tensors = self.watch.tensors()
-        if self.bytes is not None:
-            self.check_beside(entry, tensors, inputs)
         if plan.open():
             self.several = True
             if entry.sums:
                 plan.give_open_forwards_up()
                 return self.run_original(args, kwargs)
+            self.frames = max(self.frames, plan.open() + 1)
+        else:  # what open forwards hold is counted by the plan
+            self.check_frames(entry)
+            if self.bytes is not None and entry.state == "planned":
+                self.check_beside(entry, tensors, inputs)
         if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
             return self.train_step(args, kwargs)
         outputs, frame, why = plan.forward(tensors, inputs, True)
         if why:
-            log.info("rematlas: %s; this step runs the original", why)
+            self.note_original(why)
             if frame < 0:  # tensors lie otherwise than planned: recorded anew
                 entry.state, entry.plan, entry.compared = "recording", None, 0
             return self.run_original(args, kwargs)

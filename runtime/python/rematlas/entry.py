@@ -23,12 +23,20 @@ class Entry:
         self.sums = False  # several open forwards cannot be planned
         self.late = None  # whether the plan moves buffers on in its backward; known after its first forward
         self.beside = 0
+        self.frames = 1  # forwards open at a time that the plan was made for
         self.measured = 0
         self.at_most = False
         self.answer = {}
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
         self.from_shapes = False  # so the plan was made
         self.shared = None  # a plan that all processes of the training are to use, while it is being made
+
+    def held_by_open(self):
+        """Of recorded and compared steps whose backward has not run: the bytes that each keeps for it."""
+        recordings = [pending.recording for pending in self.pending if isinstance(pending, Recorded)]
+        comparisons = [pending.comparison for pending in self.pending if isinstance(pending, Compared)]
+        held = [recording.held() for recording in recordings if recording.state() == "open"]
+        return held + [comparison.held() for comparison in comparisons if comparison.verdict() == "open"]
 
     def packing(self, module) -> Packing:
         places = places_of(module)
@@ -41,13 +49,14 @@ class Entry:
 
 
 class Recorded:
-    def __init__(self, recording, watch, template, sources, kept, shares_casts):
+    def __init__(self, recording, watch, template, sources, kept, shares_casts, beside=0):
         self.recording = recording
         self.watch = watch
         self.template = template
         self.sources = sources
         self.kept = kept
         self.shares_casts = shares_casts  # with other forwards in the same region of autocast
+        self.beside = beside  # bytes that are neither the step's nor held by other open steps of its kind
 
 
 class Compared:

@@ -13,12 +13,14 @@ import sys
 import torch
 
 from . import modes, structure
+from .around import Before
 from .entry import Recorded
 from .errors import message
 from .library import classes, ops
-from .watch import Assignments, Watch, dictionary_at, places_of
+from .watch import Watch, dictionary_at, places_of
 
 LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
+MOST_STEPS = 5
 
 
 class Unknown(Exception):
@@ -37,12 +39,31 @@ def record(module, args, kwargs, inputs, device, hooks, used=()) -> Recorded:
 
 
 def recorded(module, args, kwargs, inputs, device, hooks, used):
+    """Of two recorded steps, which must be of one course; steps that set attributes for the first time come before them."""
     twin = copy_without_data(module)
-    watch = Watch(twin)
+    known, first = frozenset(), None
+    for _ in range(MOST_STEPS):
+        found, set_now = one_step(module, twin, args, kwargs, inputs, device, hooks, used, known)
+        if set_now - known:
+            known |= set_now
+            continue
+        if first is None:
+            first = found
+            continue
+        why = found.recording.difference(first.recording)
+        if why or (first.template, first.sources) != (found.template, found.sources):
+            raise Unknown(why or "the module returns another structure in another step")
+        return found
+    raise Unknown("the forward sets other attributes in each step")
+
+
+def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
+    """A recorded step of the twin, and what it has set: (id of a dictionary, name)."""
+    watch = Watch(twin, known)
     bound = watch.tensors()
     leaves = [tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in inputs]
     recording = classes.Recording(watch.names, bound, len(watch.parameters), leaves, device, "from shapes")
-    assignments = Assignments(twin)
+    before = Before(twin)
     shares_casts = modes.shares_casts(device)
     hooks.start(twin, recording)
     try:
@@ -50,9 +71,16 @@ def recorded(module, args, kwargs, inputs, device, hooks, used):
             given = recording.begin()
             output = structure.call(twin.forward, args, kwargs, inputs, given)
         template, tensors = structure.flatten(output)
-        kept, further = assigned(module, twin, assignments, tensors)
+        set_now = frozenset((id(values), name) for values, name in before.assigned())
+        if set_now <= known:
+            why = before.changed() or watch.changes(Watch(twin, known))
+            if why:
+                raise Unknown(f"the forward changes what it depends on: {why}")
+        kept, further = assigned(module, twin, before.assigned(), tensors)
         sources = structure.sources(tensors + further, bound, given)
         recording.end(tensors + further)
+        if recording.state() == "dropped":
+            raise Unknown("another thread records a step")
         if not recording.refusal():
             with torch.autocast(device, enabled=False):  # the caller's backward comes after the region of its forward
                 recording.run_backward(list(used) or used_by_a_loss(tensors) + [False] * len(further))
@@ -62,9 +90,9 @@ def recorded(module, args, kwargs, inputs, device, hooks, used):
         raise Unknown(why) from error
     finally:
         hooks.stop(recording)
-    if recording.refusal():
+    if recording.refusal() and set_now <= known:
         raise Unknown(recording.refusal())
-    return Recorded(recording, watch, template, sources, kept, shares_casts)
+    return Recorded(recording, watch, template, sources, kept, shares_casts), set_now
 
 
 def copy_without_data(module):
@@ -81,10 +109,10 @@ def copy_without_data(module):
         raise Unknown(f"the module cannot be copied: {message(error)}") from error
 
 
-def assigned(module, twin, assignments, outputs):
+def assigned(module, twin, made, outputs):
     """What the forward of the twin has set: (dictionary of the module, name) of each, and the tensors."""
     places = places_of(twin)
-    made = [(values, name) for values, name in assignments.made() if not any(values[name] is output for output in outputs)]
+    made = [(values, name) for values, name in made if not any(values[name] is output for output in outputs)]
     return tuple((dictionary_at(module, places[id(values)]), name) for values, name in made), [values[name] for values, name in made]
 
 

@@ -6,10 +6,14 @@
     watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
 """
 
+import argparse
+import collections.abc
 import dataclasses
 import enum
 import functools
 import inspect
+import io
+import itertools
 import operator
 import random
 import sys
@@ -17,6 +21,7 @@ import sysconfig
 import types
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 PLAIN = (int, float, complex, bool, str, bytes, type(None), torch.dtype, torch.device, torch.Size, torch.memory_format, torch.layout)
 HOOKS = (
@@ -31,8 +36,11 @@ HOOKS = (
 # Of a module's own dictionary: looked at by other means, or without influence on its course.
 APART = {"_parameters", "_buffers", "_modules", "_compiled_call_impl", "_non_persistent_buffers_set", *HOOKS}
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+STATE = "state"
 MOST = 50_000
 DEEPEST = 6
+numbers = itertools.count()
+numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
 
 
 def plain(value):
@@ -153,7 +161,7 @@ class Watch:
             state = repr(state_of())
             return [texts.setdefault(state, state)]
 
-        self.facts.append((path, hash(self.add_values(path, None, values_of)[0])))
+        self.facts.append((path, STATE, hash(self.add_values(path, None, values_of)[0])))
 
     def add_value(self, path, value, depth):
         if isinstance(value, random.Random):
@@ -166,9 +174,20 @@ class Watch:
         if stand_in is not None:
             self.facts.append((path, stand_in))
             return
-        if isinstance(value, (torch.Tensor, torch.nn.Module)):
+        if isinstance(value, torch.Tensor):
+            self.facts.append((path, numbers_of_tensors.setdefault(value, next(numbers))))
+            if not isinstance(value, (torch.nn.Parameter, torch.nn.Buffer)) and not value.is_inference():
+                self.add_state(path, lambda: value._version)  # what the program reads there is part of a plan
+            return
+        if isinstance(value, torch.nn.Module):
             self.facts.append((path, id(value)))
             return
+        if type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+            return self.add_state(path, lambda: hash(value.tobytes()))
+        if isinstance(value, itertools.count):
+            return self.add_state(path, lambda: repr(value))
+        if isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
+            return self.add_state(path, lambda: next(numbers))  # nobody sees how far it is
         if id(value) in self.seen:
             self.facts.append((path, "seen"))
             return
@@ -243,6 +262,18 @@ class Watch:
             values_of = functools.partial(lambda g, n: [g.get(name) for name in n], function.__globals__, held)
             for name, value in zip(held, self.add_values(path, held, values_of)):
                 self.add_value(name, value, depth + 1)
+        for name in names:
+            module = function.__globals__[name]
+            if isinstance(module, types.ModuleType):
+                self.add_names_of(name, module, [other for other in names_in(function.__code__) if other in module.__dict__], depth)
+
+    def add_names_of(self, path, module, names, depth):
+        """Of a module that code names, what the code may ask it for."""
+        if not names:
+            return
+        values_of = functools.partial(lambda d, n: [d.get(name) for name in n], module.__dict__, names)
+        for name, value in zip(names, self.add_values(path, names, values_of)):
+            self.add_value(f"{path}.{name}", value, depth + 1)
 
     def add_class(self, kind):
         for base in kind.__mro__:
@@ -280,6 +311,8 @@ class Watch:
         for path, value in after.items():
             if path not in before:
                 return f"{path} is new"
+            if before[path] != value and STATE in value:
+                return f"what is in {path} has changed"
             if before[path] != value:
                 return f"{path}: {shown(before[path])}, then {shown(value)}"
         for path in before:
@@ -336,7 +369,7 @@ def dictionary_at(module, place):
 def dict_of(facts):
     result = {}
     for fact in facts:
-        result.setdefault(fact[0], fact[1:])
+        result[fact[0]] = result.get(fact[0], ()) + fact[1:]
     return result
 
 
@@ -370,6 +403,11 @@ def is_foreign(module) -> bool:
 def watched_global(value) -> bool:
     if plain(value) is not None:
         return True
-    if isinstance(value, types.FunctionType):
+    if isinstance(value, (types.FunctionType, type)):
         return not is_foreign(value.__module__)
-    return isinstance(value, (list, dict, set)) and len(value) <= 256
+    if isinstance(value, (list, dict, set)):
+        return len(value) <= 256
+    if isinstance(value, (torch.Tensor, types.SimpleNamespace, argparse.Namespace, collections.abc.Iterator)):
+        return not isinstance(value, io.IOBase)
+    kind = type(value).__module__
+    return kind == "numpy" or not (isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind))

@@ -138,7 +138,7 @@ TEST_F(CommandLine, inspect_tells_the_parts_of_the_peak) {
 }
 
 TEST_F(CommandLine, of_a_graph_captured_on_cuda_inspect_and_check_tell_what_the_allocator_takes) {
-    graph_.provenance = std::make_shared<const json>(json{{"allocator", {{"expandable_segments", true}}}});
+    graph_.device = Device{.name = "H200", .memory = {}, .allocator = CachingAllocatorOptions{true}};
     ASSERT_TRUE(write_graph(graph_, file("cuda.graph.json")));
     ASSERT_EQ(
         run("solve " + file("cuda.graph.json") + " --budget 100% --quiet -o " + file("s.schedule.json")).exit,

@@ -10,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -155,6 +156,31 @@ class InPlace(TrainingCase):
         self.assertEqual(alive[0], 1)
 
 
+class Threads(unittest.TestCase):
+    def test_two_models_train_in_two_threads(self):
+        def trained(module, losses):
+            x, target = models.images(0)
+            optimizer = models.sgd(module)
+            for _ in range(10):
+                optimizer.zero_grad()
+                loss = models.image_loss(module(x), target)
+                loss.backward()
+                losses.append(loss.item())
+                optimizer.step()
+                if module._compiled_call_impl is not None:
+                    wait(module)
+
+        plain, found = [], [[], []]
+        trained(models.resnet(), plain)
+        planned = [rematlas.apply(models.resnet(), "80%", time_limit=0.5) for _ in found]
+        threads = [threading.Thread(target=trained, args=pair) for pair in zip(planned, found)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [plain, plain])
+
+
 class PlanFiles(TrainingCase):
     def test_a_plan_is_saved_and_applied_elsewhere(self):
         _, status = self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, "70%")
@@ -272,9 +298,9 @@ class RunsOfPlans(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             nothing = pathlib.Path(folder) / "nothing.plan"
             nothing.write_text("nothing")
-            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing]):
+            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing], ["capture", "apply_test:sample_of_another_shape"], ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"]):
                 done = self.run_of(*COMMAND, *words)
-                self.assertEqual(done.returncode, 2, words)
+                self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
 
@@ -329,6 +355,10 @@ def sample():
     return models.gpt(), (models.texts(0)[0],)
 
 
+def sample_of_another_shape():
+    return Remembers(), (torch.zeros(3),)
+
+
 def sample_that_remembers():
     return Remembers(), (models.images(0)[0],)
 
@@ -358,6 +388,9 @@ class Refusals(unittest.TestCase):
         for budget, error in ((None, TypeError), ("much", ValueError), (True, TypeError), ("0%", ValueError), ("-5", ValueError), (1.5, TypeError)):
             with self.subTest(budget), self.assertRaises(error):
                 rematlas.apply(models.resnet(), budget)
+        for options in ({"frames": 0}, {"shapes": -1}, {"verify": -1}, {"verify": "a"}, {"time_limit": "1s"}, {"time_limit": -1}):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, next(iter(options))):
+                rematlas.apply(models.resnet(), "60%", **options)
         with self.assertRaisesRegex(ValueError, "on_refuse"):
             rematlas.apply(models.resnet(), "60%", on_refuse="shout")
         with self.assertRaisesRegex(TypeError, "torch.nn.Module"):

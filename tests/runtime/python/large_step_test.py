@@ -1,9 +1,12 @@
 """Steps that do not fit the budget without a plan: no step, the first ones included, goes beyond it."""
 
+import gc
 import logging
+import random
 import unittest
 import warnings
 
+import numpy
 import torch
 from torch import nn
 
@@ -61,6 +64,26 @@ class Lists(Blocks):
         return self.body(x).square().mean()
 
 
+class Counts(Blocks):
+    """Each step is another one, by what Python keeps or draws."""
+
+    kind = "counter"
+
+    def forward(self, x):
+        x = self.body(x)
+        if self.kind == "counter":
+            self.count = getattr(self, "count", 0) + 1
+            x = x * self.count
+        if self.kind == "random":
+            x = x * random.random()
+        if self.kind == "numpy":
+            x = x * float(numpy.random.rand())
+        if self.kind == "state":
+            x = x + getattr(self, "last", 0.0)
+            self.last = x.detach()
+        return x.square().mean()
+
+
 class Reads(Blocks):
     """Skips a layer by a number that it has just drawn: shapes do not tell the course."""
 
@@ -79,8 +102,8 @@ def rows(step):
     return torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step))
 
 
-def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw):
-    """Losses, and the most bytes of each step."""
+def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=lambda: None):
+    """Losses, and the most bytes of each step. `after` each step."""
     torch.manual_seed(1)
     optimizer = optimizer(module)
     losses, peaks = [], []
@@ -94,7 +117,83 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw):
         del loss
         optimizer.step()
         optimizer.zero_grad()
+        after()
     return losses, peaks
+
+
+def two_rows(step):
+    return rows(2 * step), rows(2 * step + 1)
+
+
+def loss_of_two(module, batch):
+    """Both forwards are open before the first backward."""
+    first, second = (module(x) for x in batch)
+    return (first - second).square().mean()
+
+
+class SeveralFrames(unittest.TestCase):
+    """Forwards that are open together keep the budget together."""
+
+    def build(self):
+        torch.manual_seed(0)
+        return nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(6)))
+
+    def setUp(self):
+        logging.getLogger("rematlas").setLevel(logging.ERROR)
+        self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
+        gc.collect()
+        alive = torch.ops.rematlas.counted_bytes()
+        plain = self.build()
+        self.losses, peaks = train(plain, two_rows, loss_of_two, optimizer=sgd)
+        self.numbers = [parameter.detach().clone() for parameter in plain.parameters()]
+        self.budget = alive + sum(number.nbytes for number in self.numbers) + int(0.75 * (max(peaks) - alive))
+
+    def expect_planned(self, module, peaks, of_another_loss=0):
+        status = rematlas.status(module)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertLessEqual(max(peaks[-2:]), self.budget + of_another_loss)
+        self.assertEqual(status.plans[0].last["originals"], 0)
+        return status
+
+    def test_as_told(self):
+        for frames in (1, 2):
+            module = rematlas.apply(self.build(), self.budget, time_limit=0.5, frames=frames)
+            losses, peaks = train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+            self.assertEqual(losses, self.losses)
+            for number, parameter in zip(self.numbers, module.parameters()):
+                self.assertTrue(torch.equal(number, parameter))
+            self.assertGreaterEqual(self.expect_planned(module, peaks).replayed, 6)
+            del module
+
+    def test_where_they_come_later(self):
+        module = rematlas.apply(self.build(), self.budget, time_limit=0.5)
+        train(module, rows, lambda module, x: (module(x) - 1).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        before = rematlas.status(module).replayed
+        self.assertEqual(rematlas.status(module).plans[0].overhead, 1)
+        _, peaks = train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        self.assertGreater(peaks[0], self.budget)
+        status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
+        self.assertGreater(status.plans[0].overhead, 1)
+        self.assertGreaterEqual(status.replayed, before + 6)
+
+    def test_shares_are_of_all_that_is_open(self):
+        module = rematlas.apply(self.build(), "70%", time_limit=0.5, frames=2)
+        train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
+
+    def test_where_no_plan_has_room_for_them(self):
+        def trained(budget):
+            gc.collect()
+            module = rematlas.apply(self.build(), budget, time_limit=0.5)
+            train(module, rows, lambda module, x: module(x).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
+            return module
+
+        plan = rematlas.status(trained("60%")).plans[0]
+        module = trained(plan.peak_bytes + plan.beside_bytes + WIDTH * ROWS * 4 + 4096)
+        train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        status = rematlas.status(module)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreater(status.plans[0].overhead, 1)
 
 
 class LargeSteps(unittest.TestCase):
@@ -168,6 +267,22 @@ class LargeSteps(unittest.TestCase):
                 losses = train(one, rows, lambda module, x: module(x))[0]
                 self.assertEqual(one.calls, [ROWS] * STEPS)
         self.assertEqual(losses, train(Lists(), rows, lambda module, x: module(x))[0])
+
+    def test_what_changes_from_step_to_step_is_not_taken_for_constant(self):
+        for kind in ("counter", "random", "numpy", "state"):
+            results = []
+            for apply in (False, True):
+                module = Counts()
+                module.kind = kind
+                random.seed(3), numpy.random.seed(3)
+                if apply:
+                    rematlas.apply(module, 12 << 20, time_limit=0.2)
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    losses = train(module, rows, lambda module, x: module(x))[0]
+                results.append((losses, random.random(), numpy.random.rand()))
+            self.assertEqual(*results, kind)
+            self.assertEqual([w.category for w in caught], [rematlas.RefusedWarning], kind)
 
     def test_where_shapes_do_not_tell_the_original_runs(self):
         module = rematlas.apply(Reads(), 12 << 20, time_limit=0.2)

@@ -382,3 +382,66 @@ def parameters_with_gradients_before():
 
     kept = []
     return Trap(model, body=body, observe=lambda model: kept)
+
+
+@trap
+def optimizer_steps_in_the_backward():
+    """Each parameter moves as soon as its gradient is there, while other gradients are still to be computed."""
+    model = nn.Sequential(*(blocks(1) for _ in range(8)))
+    for parameter in model.parameters():
+        optimizer = torch.optim.SGD([parameter], lr=0.1)
+
+        def step(parameter, optimizer=optimizer):
+            optimizer.step()
+
+        parameter.register_post_accumulate_grad_hook(step)
+    return Trap(model, budget="60%")
+
+
+@trap
+def output_and_a_part_of_it():
+    """What the loop writes to one output in place is in the other too, and so is its part of the gradient."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = super().forward(x)
+            return h * 1.0, h, h[:, :4]
+
+    def loss(outputs, step):
+        _, whole, part = outputs
+        whole.mul_(2.0)
+        return part.square().mean()
+
+    return Trap(Model(), loss=loss, expected="refused")
+
+
+@trap
+def halves_of_one_tensor():
+    """Two views that share a storage and no bytes."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            return super().forward(x).chunk(2, 1)
+
+    return Trap(Model(), loss=lambda outputs, step: (outputs[0] * outputs[1].tanh()).square().mean())
+
+
+@trap
+def compiled_layer():
+    """torch.compile traces on stand-ins of tensors while the step is recorded."""
+    return Trap(nn.Sequential(blocks(), torch.compile(nn.Linear(WIDTH, WIDTH), backend="eager"), blocks()), expected="either")
+
+
+@trap
+def compiled_around():
+    """torch.compile around the model meets what is called in its place."""
+
+    def body(model, batch, step):
+        if step == 1:
+            compiled.append(torch.compile(model, backend="eager"))
+        loss = compiled[0](*batch(step)[0]).square().mean()
+        loss.backward()
+        return loss
+
+    compiled = []
+    return Trap(nn.Sequential(blocks(), blocks()), body=body, expected="either")

@@ -412,3 +412,9 @@ def anomalies_detected():
             return ordinary(model, batch, step)
 
     return Trap(Noisy(), body=body, expected="either")
+
+
+@trap
+def parameters_made_by_the_first_call():
+    layers = [nn.LazyLinear(WIDTH), nn.GELU(), *blocks()]
+    return Trap(nn.Sequential(*layers), least_replayed=0, expected="either")

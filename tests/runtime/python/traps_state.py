@@ -1,9 +1,16 @@
 """Traps of what gets no gradient, of buffers, and of counters."""
 
+import contextlib
+import itertools
+import os
+import types
+
+import numpy
 import torch
+import torch.nn.functional as F
 from torch import nn
 
-from traps import WIDTH, Trap, blocks, data, trap
+from traps import WIDTH, Trap, after_change, blocks, data, trap
 
 
 @trap
@@ -309,3 +316,114 @@ def weight_norm_by_parametrization():
     """The weight is computed at each access from two parameters."""
     layers = [layer for _ in range(3) for layer in (torch.nn.utils.parametrizations.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
     return Trap(nn.Sequential(*layers))
+
+
+class Temperature:
+    value = 1.0
+
+
+TABLE = numpy.ones(3)
+SETTINGS = types.SimpleNamespace(scale=1.0)
+
+
+class Scaled(nn.Module):
+    """By a number that it finds somewhere."""
+
+    def __init__(self, find):
+        super().__init__()
+        self.layers, self.find = blocks(), find
+
+    def forward(self, x):
+        return self.layers(x) * self.find()
+
+
+@trap
+def tensor_attribute_filled():
+    """A tensor that is neither a parameter nor a buffer is written to in place."""
+    model = Scaled(lambda: model.temperature)
+    model.temperature = torch.tensor(1.0)
+    return Trap(model, between=after_change(lambda model: model.temperature.fill_(2.0)))
+
+
+@trap
+def tensor_in_a_closure_filled():
+    temperature = torch.tensor(1.0)
+    return Trap(Scaled(lambda: temperature), between=after_change(lambda model: temperature.fill_(2.0)))
+
+
+@trap
+def tensor_in_a_list_replaced_in_each_step():
+    """What was at its address before may be at the address of the new one."""
+    table = [torch.tensor(1.0)]
+
+    def replace(model, step):
+        table[0] = None
+        table[0] = torch.tensor(1.0 + 0.1 * step)
+
+    return Trap(Scaled(lambda: table[0]), between=replace, expected="refused")
+
+
+@trap
+def attribute_of_a_global_class():
+    def change(model):
+        Temperature.value = 2.0
+
+    Temperature.value = 1.0
+    return Trap(Scaled(lambda: Temperature.value), between=after_change(change))
+
+
+@trap
+def attribute_of_a_global_namespace():
+    SETTINGS.scale = 1.0
+    return Trap(Scaled(lambda: SETTINGS.scale), between=after_change(lambda model: vars(SETTINGS).update(scale=2.0)))
+
+
+@trap
+def element_of_a_global_array():
+    TABLE[:] = 1.0
+    return Trap(Scaled(lambda: float(TABLE[0])), between=after_change(lambda model: TABLE.fill(2.0)))
+
+
+@trap
+def variable_of_the_environment():
+    os.environ["SCALE_OF_A_TRAP"] = "1"
+    return Trap(Scaled(lambda: float(os.environ["SCALE_OF_A_TRAP"])), between=after_change(lambda model: os.environ.update(SCALE_OF_A_TRAP="2")))
+
+
+@trap
+def function_of_a_module_replaced():
+    original = F.softsign
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks()
+
+        def forward(self, x):
+            return F.softsign(self.layers(x))
+
+    def change(model):
+        F.softsign = torch.tanh
+
+    @contextlib.contextmanager
+    def put_back():
+        try:
+            yield
+        finally:
+            F.softsign = original
+
+    return Trap(Model(), between=after_change(change), around=put_back)
+
+
+@trap
+def iterator():
+    """Nobody sees how far it is."""
+    numbers = iter([1.0 + 0.1 * step for step in range(100)])
+    return Trap(Scaled(lambda: next(numbers)), expected="refused")
+
+
+@trap
+def counting_iterator():
+    model = Scaled(lambda: next(model.numbers))
+    model.numbers = itertools.count(1)
+    return Trap(model, expected="refused")

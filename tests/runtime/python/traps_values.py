@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch import nn
 
-from traps import ROWS, WIDTH, Trap, blocks, data, trap
+from traps import CHANGE, ROWS, WIDTH, Trap, after_change, blocks, data, trap
 
 
 class TwoStacks(nn.Module):
@@ -405,3 +405,45 @@ def filled_by_index():
             return self.second(joined)
 
     return Trap(Model())
+
+
+def rows_with_mask(step):
+    """Of ones, until a step comes in which some are not."""
+    mask = torch.ones(ROWS, dtype=torch.bool)
+    mask[3] = step not in (CHANGE + 2, CHANGE + 4)
+    return (data(step, ROWS, WIDTH),), {"mask": mask}
+
+
+def masked(layers, budget):
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(layers))
+            self.norm = nn.BatchNorm1d(WIDTH)
+
+        def forward(self, x, mask):
+            full = bool(mask.all())
+            for layer in self.layers:
+                x = layer(x) + x
+            x = self.norm(x)
+            return x if full else x * mask[:, None]
+
+    return Trap(Masked(), rows_with_mask, budget=budget, least_replayed=2, expected="either")
+
+
+# A value is read before the outputs are handed out, whatever order a schedule gives the rest.
+
+
+@trap
+def mask_read_in_three_layers():
+    return masked(3, "75%")
+
+
+@trap
+def mask_read_in_five_layers():
+    return masked(5, "70%")
+
+
+@trap
+def mask_read_in_eight_layers():
+    return masked(8, "65%")

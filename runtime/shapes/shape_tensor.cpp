@@ -1,4 +1,4 @@
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/shapes/shape_tensor.h"
 
 #include <c10/core/Allocator.h>
 #include <c10/core/TensorImpl.h>

@@ -1,6 +1,6 @@
 #include <ATen/ops/empty.h>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

@@ -1,7 +1,7 @@
 // Fused attention. Queries are [batch, heads, length, width].
 #include <ATen/ops/empty.h>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

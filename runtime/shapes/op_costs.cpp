@@ -1,4 +1,4 @@
-#include "runtime/meta/op_costs.h"
+#include "runtime/shapes/op_costs.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/empty.h>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

@@ -1,11 +1,11 @@
-#include "runtime/meta/shape_kernels.h"
+#include "runtime/shapes/shape_kernels.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 
 #include <algorithm>
 
-#include "runtime/meta/meta_kernels.h"
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/shapes/meta_kernels.h"
+#include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/meta/cuda_stand_in.h"
+#include "runtime/shapes/cuda_stand_in.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/detail/CUDAHooksInterface.h>

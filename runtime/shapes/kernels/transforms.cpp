@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

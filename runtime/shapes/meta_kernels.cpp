@@ -1,11 +1,11 @@
-#include "runtime/meta/meta_kernels.h"
+#include "runtime/shapes/meta_kernels.h"
 
 #include <ATen/TensorIterator.h>
 #include <ATen/ops/empty_like.h>
 
 #include <mutex>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

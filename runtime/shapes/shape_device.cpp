@@ -1,22 +1,32 @@
-#include "runtime/meta/shape_device.h"
+#include "runtime/shapes/shape_device.h"
+
+#include "core/addresses/caching_allocator.h"
 
 namespace rematlas {
 namespace {
 
 class ShapeDevice final : public DeviceRuntime {
   public:
-    explicit ShapeDevice(const DeviceProfile& profile)
-        : name_("meta:" + profile.id), cuda_(profile.kind == "cuda"), workspace_(profile.matmul_workspace) {}
+    explicit ShapeDevice(const DeviceProfile& profile) : profile_(profile), cuda_(profile.kind == "cuda") {}
     c10::Device device() const override {
         return cuda_ ? c10::Device(c10::DeviceType::CUDA, 0) : c10::Device(c10::DeviceType::CPU);
     }
-    std::string name() const override { return name_; }
+    std::string name() const override { return "meta:" + profile_.id; }
     std::int64_t footprint(std::int64_t bytes) const override {
         return cuda_ ? (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity : bytes;
     }
-    std::int64_t library_workspace() const override { return workspace_.value; }
-    std::optional<CachingAllocatorOptions> caching_allocator() const override {
-        return cuda_ ? std::optional(CachingAllocatorOptions{}) : std::nullopt;
+    std::int64_t library_workspace() const override { return profile_.matmul_workspace.value; }
+    Device description() const override {
+        Device facts{.name = profile_.name,
+                     .memory = profile_.memory,
+                     .to_host_bytes_per_second = profile_.to_host_bytes_per_second,
+                     .to_device_bytes_per_second = profile_.to_device_bytes_per_second,
+                     .kind = profile_.kind};
+        if (cuda_) {
+            facts.alignment = cuda_granularity;
+            facts.allocator = CachingAllocatorOptions{};
+        }
+        return facts;
     }
 
     // Nothing runs on it.
@@ -32,9 +42,8 @@ class ShapeDevice final : public DeviceRuntime {
     void copy(c10::Storage&, const c10::Storage&) override {}
 
   private:
-    std::string name_;
+    DeviceProfile profile_;
     bool cuda_;
-    Bytes workspace_;
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

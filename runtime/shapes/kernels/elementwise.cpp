@@ -3,7 +3,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/result_type.h>
 
-#include "runtime/meta/kernels/kernels.h"
+#include "runtime/shapes/kernels/kernels.h"
 
 namespace rematlas::meta {
 namespace {

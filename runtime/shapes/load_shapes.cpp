@@ -1,4 +1,4 @@
-#include "runtime/meta/load_shapes.h"
+#include "runtime/shapes/load_shapes.h"
 
 #include <caffe2/serialize/file_adapter.h>
 #include <caffe2/serialize/inline_container.h>
@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "runtime/meta/shape_tensor.h"
+#include "runtime/model/torchscript.h"
+#include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 namespace {

@@ -1,0 +1,127 @@
+#include "runtime/capture/record_step.h"
+
+#include <ATen/core/grad_mode.h>
+#include <torch/version.h>
+
+#include <nlohmann/json.hpp>
+
+#include "runtime/model/torchscript.h"
+
+namespace rematlas {
+namespace {
+
+/// The tensors among the inputs, and the target that --loss cross_entropy needs, whose shape is that of the
+/// output without its classes.
+Result<std::vector<InputSpec>> complete_inputs(const std::filesystem::path& path,
+                                               const CaptureOptions& options, StepKernels& kernels) {
+    std::vector<InputSpec> specs = options.inputs;
+    const std::vector<FixedInput> fixed = take_fixed(specs);
+    if (options.loss != Loss::cross_entropy) return specs;
+    Result<Model> model = kernels.load(path);
+    if (!model) return model.error();
+    try {
+        model->fixed = fixed;
+        Result<InputSpec> target =
+            cross_entropy_target(kernels.outputs_of(*model, kernels.draw(specs, options.seed)));
+        if (!target) return target.error();
+        specs.push_back(target.take());
+    } catch (const std::exception& error) {
+        return Error{path.string() + ": " + one_line(error)};
+    }
+    return specs;
+}
+
+Result<Recording> record(RecordedModel& recorded, const CaptureOptions& options, StepKernels& kernels,
+                         DeviceRuntime& device) {
+    RecorderOptions how{.audit = options.audit, .on_op = [&](int count) {
+                            if (count % 64 == 0) options.report("record", 1.0 - 64.0 / (64.0 + count));
+                        }};
+    kernels.prepare(how);
+    const std::unique_ptr<Places> places = recorded.model.program->places();
+    Recorder recorder(recorded.model.tensors, recorded.inputs, recorded.specs, *places, device, how);
+    StepObserver observer = recorder.observer();
+    kernels.prepare(observer);
+    try {
+        DispatchModeGuard guard(recorder);
+        recorded.result =
+            training_step(recorded.model, recorded.inputs, options.loss, recorded_gradient_seed, observer);
+        recorder.note_outputs(recorded.result.outputs);
+        return recorder.finish(gradients_made(recorded.model, recorded.result));
+    } catch (const std::exception& error) {
+        const std::string why = recorder.refusal() ? "cannot be captured: " + *recorder.refusal()
+                                                   : "the model fails: " + one_line(error);
+        return Error{recorded.model.file_name + ": " + why};
+    }
+}
+
+}  // namespace
+
+Result<Model> DeviceKernels::load(const std::filesystem::path& path) {
+    return load_model(path, device_);
+}
+
+std::vector<at::Tensor> DeviceKernels::draw(const std::vector<InputSpec>& specs, std::uint64_t seed) {
+    std::vector<at::Tensor> inputs = draw_inputs(specs, seed);
+    for (at::Tensor& input : inputs) input = input.to(device_);
+    return inputs;
+}
+
+std::vector<at::Tensor> DeviceKernels::outputs_of(Model& model, const std::vector<at::Tensor>& inputs) {
+    at::NoGradGuard no_grad;
+    return model.forward(inputs);
+}
+
+Result<RecordedModel> record_step(const std::filesystem::path& path, const CaptureOptions& options,
+                                  StepKernels& kernels, DeviceRuntime& device) {
+    options.report("load", 0.0);
+    Result<std::vector<InputSpec>> specs = complete_inputs(path, options, kernels);
+    if (!specs) return specs.error();
+    Result<Model> model = kernels.load(path);
+    if (!model) return model.error();
+    std::vector<InputSpec> given = options.inputs;
+    model->fixed = take_fixed(given);
+    std::vector<at::Tensor> inputs = kernels.draw(*specs, options.seed);
+    RecordedModel recorded{model.take(), specs.take(), std::move(inputs), {}, {}};
+
+    options.report("record", 0.0);
+    device.seed_generator(options.seed);
+    Result<Recording> recording = record(recorded, options, kernels, device);
+    if (!recording) return recording.error();
+    CapturedStep& step = recorded.step;
+    step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
+    if (device.library_workspace() > 0)
+        step.graph.tensors.push_back(
+            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
+    step.graph.name = std::filesystem::path(recorded.model.file_name).stem().string();
+    step.tape.loss = options.loss;
+    step.tape.fixed = recorded.model.fixed;
+    step.tape.threads = options.threads;
+    note_origin(step, device);
+    nlohmann::json more = {
+        {"model", recorded.model.file_name}, {"loss", to_string(options.loss)}, {"optimizer", "none"}};
+    if (!recorded.model.sha256.empty()) more["model_sha256"] = recorded.model.sha256;
+    add_provenance(step.graph, more);
+    return recorded;
+}
+
+void note_origin(CapturedStep& step, const DeviceRuntime& device) {
+    nlohmann::json inputs = nlohmann::json::array();
+    for (const auto& [spec, operand] : step.tape.inputs) inputs.push_back(to_string(spec));
+    for (const FixedInput& input : step.tape.fixed)
+        inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(std::min(input.position, inputs.size())),
+                      to_string(input.spec));
+    step.graph.device = device.description();
+    step.graph.provenance =
+        std::make_shared<const nlohmann::json>(nlohmann::json{{"device", device.name()},
+                                                              {"torch", TORCH_VERSION},
+                                                              {"threads", step.tape.threads},
+                                                              {"inputs", std::move(inputs)}});
+}
+
+void add_provenance(Graph& graph, const nlohmann::json& fields) {
+    nlohmann::json provenance = *graph.provenance;
+    provenance.update(fields);
+    graph.provenance = std::make_shared<const nlohmann::json>(std::move(provenance));
+}
+
+}  // namespace rematlas

@@ -1,0 +1,84 @@
+// Records one step of a model by itself: what runs its ops is the caller's choice.
+//
+//     DeviceKernels kernels(device);                       // or shape functions, see runtime/shapes/
+//     Result<RecordedModel> recorded = record_step("model.pt", options, kernels, device);
+//     recorded->step.graph;                                // without times
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "runtime/capture/build_graph.h"
+#include "runtime/capture/profile.h"
+#include "runtime/capture/recorder.h"
+#include "runtime/device/device.h"
+#include "runtime/model/input_spec.h"
+#include "runtime/model/training_step.h"
+
+namespace rematlas {
+
+struct CaptureOptions {
+    std::vector<InputSpec> inputs;
+    Loss loss = Loss::output;
+    std::uint64_t seed = 1;       ///< of the values of the inputs and of the model's generator
+    int threads = 1;              ///< of libtorch, during capture and later replay
+    bool audit = true;            ///< see RecorderOptions
+    ProfileOptions profile = {};  ///< where times are measured
+    std::function<void(std::string_view stage, double fraction)> progress = {};
+
+    void report(std::string_view stage, double fraction) const {
+        if (progress) progress(stage, fraction);
+    }
+};
+
+/// What runs the ops of a step, and on what.
+class StepKernels {
+  public:
+    virtual ~StepKernels() = default;
+    virtual Result<Model> load(const std::filesystem::path& path) = 0;
+    virtual std::vector<at::Tensor> draw(const std::vector<InputSpec>& specs, std::uint64_t seed) = 0;
+    /// Without gradients.
+    virtual std::vector<at::Tensor> outputs_of(Model& model, const std::vector<at::Tensor>& inputs) = 0;
+    /// Changes what is particular to these kernels.
+    virtual void prepare(RecorderOptions& options) = 0;
+    virtual void prepare(StepObserver& observer) = 0;
+};
+
+/// The device's own, on real tensors.
+class DeviceKernels final : public StepKernels {
+  public:
+    explicit DeviceKernels(const DeviceRuntime& device) : device_(device.device()) {}
+    Result<Model> load(const std::filesystem::path& path) override;
+    std::vector<at::Tensor> draw(const std::vector<InputSpec>& specs, std::uint64_t seed) override;
+    std::vector<at::Tensor> outputs_of(Model& model, const std::vector<at::Tensor>& inputs) override;
+    void prepare(RecorderOptions&) override {}
+    void prepare(StepObserver&) override {}
+
+  private:
+    c10::Device device_;
+};
+
+struct RecordedModel {
+    Model model;                     ///< after the step
+    std::vector<InputSpec> specs;    ///< of the tensors that it takes, the loss's target last
+    std::vector<at::Tensor> inputs;  ///< of the step
+    StepResult result;
+    CapturedStep step;  ///< without times
+};
+
+/// The seed of the gradients that outputs are given.
+constexpr std::uint64_t recorded_gradient_seed = 7;
+
+/// Errors: one line that names the file, the input, or the op with its module path and source line.
+Result<RecordedModel> record_step(const std::filesystem::path& path, const CaptureOptions& options,
+                                  StepKernels& kernels, DeviceRuntime& device);
+
+/// Says in the graph where it comes from: the device with its facts, the version of torch, threads, inputs.
+void note_origin(CapturedStep& step, const DeviceRuntime& device);
+/// Further fields of the graph's provenance.
+void add_provenance(Graph& graph, const nlohmann::json& fields);
+
+}  // namespace rematlas
