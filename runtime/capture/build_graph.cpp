@@ -217,11 +217,7 @@ class Builder {
             }
         }
         if (recorded.tape.name == output_gradients_op) add_end_of_forward(recorded, op);
-        if (decides_the_forward(recorded)) {
-            decided_.push_back(TensorId(static_cast<std::int32_t>(step_.graph.tensors.size())));
-            step_.graph.tensors.push_back({"read:" + op.name, Bytes(0), TensorKind::activation});
-            op.outputs.push_back(decided_.back());
-        }
+        if (has_caller_s_loss_) keep_to_its_half(recorded, op);
         std::sort(op.inputs.begin(), op.inputs.end());
         op.inputs.erase(std::unique(op.inputs.begin(), op.inputs.end()), op.inputs.end());
         std::erase_if(op.inputs, [&](TensorId id) {
@@ -234,10 +230,26 @@ class Builder {
         step_.tape.ops.push_back(std::move(tape));
     }
 
-    /// The program goes on by what it reads there, so that it must be read before the outputs are handed out.
-    bool decides_the_forward(const RecordedOp& recorded) const {
-        return has_caller_s_loss_ && recorded.phase == Phase::forward &&
-               (recorded.tape.guard || !recorded.tape.result_sizes.empty());
+    TensorId tensor_without_bytes(std::string name) {
+        step_.graph.tensors.push_back({std::move(name), Bytes(0), TensorKind::activation});
+        return TensorId(static_cast<std::int32_t>(step_.graph.tensors.size() - 1));
+    }
+
+    /// Some ops must not change sides in a schedule: the program goes on by a value that it reads in its
+    /// forward; random numbers of the backward come after those of the loss.
+    void keep_to_its_half(const RecordedOp& recorded, Op& op) {
+        const bool is_loss = recorded.tape.name == output_gradients_op;
+        const bool unforeseen = recorded.random && !recorded.tape.draws;
+        if (is_loss) {
+            op.inputs.insert(op.inputs.end(), before_loss_.begin(), before_loss_.end());
+            after_loss_ = tensor_without_bytes("loss");
+            op.outputs.push_back(after_loss_);
+        } else if (after_loss_.valid()) {
+            if (recorded.random) op.inputs.push_back(after_loss_);
+        } else if (recorded.tape.guard || !recorded.tape.result_sizes.empty() || unforeseen) {
+            before_loss_.push_back(tensor_without_bytes("read:" + op.name));
+            op.outputs.push_back(before_loss_.back());
+        }
     }
 
     /// The caller's loss sees all outputs, and the buffers as forward leaves them.
@@ -249,7 +261,6 @@ class Builder {
         for (int operand : recording_.outputs)
             if (operand != no_operand) add(value_of(operand));
         for (const auto& [root, newest] : updates()) add(newest);
-        op.inputs.insert(op.inputs.end(), decided_.begin(), decided_.end());
     }
 
     void add_overwrite(const RecordedOp& recorded, Overwrite& overwrite, Op& op) {
@@ -301,7 +312,8 @@ class Builder {
     std::vector<TensorId> tensor_of_;
     std::set<TensorId> handed_out_;
     bool has_caller_s_loss_ = false;
-    std::vector<TensorId> decided_;  ///< without bytes: made where the program reads a value in its forward
+    std::vector<TensorId> before_loss_;  ///< without bytes; see keep_to_its_half
+    TensorId after_loss_;
     std::vector<OpId> op_of_;
     std::vector<int> operand_of_;
     CapturedStep step_;

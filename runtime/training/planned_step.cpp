@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "runtime/training/cut_forward.h"
+#include "runtime/training/shared_outputs.h"
 
 namespace rematlas {
 
@@ -34,6 +35,7 @@ class Frame {
           original_(std::move(original)),
           number_(number),
           id_(id) {}
+    WrittenInPlace shared_outputs;
     Frame(const Frame&) = delete;
     Frame& operator=(const Frame&) = delete;
     ~Frame() {
@@ -93,6 +95,10 @@ class Frame {
         TORCH_CHECK(!begun_,
                     "rematlas: this backward has run before, and its tensors are freed (specify "
                     "retain_graph=True the first time)");
+        TORCH_CHECK(!shared_outputs.happened(),
+                    "rematlas: outputs that share memory were written to between forward and backward, which "
+                    "they were not when the step was recorded: their gradients would be others than the "
+                    "original's; train without a plan (rematlas.remove), or write to copies");
         begun_ = true;
         variable_list planned(step_->differentiable_.size());
         for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -319,6 +325,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         next = node;
     }
     for (int place : with_history_) torch::autograd::create_gradient_edge(result.outputs[place], next);
+    frame->shared_outputs = WrittenInPlace(result.outputs);
     std::erase_if(open_nodes_, [](const auto& node) { return node.expired(); });
     open_nodes_.push_back(next);
     return result;

@@ -6,8 +6,6 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <unordered_set>
 
 #include "runtime/shapes/shape_tensor.h"
@@ -71,34 +69,6 @@ at::Tensor gradient_shape(const at::Tensor& output) {
                : shape_tensor(output.sizes(), output.scalar_type(), output.device());
 }
 
-/// Chunks along one axis of a tensor, the second `distance` elements behind the first.
-bool are_chunks(const at::Tensor& first, const at::Tensor& second, std::int64_t distance) {
-    if (first.strides() != second.strides()) return false;
-    std::vector<std::int64_t> axes(static_cast<std::size_t>(first.dim()));
-    std::iota(axes.begin(), axes.end(), 0);
-    std::sort(axes.begin(), axes.end(),
-              [&](std::int64_t a, std::int64_t b) { return first.stride(a) > first.stride(b); });
-    for (std::int64_t axis : axes) {
-        if (first.stride(axis) <= 0) return false;
-        if (distance / first.stride(axis) >= first.size(axis)) return true;
-        distance %= first.stride(axis);
-    }
-    return false;
-}
-
-/// What is written to one in place would be the other's too. Parts that interleave are taken for overlapping,
-/// but for chunks of one tensor.
-bool overlap(const at::Tensor& a, const at::Tensor& b) {
-    if (!a.storage().is_alias_of(b.storage()) || a.numel() == 0 || b.numel() == 0) return false;
-    const auto [first, second] = a.storage_offset() <= b.storage_offset() ? std::tie(a, b) : std::tie(b, a);
-    std::int64_t last = first.storage_offset();
-    for (std::int64_t axis = 0; axis < first.dim(); ++axis)
-        last += (first.size(axis) - 1) * first.stride(axis);
-    if (a.scalar_type() != b.scalar_type()) return true;
-    return last >= second.storage_offset() &&
-           !are_chunks(first, second, second.storage_offset() - first.storage_offset());
-}
-
 }  // namespace
 
 StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
@@ -158,11 +128,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     if (shapes_)
         for (int place : cut_places_) gradient_shapes_.push_back(gradient_shape(outputs[place]));
     if (cut_places_.empty()) recorder_.refuse_step("no output of the module requires a gradient");
-    for (std::size_t i = 0; i < cut_places_.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j)
-            if (!shapes_ && overlap(outputs[cut_places_[i]], outputs[cut_places_[j]]))
-                recorder_.refuse_step("outputs " + std::to_string(cut_places_[j]) + " and " +
-                                      std::to_string(cut_places_[i]) + " share memory");
+    shared_outputs_ = WrittenInPlace(outputs);
     cut_.connect(outputs, trained(), "RematlasRecordedBackward",
                  [self = shared_from_this()](variable_list&& gradients) {
                      return self->record_backward(std::move(gradients),
@@ -199,6 +165,8 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
                                                      bool create_graph) {
     if (create_graph) recorder_.refuse_step("a second derivative is asked for (create_graph=True)");
     if (done_ || keep_graph) recorder_.refuse_step("the backward may run twice (retain_graph=True)");
+    if (shared_outputs_.happened())
+        recorder_.refuse_step("outputs that share memory are written to before the backward");
     const bool around = cut_.is_reached_around();
     if (around)
         recorder_.refuse_step(

@@ -20,6 +20,7 @@
 #include "runtime/shapes/shape_kernels.h"
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/python_places.h"
+#include "runtime/training/shared_outputs.h"
 
 namespace rematlas {
 
@@ -102,6 +103,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<at::Tensor> gradient_shapes_;  ///< from shapes: per place of `cut_places_`
     std::vector<int> cut_places_;              ///< outputs whose backward is the module's
     std::vector<int> passed_inputs_;
+    WrittenInPlace shared_outputs_;
     Recording recording_;
     LossMemory loss_;
     std::int64_t beside_ = 0, counted_ = 0, alive_after_forward_ = 0;

@@ -57,7 +57,8 @@ class Applied:
         self.refusal = ""  # of the module as a whole
         self.replayed = 0
         self.original = 0
-        self.said = set()
+        self.warned = False  # of a refusal
+        self.said = set()  # in the log
         self.watch = None
         self.changed = ""  # what has changed last
         self.known = {}  # fingerprints to numbers, for short keys
@@ -262,9 +263,9 @@ class Applied:
         log.info("rematlas: %s", why)
         if self.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
-        if not self.said:
+        if not self.warned:
             warnings.warn(f"rematlas: {why}; training goes on with the original", RefusedWarning, stacklevel=caller_level())
-        self.said.add(why)
+        self.warned = True
 
     def failed(self, entry, why):
         """A recorded step that leads to no plan. A few of them in a row, and the original is left to itself."""

@@ -40,9 +40,10 @@ def record(module, args, kwargs, inputs, device, hooks, used=()) -> Recorded:
 
 def recorded(module, args, kwargs, inputs, device, hooks, used):
     """Of two recorded steps, which must be of one course; steps that set attributes for the first time come before them."""
-    twin = copy_without_data(module)
-    known, first = frozenset(), None
-    for _ in range(MOST_STEPS):
+    twin, known, first = copy_without_data(module), frozenset(), None
+    for step in range(MOST_STEPS):
+        if step > 0 and modes.shares_casts(device):
+            renew_parameters(twin)  # the region of autocast keeps what it has cast the last ones to
         found, set_now = one_step(module, twin, args, kwargs, inputs, device, hooks, used, known)
         if set_now - known:
             known |= set_now
@@ -58,8 +59,10 @@ def recorded(module, args, kwargs, inputs, device, hooks, used):
 
 
 def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
-    """A recorded step of the twin, and what it has set: (id of a dictionary, name)."""
-    watch = Watch(twin, known)
+    """A recorded step of the twin, and what it has set: (place of the dictionary, name). `known`: what it sets in each step."""
+    places = places_of(twin)
+    apart = frozenset((id(dictionary_at(twin, place)), name) for place, name in known)
+    watch = Watch(twin, apart)
     bound = watch.tensors()
     leaves = [tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in inputs]
     recording = classes.Recording(watch.names, bound, len(watch.parameters), leaves, device, "from shapes")
@@ -71,12 +74,12 @@ def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
             given = recording.begin()
             output = structure.call(twin.forward, args, kwargs, inputs, given)
         template, tensors = structure.flatten(output)
-        set_now = frozenset((id(values), name) for values, name in before.assigned())
+        set_now = frozenset((places[id(values)], name) for values, name in before.assigned())
         if set_now <= known:
-            why = before.changed() or watch.changes(Watch(twin, known))
+            why = before.changed() or watch.changes(Watch(twin, apart))
             if why:
                 raise Unknown(f"the forward changes what it depends on: {why}")
-        kept, further = assigned(module, twin, before.assigned(), tensors)
+        kept, further = assigned(module, places, before.assigned(), tensors)
         sources = structure.sources(tensors + further, bound, given)
         recording.end(tensors + further)
         if recording.state() == "dropped":
@@ -109,9 +112,18 @@ def copy_without_data(module):
         raise Unknown(f"the module cannot be copied: {message(error)}") from error
 
 
-def assigned(module, twin, made, outputs):
+def renew_parameters(twin):
+    parameters = list(twin.parameters())
+    shapes = ops.shapes_like(parameters, 0)
+    renewed = {id(old): torch.nn.Parameter(shape, requires_grad=old.requires_grad) for old, shape in zip(parameters, shapes)}
+    for submodule in twin.modules():
+        for name, parameter in submodule._parameters.items():
+            if parameter is not None:
+                submodule._parameters[name] = renewed[id(parameter)]
+
+
+def assigned(module, places, made, outputs):
     """What the forward of the twin has set: (dictionary of the module, name) of each, and the tensors."""
-    places = places_of(twin)
     made = [(values, name) for values, name in made if not any(values[name] is output for output in outputs)]
     return tuple((dictionary_at(module, places[id(values)]), name) for values, name in made), [values[name] for values, name in made]
 

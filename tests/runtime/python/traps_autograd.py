@@ -416,6 +416,18 @@ def output_and_a_part_of_it():
 
 
 @trap
+def output_and_its_transpose():
+    """They share memory, and nobody writes to them."""
+
+    class Model(TwoStacks):
+        def forward(self, x):
+            h = super().forward(x)
+            return h, h.t()
+
+    return Trap(Model(), loss=lambda outputs, step: (outputs[0] @ outputs[1]).square().mean())
+
+
+@trap
 def halves_of_one_tensor():
     """Two views that share a storage and no bytes."""
 
