@@ -1,8 +1,8 @@
 """python -m rematlas capture package.module:function [-o x.graph.json]
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 
-The function returns (model, args, kwargs), or (model, args). `capture` records two steps, with the sum of the outputs as
-their loss, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it. `run` trains by a plan;
+The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the sum of the
+outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it. `run` trains by a plan;
 --verify runs the original beside it and compares every bit.
 """
 

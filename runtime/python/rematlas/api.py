@@ -8,6 +8,7 @@ import torch
 
 from .applied import MOST_ATTEMPTS, Applied
 from .errors import Refused, message
+from .from_shapes import used_by_a_loss
 from .library import bytes_of, ops, plan_of
 from .packing import Packing
 from .structure import flatten
@@ -261,7 +262,8 @@ def status(model) -> Status:
 
 
 def plan(model, args, budget, kwargs=None, **options) -> Plan:
-    """Plans ahead of the first call, on sample arguments: two steps with the sum of the outputs as their loss.
+    """Plans ahead of the first call, on sample arguments: two steps whose loss is the sum of the outputs that are single
+    numbers, or of all outputs where none is.
 
     The model is left as it was: parameters, buffers, gradients, modes and random numbers. `options` as in `apply`.
     Raises Refused or Infeasible.
@@ -309,7 +311,7 @@ def recorded(model, args, budget, kwargs, options, result):
 
 def sample_step(model, args, kwargs):
     _, outputs = flatten(model(*args, **kwargs))
-    roots = [output for output in outputs if output.requires_grad and output.grad_fn is not None]
+    roots = [output for output, used in zip(outputs, used_by_a_loss(outputs)) if used]
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     torch.autograd.grad(roots, parameters, [torch.ones_like(root) for root in roots], allow_unused=True)
 

@@ -1,5 +1,6 @@
 """What is known of one kind of call, and of its steps that wait for their backward."""
 
+from . import structure
 from .packing import Packing
 from .watch import dictionary_at, places_of
 
@@ -43,8 +44,9 @@ class Entry:
         return Packing(self.template, self.sources, self.sums, [(places[id(values)], name) for values, name in self.kept])
 
     def unpack(self, packing, module) -> None:
-        """Raises AttributeError where the module has no such submodules."""
-        self.template, self.sources, self.sums = packing[:3]
+        """Raises what pickle raises for classes that are not there, and AttributeError for submodules."""
+        self.template = structure.of_module(packing.template, module)
+        self.sources, self.sums = packing.sources, packing.sums
         self.kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
 
 

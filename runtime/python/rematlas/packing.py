@@ -16,8 +16,8 @@ class Packing(NamedTuple):
 
     @classmethod
     def of(cls, plan):
-        """Of a plan of the compiled part. One of a TorchScript model returns a tensor, or a tuple of them. Raises what
-        pickle raises for classes that are not there."""
+        """Of a plan of the compiled part. One of a TorchScript model returns a tensor, or a tuple of them. Nothing
+        of the module's is looked up yet."""
         text = plan.packing()
         if text:
             return cls(*pickle.loads(base64.b64decode(text)))

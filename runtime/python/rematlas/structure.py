@@ -6,8 +6,11 @@
 Two structures are the same exactly when their templates are equal. A tensor that occurs twice is one tensor.
 """
 
+import collections
 import io
+import pathlib
 import pickle
+import sys
 
 import torch
 
@@ -87,6 +90,27 @@ def rebuild(template, tensors):
     if isinstance(template, tuple):
         return template[0](tensors)
     return _Rebuilder(io.BytesIO(template), tensors).load()
+
+
+class _Renamer(_Rebuilder):
+    """A script's classes have another module's name when it is imported than when it runs."""
+
+    def __init__(self, file, module):
+        super().__init__(file, collections.defaultdict(lambda: torch.empty(0)))
+        self.own = type(module).__module__
+        self.script = pathlib.Path(getattr(sys.modules["__main__"], "__file__", None) or "").stem
+
+    def find_class(self, module, name):
+        if module == "__main__" and not hasattr(sys.modules["__main__"], name):
+            module = self.own
+        elif module == self.script and hasattr(sys.modules["__main__"], name):
+            module = "__main__"
+        return super().find_class(module, name)
+
+
+def of_module(template, module):
+    """A template that another process made, for a module of this one."""
+    return flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
 
 
 def sources(tensors, bound, given):

@@ -282,6 +282,15 @@ class RunsOfPlans(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("has no parameter", done.stderr)
 
+    def test_classes_of_a_script_are_found_where_it_is_imported(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder) / "training.py"
+            script.write_text(SCRIPT)
+            done = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = subprocess.run([*COMMAND, "run", "training:made", "x.plan", "--steps", "1", "--verify"], cwd=folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_the_command_line_hands_over(self):
         *_, plan = planned_by_the_command_line("sample_that_remembers")
         done = self.run_of(program("rematlas"), "run", "apply_test:sample_that_remembers", plan, "--steps", "1", "--verify")
@@ -304,6 +313,33 @@ class RunsOfPlans(unittest.TestCase):
                 self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
 
+SCRIPT = """
+import rematlas, torch
+from torch import nn
+
+class Out(dict):
+    pass
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(*(layer for _ in range(3) for layer in (nn.Linear(32, 32), nn.GELU())))
+    def forward(self, x):
+        h = self.layers(x)
+        return Out(loss=h.square().mean(), features=h)
+
+def made():
+    torch.manual_seed(0)
+    return Model(), (torch.randn(64, 32),)
+
+if __name__ == "__main__":
+    model, (x,) = made()
+    rematlas.apply(model, "80%", time_limit=0.5)
+    for _ in range(3):
+        model(x)["loss"].backward()
+        rematlas.status(model).wait()
+    rematlas.status(model).save("x.plan")
+"""
 COMMAND = [sys.executable, "-m", "rematlas"]
 
 
