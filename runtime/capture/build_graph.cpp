@@ -239,14 +239,13 @@ class Builder {
     /// forward; random numbers of the backward come after those of the loss.
     void keep_to_its_half(const RecordedOp& recorded, Op& op) {
         const bool is_loss = recorded.tape.name == output_gradients_op;
-        const bool unforeseen = recorded.random && !recorded.tape.draws;
         if (is_loss) {
             op.inputs.insert(op.inputs.end(), before_loss_.begin(), before_loss_.end());
             after_loss_ = tensor_without_bytes("loss");
             op.outputs.push_back(after_loss_);
         } else if (after_loss_.valid()) {
             if (recorded.random) op.inputs.push_back(after_loss_);
-        } else if (recorded.tape.guard || !recorded.tape.result_sizes.empty() || unforeseen) {
+        } else if (recorded.tape.guard || !recorded.tape.result_sizes.empty()) {
             before_loss_.push_back(tensor_without_bytes("read:" + op.name));
             op.outputs.push_back(before_loss_.back());
         }

@@ -64,9 +64,13 @@ std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds a
         std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.ops.size()) / 100, 2, 30));
 }
 
-/// What the frames that are open hold beside one that runs.
-Bytes held_by_others(const Graph& graph, const FlatGraph& flat, const std::vector<Step>& steps, int frames) {
-    const Bytes held = held_at_loss(graph, steps) - Bytes(flat.resident_bytes);
+/// What the frames that are open hold beside one that runs: inputs, what their forward keeps, and what the
+/// caller's loss of each keeps.
+Bytes held_by_others(const Graph& graph, const FlatGraph& flat, const std::vector<Step>& steps, int frames,
+                     Bytes kept_by_loss) {
+    Bytes held = held_at_loss(graph, steps) - Bytes(flat.resident_bytes) + kept_by_loss;
+    for (const Tensor& tensor : graph.tensors)
+        if (tensor.kind == TensorKind::input) held = held + tensor.bytes;
     return Bytes((frames - 1) * held.value);
 }
 
@@ -74,7 +78,7 @@ Bytes held_by_others(const Graph& graph, const FlatGraph& flat, const std::vecto
 /// tighter one holds less. Bisects for the loosest whose peak fits beside them.
 std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const FlatGraph& flat,
                                                        const Solver& solver, Bytes budget, int frames,
-                                                       Limits limits) {
+                                                       Bytes kept_by_loss, Limits limits) {
     constexpr int rounds = 6;
     limits.time /= 3;
     std::optional<Schedule> best;
@@ -90,7 +94,8 @@ std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const
             low = own + Bytes(1);
             continue;
         }
-        const Bytes whole = schedule->peak + held_by_others(graph, flat, schedule->steps, frames);
+        const Bytes whole =
+            schedule->peak + held_by_others(graph, flat, schedule->steps, frames, kept_by_loss);
         smallest = std::min(smallest.value_or(whole), whole);
         if (whole <= budget) {
             best = *schedule;
@@ -106,7 +111,8 @@ std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const
                       .reason = "with " + std::to_string(frames) + " forwards open at a time"};
 }
 
-PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, std::stop_token stop) {
+PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, Bytes kept_by_loss,
+                     std::stop_token stop) {
     const auto began = std::chrono::steady_clock::now();
     PlanAnswer answer{.found = Error{}, .budget = budget, .beside = {}, .others = {}};
     const FlatGraph flat = flatten(graph);
@@ -117,7 +123,7 @@ PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budge
     }
     const Limits limits{.time = time_for(graph, request.time), .stop = stop, .seed = 1, .threads = 1};
     if (request.frames > 1) {
-        answer.found = solve_frames(graph, flat, **solver, budget, request.frames, limits);
+        answer.found = solve_frames(graph, flat, **solver, budget, request.frames, kept_by_loss, limits);
     } else {
         Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, budget, limits);
         if (!outcome)
@@ -129,7 +135,7 @@ PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budge
     }
     if (Schedule* schedule = std::get_if<Schedule>(&answer.found)) {
         schedule->config = request.options;
-        answer.others = held_by_others(graph, flat, schedule->steps, request.frames);
+        answer.others = held_by_others(graph, flat, schedule->steps, request.frames, kept_by_loss);
     }
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return answer;
@@ -152,7 +158,7 @@ Planner::Planner(Graph graph, Tape tape)
     const FlatGraph flat = flatten(*graph_);
     whole_peak_ = keep_all_peak(flat);
     residents_ = Bytes(flat.resident_bytes);
-    whole_held_ = held_by_others(*graph_, flat, lower(flat, keep_all_sequence(flat)), 2);
+    whole_held_ = held_by_others(*graph_, flat, lower(flat, keep_all_sequence(flat)), 2, Bytes());
 }
 
 Planner::~Planner() {
@@ -246,12 +252,12 @@ void Planner::start(const PlanRequest& request, Bytes beside) {
         answer_ = PlanAnswer{.found = budget.error(), .budget = {}, .beside = beside, .others = {}};
         return;
     }
-    future_ = std::async(std::launch::async,
-                         [graph = graph_, request, beside, budget = *budget, stop = stop_.get_token()] {
-                             PlanAnswer answer = solve_for(*graph, request, budget, stop);
-                             answer.beside = beside;
-                             return answer;
-                         });
+    future_ = std::async(std::launch::async, [graph = graph_, request, beside, budget = *budget,
+                                              kept = kept_by_loss_, stop = stop_.get_token()] {
+        PlanAnswer answer = solve_for(*graph, request, budget, kept, stop);
+        answer.beside = beside;
+        return answer;
+    });
 }
 
 bool Planner::busy() const {

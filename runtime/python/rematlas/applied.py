@@ -560,7 +560,7 @@ class Applied:
             return False
         held = entry.held_by_open()
         self.frames = max(self.frames, len(held) + 1)
-        entry.plan, entry.first, entry.from_shapes = plan, None, True
+        entry.plan, entry.first, entry.from_shapes, entry.used = plan, None, True, found.used
         entry.sums = found.recording.sums_gradients() or found.shares_casts
         entry.template, entry.sources, entry.kept = found.template, found.sources, tuple(self.assigned.values())
         entry.beside, entry.frames = ops.beside(self.watch.tensors(), inputs, device) - sum(held), self.frames
@@ -707,10 +707,11 @@ class Applied:
         """The original's forward of a frame, with gradients, for a backward that the plan cannot run."""
         args, kwargs, inputs, entry = self.frames_open[frame]
         given, used = ops.original_inputs(frame), ops.original_uses(frame)
-        if entry.from_shapes and used:
+        if entry.from_shapes and used and tuple(used) != entry.used:
             outputs = self.replanned(entry, args, kwargs, inputs, given, used)
             if outputs is not None:
                 return outputs
+        self.note_original(json.loads(entry.plan.last())["why_original"])
         self.forwarding = True
         try:
             output = structure.call(self.module.forward, args, kwargs, inputs, given)

@@ -30,6 +30,7 @@ class Entry:
         self.answer = {}
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
         self.from_shapes = False  # so the plan was made
+        self.used = ()  # of a plan from shapes, see Recorded
         self.shared = None  # a plan that all processes of the training are to use, while it is being made
 
     def held_by_open(self):
@@ -51,13 +52,14 @@ class Entry:
 
 
 class Recorded:
-    def __init__(self, recording, watch, template, sources, kept, shares_casts, beside=0):
+    def __init__(self, recording, watch, template, sources, kept, shares_casts, beside=0, used=()):
         self.recording = recording
         self.watch = watch
         self.template = template
         self.sources = sources
         self.kept = kept
         self.shares_casts = shares_casts  # with other forwards in the same region of autocast
+        self.used = used  # from shapes: per output tensor, whether the loss was taken to depend on it
         self.beside = beside  # bytes that are neither the step's nor held by other open steps of its kind
 
 

@@ -86,7 +86,8 @@ def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
             raise Unknown("another thread records a step")
         if not recording.refusal():
             with torch.autocast(device, enabled=False):  # the caller's backward comes after the region of its forward
-                recording.run_backward(list(used) or used_by_a_loss(tensors) + [False] * len(further))
+                used = list(used) or used_by_a_loss(tensors) + [False] * len(further)
+                recording.run_backward(used)
     except Exception as error:
         why = recording.refusal() or message(error)
         recording.abandon()
@@ -95,7 +96,7 @@ def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
         hooks.stop(recording)
     if recording.refusal() and set_now <= known:
         raise Unknown(recording.refusal())
-    return Recorded(recording, watch, template, sources, kept, shares_casts), set_now
+    return Recorded(recording, watch, template, sources, kept, shares_casts, used=tuple(used)), set_now
 
 
 def copy_without_data(module):

@@ -9,6 +9,7 @@
 import argparse
 import collections.abc
 import dataclasses
+import dis
 import enum
 import functools
 import inspect
@@ -40,6 +41,8 @@ STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 STATE = "state"
 MOST = 50_000
 DEEPEST = 6
+LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do not compare them
+numbers_made = {}
 numbers = itertools.count()
 numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
 
@@ -118,6 +121,8 @@ class Watch:
         # Hooks come and go, and so do names: their numbers tell.
         counted = (*hooks, module._modules, module._parameters, module._buffers)
         lengths = functools.partial(map, len, counted)
+        if max(lengths()) > LARGEST_CACHED:
+            lengths = functools.partial(lambda c: [numbers_made.setdefault(len(entries), len(entries)) for entries in c], counted)
         self.containers.append((lengths, tuple(map(id, lengths())), prefix + "hooks", None))
         self.facts.append((prefix + "hooks", tuple(tuple(map(id, hook.values())) for hook in hooks)))
         for name, parameter in module._parameters.items():
@@ -257,7 +262,7 @@ class Watch:
             self.add_values(f"{path}:{name}", None, functools.partial(lambda c: [c.cell_contents], cell))
             self.add_value(f"{path}:{name}", content, depth + 1)
         self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)
-        names = [name for name in names_in(function.__code__) if name in function.__globals__]
+        names = [name for name in globals_in(function.__code__) if name in function.__globals__]
         held = [name for name in names if watched_global(function.__globals__[name])]
         if held:
             values_of = functools.partial(lambda g, n: [g.get(name) for name in n], function.__globals__, held)
@@ -394,6 +399,16 @@ def names_in(code):
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names.update(names_in(constant))
+    return tuple(sorted(names))
+
+
+@functools.cache
+def globals_in(code):
+    """Names that are looked up among the globals; others of the same spelling are attributes."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(globals_in(constant))
     return tuple(sorted(names))
 
 

@@ -156,6 +156,27 @@ class InPlace(TrainingCase):
         self.assertEqual(alive[0], 1)
 
 
+class LargeModules(unittest.TestCase):
+    def test_many_submodules_are_walked_once(self):
+        class Many(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(32, 32), nn.GELU())))
+                self.idle = nn.ModuleList(nn.Identity() for _ in range(400))
+
+            def forward(self, x):
+                return self.layers(x)
+
+        module = rematlas.apply(Many(), "90%", time_limit=0.5)
+        for _ in range(5):
+            module(torch.randn(128, 32)).square().mean().backward()
+            wait(module)
+        watch = module._compiled_call_impl.watch
+        module(torch.randn(128, 32)).square().mean().backward()
+        self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
+        self.assertIs(module._compiled_call_impl.watch, watch)
+
+
 class Threads(unittest.TestCase):
     def test_two_models_train_in_two_threads(self):
         def trained(module, losses):
