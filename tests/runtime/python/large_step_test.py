@@ -245,6 +245,20 @@ class LargeSteps(unittest.TestCase):
     def test_buffers_that_are_parts_of_tensors(self):
         self.expect_within(Scaled, rows, lambda module, x: module(x), 0.7, sgd)
 
+    def test_gradients_that_lie_otherwise_than_guessed_come_from_the_original(self):
+        class Transposed(Blocks):
+            def forward(self, x):
+                x = self.body(x)
+                return x, x.t()
+
+        def loss_of(module, x):
+            return sum(output.square().mean() for output in module(x))
+
+        plain = train(Transposed(), rows, loss_of, optimizer=sgd)[0]
+        module = rematlas.apply(Transposed(), torch.ops.rematlas.counted_bytes() + (7 << 20), time_limit=0.5)
+        self.assertEqual(train(module, rows, loss_of, optimizer=sgd)[0], plain)
+        self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
+
     def test_attributes_that_the_forward_sets(self):
         def loss_of(module, x):
             return module(x) + 0 * module.last.detach().mean()
