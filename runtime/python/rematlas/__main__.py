@@ -2,8 +2,8 @@
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 
 The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the sum of the
-outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas solve`, `rematlas sweep` and the explorer open it. `run` trains by a plan;
---verify runs the original beside it and compares every bit.
+outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas solve`, `rematlas sweep` and
+the explorer open it. `run` trains by a plan; --verify runs the original beside it and compares every bit.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import json
 import os
 import pathlib
 import sys
+
+from .errors import Refused, message
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,10 +25,6 @@ def wrong(message):
     """Wrong usage or input: one line, and the status that says so."""
     print(f"rematlas: {str(message).removeprefix('rematlas: ')}", file=sys.stderr)
     sys.exit(2)
-
-
-def first_line(error):
-    return (str(error).splitlines() or [""])[0]
 
 
 def made_by(name):
@@ -41,7 +39,7 @@ def made_by(name):
     try:
         made = made()
     except Exception as error:
-        wrong(f"{name} raises {type(error).__name__}: {first_line(error)}")
+        wrong(f"{name} raises {type(error).__name__}: {message(error)}")
     if not (isinstance(made, tuple) and len(made) in (2, 3)):
         wrong(f"{name}: it returns a {type(made).__name__}; expected (model, args) or (model, args, kwargs)")
     return (*made, {}) if len(made) == 2 else made
@@ -106,8 +104,6 @@ def main() -> int:
     two.add_argument("--json", action="store_true", help="print one object")
     two.add_argument("--quiet", action="store_true", help="as in `rematlas run`; there is no progress to show")
     options = parser.parse_args()
-    from .errors import Refused
-
     try:
         return options.do(options)
     except Refused as error:
@@ -116,7 +112,7 @@ def main() -> int:
     except Exception as error:
         if "REMATLAS_TRACEBACK" in os.environ:
             raise
-        wrong(f"{options.function}: the model fails: {type(error).__name__}: {first_line(error)} (REMATLAS_TRACEBACK=1 shows where)")
+        wrong(f"{options.function}: the model fails: {type(error).__name__}: {message(error)} (REMATLAS_TRACEBACK=1 shows where)")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,8 @@ def apply(
     beside the step is added. The first calls in train mode are recorded, then planned in the background; `time_limit`:
     seconds for that. `verify`: real steps on which the plan is compared with the original before it is used. `plan`: one
     that was made before, or its path. `shapes`: most kinds of calls that are planned for. `frames`: forwards that are
-    open at a time; where there are more, the plan is made anew for them. `on_refuse`: "warn" once and train on with the original, or "raise" rematlas.Refused.
+    open at a time; where there are more, the plan is made anew for them. `on_refuse`: "warn" once and train on with
+    the original, or "raise" rematlas.Refused.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")

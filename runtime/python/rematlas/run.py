@@ -101,7 +101,6 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise"))
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
-    wrong = []
     measured = of_original = 0
     try:
         for step in range(steps + 1):  # the first one warms up
