@@ -38,12 +38,12 @@ find_package_handle_standard_args(TorchWheel REQUIRED_VARS TorchWheel_ROOT VERSI
 if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
   foreach(_library c10 torch_cpu c10_cuda torch_cuda)
     if(EXISTS ${TorchWheel_ROOT}/lib/lib${_library}.so)
-      add_library(TorchWheel::lib${_library} SHARED IMPORTED)
+      add_library(TorchWheel::lib${_library} SHARED IMPORTED GLOBAL)
       set_target_properties(TorchWheel::lib${_library} PROPERTIES IMPORTED_LOCATION ${TorchWheel_ROOT}/lib/lib${_library}.so)
     endif()
   endforeach()
 
-  add_library(TorchWheel::cpu INTERFACE IMPORTED)
+  add_library(TorchWheel::cpu INTERFACE IMPORTED GLOBAL)
   target_include_directories(TorchWheel::cpu SYSTEM INTERFACE
     ${TorchWheel_ROOT}/include ${TorchWheel_ROOT}/include/torch/csrc/api/include)
   # libtorch_cpu names libraries that the loader finds beside it; the linker need not.
@@ -51,7 +51,7 @@ if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
   target_link_libraries(TorchWheel::cpu INTERFACE TorchWheel::libtorch_cpu TorchWheel::libc10)
 
   if(TARGET TorchWheel::libtorch_cuda)
-    add_library(TorchWheel::cuda INTERFACE IMPORTED)
+    add_library(TorchWheel::cuda INTERFACE IMPORTED GLOBAL)
     target_link_libraries(TorchWheel::cuda INTERFACE TorchWheel::cpu TorchWheel::libc10_cuda TorchWheel::libtorch_cuda)
   endif()
 endif()

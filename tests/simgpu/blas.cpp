@@ -1,0 +1,33 @@
+// The calls by which libtorch prepares a cuBLAS handle: it takes the workspace of the handle from its
+// allocator, also here. No product is computed by cuBLAS on the stand-in.
+extern "C" {
+
+int cublasCreate_v2(void** handle) {
+    *handle = new char;
+    return 0;
+}
+int cublasDestroy_v2(void*) {
+    return 0;
+}
+int cublasSetStream_v2(void*, void*) {
+    return 0;
+}
+int cublasSetWorkspace_v2(void*, void*, unsigned long) {
+    return 0;
+}
+int cublasSetMathMode(void*, int) {
+    return 0;
+}
+int cublasGetMathMode(void*, int* mode) {
+    *mode = 0;
+    return 0;
+}
+int cublasSetPointerMode_v2(void*, int) {
+    return 0;
+}
+int cublasGetPointerMode_v2(void*, int* mode) {
+    *mode = 0;
+    return 0;
+}
+
+}  // extern "C"

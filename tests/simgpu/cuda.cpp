@@ -1,0 +1,32 @@
+// The driver's library itself. What libtorch asks of it by its own name concerns contexts; all else it asks
+// the runtime for.
+extern "C" {
+
+int simgpu_is_open(int device);
+
+int cuInit(unsigned) {
+    return 0;
+}
+int cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return 0;
+}
+int cuDevicePrimaryCtxGetState(int device, unsigned* flags, int* active) {
+    *flags = 0;
+    *active = simgpu_is_open(device);
+    return 0;
+}
+
+int cuCtxGetCurrent(void** context) {
+    static char only;
+    *context = &only;
+    return 0;
+}
+int cuCtxSetCurrent(void*) {
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+    return cuCtxGetCurrent(context);
+}
+
+}  // extern "C"

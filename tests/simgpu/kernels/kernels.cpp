@@ -1,0 +1,600 @@
+// Puts one function in the place of every CUDA kernel of aten: it allocates what the kernel would, from the
+// device's own allocator, and submits the CPU's kernel, on the same bytes, to the stream.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/op_registration/op_registration.h>
+#include <ATen/cuda/CUDAContext.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/EmptyTensor.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/ops/convolution.h>
+#include <ATen/ops/copy_native.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/util/Exception.h>
+#include <torch/library.h>
+
+#include <mutex>
+#include <set>
+#include <sstream>
+#include <unordered_map>
+
+#include "tests/simgpu/engine.h"
+#include "tests/simgpu/kernels/twins.h"
+#include "tests/simgpu/settings.h"
+
+namespace simgpu {
+namespace {
+
+using torch::jit::Stack;
+
+// Tensors of the device seen as tensors of the host: readable memory is readable memory.
+
+Access bytes_of(const at::Tensor& tensor, bool writes) {
+    if (tensor.numel() == 0) return {};
+    std::int64_t last = 0;
+    for (std::int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
+    const auto begin = reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr());
+    return {begin, begin + static_cast<std::uintptr_t>(last + 1) * tensor.element_size(), writes};
+}
+
+at::Tensor on_host(const at::Tensor& tensor) {
+    at::Tensor alias = at::from_blob(const_cast<void*>(tensor.const_data_ptr()), tensor.sizes(),
+                                     tensor.strides(), at::TensorOptions(tensor.scalar_type()));
+    alias._set_conj(tensor.is_conj());
+    alias._set_neg(tensor.is_neg());
+    return alias;
+}
+
+/// What a kernel is given of a host tensor: its values when it was called.
+at::Tensor snapshot(const at::Tensor& tensor) {
+    at::Tensor copy;
+    run_aside([&] {
+        at::AutoDispatchBelowADInplaceOrView below;
+        copy = tensor.detach().clone();
+    });
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+        copy.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return copy;
+}
+
+/// Calls `each` for every tensor of the value, in order, and puts what it gives in its place.
+template <class Each>
+c10::IValue mapped(const c10::IValue& value, Each&& each) {
+    if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(each(value.toTensor())) : value;
+    if (value.isTensorList()) {
+        c10::List<at::Tensor> list;
+        for (const at::Tensor& tensor : value.toTensorVector())
+            list.push_back(tensor.defined() ? each(tensor) : tensor);
+        return list;
+    }
+    if (!value.isList()) return value;
+    const auto items = value.toListRef();
+    if (std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); }))
+        return value;
+    c10::List<std::optional<at::Tensor>> list;
+    for (const c10::IValue& item : items) {
+        const bool there = item.isTensor() && item.toTensor().defined();
+        list.push_back(there ? std::optional<at::Tensor>(each(item.toTensor())) : std::nullopt);
+    }
+    return list;
+}
+
+bool writes(const c10::Argument& argument) {
+    return argument.alias_info() && argument.alias_info()->isWrite();
+}
+
+// The shape of the results: what the CPU's kernel makes of zeros. Kept for each signature.
+
+struct Shape {
+    bool defined = false;
+    int same_as = -1;  ///< the argument itself
+    at::ScalarType type = at::kFloat;
+    std::vector<std::int64_t> sizes, strides;
+
+    static Shape of(const at::Tensor& tensor) {
+        if (!tensor.defined()) return {};
+        return {true, -1, tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()};
+    }
+};
+
+struct Shapes {
+    std::vector<Shape> results;                       ///< of all result tensors, lists laid out flat
+    std::vector<std::optional<std::size_t>> lengths;  ///< of each result: the length of a list
+    std::vector<Shape> written;  ///< of the arguments written to, in order: `out` may grow
+};
+
+void describe(std::ostringstream& text, const c10::IValue& value) {
+    if (value.isTensor()) {
+        const at::Tensor& tensor = value.toTensor();
+        if (!tensor.defined()) {
+            text << "u;";
+            return;
+        }
+        text << int(tensor.scalar_type()) << (tensor.is_cpu() ? 'h' : 'd') << tensor.sizes()
+             << tensor.strides() << tensor.unsafeGetTensorImpl()->is_wrapped_number() << ';';
+    } else if (value.isList()) {
+        text << '(';
+        for (const c10::IValue& item : value.toListRef()) describe(text, item);
+        text << ')';
+    } else if (value.isGenerator()) {
+        text << "g;";
+    } else {
+        text << value << ';';
+    }
+}
+
+std::string signature(const std::string& name, const Stack& arguments) {
+    std::ostringstream text;
+    text.precision(17);
+    text << name << ':';
+    for (const c10::IValue& argument : arguments) describe(text, argument);
+    return text.str();
+}
+
+at::Generator generator_at(std::uint64_t seed, std::uint64_t offset) {
+    std::uint64_t mixed = (seed ^ 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu + offset * 0xc4ceb9fe1a85ec53u;
+    mixed ^= mixed >> 31;
+    return at::make_generator<at::CPUGeneratorImpl>(mixed);
+}
+
+/// Runs the CPU's kernel; the results take the place of the arguments. On the worker's thread.
+void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, Stack& stack,
+               const at::Generator& generator) {
+    at::AutoDispatchBelowADInplaceOrView below;
+    at::NoGradGuard no_grad;
+    for (c10::IValue& value : stack)
+        if (value.isGenerator()) value = generator;
+    const auto& arguments = op.schema().arguments();
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+        if (arguments[i].name() == "generator" && stack[i].isNone()) stack[i] = generator;
+    if (special)
+        special->twin(stack, generator);
+    else
+        op.callBoxed(&stack);
+}
+
+/// Of the device's tensors fresh ones of the host, filled with `value`.
+Stack filled(const Stack& arguments, double value) {
+    Stack made;
+    for (const c10::IValue& argument : arguments)
+        made.push_back(mapped(argument, [&](const at::Tensor& tensor) {
+            if (tensor.is_cpu())
+                return tensor.dim() == 0 && tensor.unsafeGetTensorImpl()->is_wrapped_number()
+                           ? tensor
+                           : tensor.clone();
+            at::Tensor fresh =
+                at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
+            return fresh.fill_(value);
+        }));
+    return made;
+}
+
+Shapes shapes_from(const c10::OperatorHandle& op, const SpecialKernel* special, const Stack& arguments,
+                   double value) {
+    Stack stack = filled(arguments, value);
+    const Stack given = stack;
+    call_twin(op, special, stack, generator_at(1, 1));
+    Shapes shapes;
+    const auto add = [&](const at::Tensor& result) {
+        Shape shape = Shape::of(result);
+        for (std::size_t i = 0; i < given.size(); ++i)
+            if (shape.defined && given[i].isTensor() && given[i].toTensor().is_same(result))
+                shape.same_as = static_cast<int>(i);
+        shapes.results.push_back(std::move(shape));
+    };
+    for (const c10::IValue& result : stack) {
+        shapes.lengths.push_back(result.isTensorList() ? std::optional(result.toTensorVector().size())
+                                                       : std::nullopt);
+        if (result.isTensorList())
+            for (const at::Tensor& tensor : result.toTensorVector()) add(tensor);
+        else if (result.isTensor())
+            add(result.toTensor());
+        else if (result.isNone())
+            shapes.results.push_back({});
+    }
+    const auto& declared = op.schema().arguments();
+    for (std::size_t i = 0; i < declared.size(); ++i)
+        if (writes(declared[i]))
+            mapped(given[i], [&](const at::Tensor& tensor) {
+                return shapes.written.push_back(Shape::of(tensor)), tensor;
+            });
+    return shapes;
+}
+
+/// Some kernels refuse zeros (a matrix that has no inverse); ones may do.
+const Shapes& shapes_of(const c10::OperatorHandle& op, const std::string& name, const SpecialKernel* special,
+                        const Stack& arguments) {
+    static std::mutex mutex;
+    static std::unordered_map<std::string, Shapes> known;
+    std::lock_guard lock(mutex);
+    const std::string key = signature(name, arguments);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second;
+    Shapes made;
+    std::exception_ptr error;
+    run_aside([&] {
+        at::AutoDispatchBelowADInplaceOrView below;
+        try {
+            try {
+                made = shapes_from(op, special, arguments, 0);
+            } catch (const c10::Error&) {
+                made = shapes_from(op, special, arguments, 1);
+            }
+        } catch (...) {
+            error = std::current_exception();
+        }
+    });
+    if (error) std::rethrow_exception(error);
+    return known.emplace(key, std::move(made)).first->second;
+}
+
+// A call.
+
+bool multiplies(const std::string& name) {
+    static const std::set<std::string> names = {"aten::mm",
+                                                "aten::mm.out",
+                                                "aten::addmm",
+                                                "aten::addmm.out",
+                                                "aten::addmm_",
+                                                "aten::bmm",
+                                                "aten::bmm.out",
+                                                "aten::baddbmm",
+                                                "aten::baddbmm.out",
+                                                "aten::baddbmm_",
+                                                "aten::addmv",
+                                                "aten::addmv.out",
+                                                "aten::addmv_",
+                                                "aten::dot",
+                                                "aten::vdot",
+                                                "aten::_convolution",
+                                                "aten::convolution_backward",
+                                                "aten::_addmm_activation"};
+    return names.contains(name);
+}
+
+/// Its results have shapes that the values decide, or it returns what is no tensor: the host waits for it.
+bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
+    if (op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output)) {
+        if (op.schema().name() != "aten::index") return true;
+        bool masks = false;
+        for (const c10::IValue& argument : arguments)
+            if (argument.isList())
+                mapped(argument, [&](const at::Tensor& index) {
+                    masks |= index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+                    return index;
+                });
+        return masks;
+    }
+    for (const c10::Argument& result : op.schema().returns())
+        if (!result.type()->isSubtypeOf(*c10::TensorType::get()) &&
+            result.type()->kind() != c10::TypeKind::ListType)
+            return true;
+    return false;
+}
+
+/// Where the generator stands when the work runs: recorded work reads it from the device.
+struct Draw {
+    at::PhiloxCudaState state;
+    std::pair<std::uint64_t, std::uint64_t> now() const {
+        if (!state.captured_) return {state.seed_.val, state.offset_.val};
+        return {static_cast<std::uint64_t>(*state.seed_.ptr),
+                static_cast<std::uint64_t>(*state.offset_.ptr) + state.offset_intragraph_};
+    }
+};
+
+/// As many numbers as a kernel of one thread for each four elements takes, at most eight blocks a
+/// multiprocessor.
+Draw draw_for(const at::Generator& generator, std::int64_t elements) {
+    const std::int64_t blocks =
+        std::clamp<std::int64_t>((elements + 255) / 256, 1, settings().multiprocessors * 8);
+    const std::int64_t rounds = (std::max<std::int64_t>(elements, 1) - 1) / (256 * blocks * 4) + 1;
+    auto* implementation = at::check_generator<at::CUDAGeneratorImpl>(generator);
+    std::lock_guard lock(implementation->mutex_);
+    return {implementation->philox_cuda_state(static_cast<std::uint64_t>(rounds) * 4)};
+}
+
+class Call {
+  public:
+    Call(const c10::OperatorHandle& op, Stack* stack)
+        : op_(op), name_(c10::toString(op.operator_name())), special_(special_kernel(name_)), stack_(stack) {
+        const std::size_t count = op.schema().arguments().size();
+        given_.assign(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
+        find_device();
+    }
+
+    void run() {
+        const c10::cuda::CUDAGuard guard(device_);
+        translate();
+        if (multiplies(name_)) at::cuda::getCurrentCUDABlasHandle();
+        if (needs_values(op_, given_)) return run_now();
+        const Shapes& shapes = shapes_of(op_, name_, special_, given_);
+        grow_outputs(shapes);
+        read_arguments();
+        Stack results = allocate(shapes);
+        submit_kernel();
+        replace(std::move(results));
+    }
+
+  private:
+    void find_device() {
+        device_ = c10::Device(c10::kCUDA, c10::cuda::current_device());
+        bool found = false;
+        for (const c10::IValue& value : given_) {
+            if (value.isDevice() && value.toDevice().is_cuda() && value.toDevice().has_index())
+                device_ = value.toDevice();
+            mapped(value, [&](const at::Tensor& tensor) {
+                if (!found && tensor.is_cuda()) device_ = tensor.device(), found = true;
+                return tensor;
+            });
+        }
+    }
+
+    /// The arguments as the CPU's kernel takes them, but for the tensors.
+    void translate() {
+        const auto& declared = op_.schema().arguments();
+        for (std::size_t i = 0; i < given_.size(); ++i) {
+            c10::IValue& value = given_[i];
+            if (value.isDevice()) value = c10::Device(c10::kCPU);
+            if (declared[i].name() == "pin_memory") value = c10::IValue();
+            if (value.isGenerator()) generator_ = value.toGenerator();
+            if (declared[i].name() == "generator" || value.isGenerator()) draws_ = true;
+            value = mapped(
+                value, [](const at::Tensor& tensor) { return tensor.is_cpu() ? snapshot(tensor) : tensor; });
+        }
+        if (special_) draws_ |= special_->draws;
+        if (draws_ && !generator_) generator_ = at::cuda::detail::getDefaultCUDAGenerator(device_.index());
+    }
+
+    void grow_outputs(const Shapes& shapes) {
+        const auto& declared = op_.schema().arguments();
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < declared.size(); ++i) {
+            if (!writes(declared[i])) continue;
+            mapped(given_[i], [&](const at::Tensor& tensor) {
+                const Shape& shape = shapes.written.at(next++);
+                if (tensor.sizes() != at::IntArrayRef(shape.sizes)) tensor.resize_(shape.sizes);
+                return tensor;
+            });
+        }
+    }
+
+    void read_arguments() {
+        const auto& declared = op_.schema().arguments();
+        for (std::size_t i = 0; i < given_.size(); ++i)
+            arguments_.push_back(mapped(given_[i], [&](const at::Tensor& tensor) {
+                if (tensor.is_cpu()) return tensor;
+                TORCH_CHECK(tensor.device() == device_, "Expected all tensors to be on the same device (",
+                            name_, ")");
+                note(tensor, writes(declared[i]));
+                elements_ = std::max(elements_, tensor.numel());
+                return on_host(tensor);
+            }));
+    }
+
+    void note(const at::Tensor& tensor, bool is_written) {
+        accesses_.push_back(bytes_of(tensor, is_written));
+        bytes_ += tensor.numel() * static_cast<std::int64_t>(tensor.element_size());
+    }
+
+    Stack allocate(const Shapes& shapes) {
+        Stack results;
+        std::size_t next = 0;
+        const auto& returns = op_.schema().returns();
+        const auto one = [&](bool is_argument) {
+            const Shape& shape = shapes.results.at(next++);
+            if (!shape.defined) return targets_.emplace_back(), at::Tensor();
+            if (shape.same_as >= 0)
+                return targets_.emplace_back(), given_[static_cast<std::size_t>(shape.same_as)].toTensor();
+            TORCH_INTERNAL_ASSERT(!is_argument, name_);
+            const at::Tensor made =
+                at::detail::empty_strided_cuda(shape.sizes, shape.strides, shape.type, device_);
+            note(made, true);
+            elements_ = std::max(elements_, made.numel());
+            targets_.push_back(on_host(made));
+            return made;
+        };
+        for (std::size_t i = 0; i < returns.size(); ++i) {
+            if (!shapes.lengths[i]) {
+                results.emplace_back(one(writes(returns[i])));
+                continue;
+            }
+            c10::List<at::Tensor> list;
+            for (std::size_t k = 0; k < *shapes.lengths[i]; ++k) list.push_back(one(writes(returns[i])));
+            results.emplace_back(std::move(list));
+        }
+        return results;
+    }
+
+    void submit_kernel() {
+        Work work;
+        work.name = name_;
+        work.accesses = std::move(accesses_);
+        work.nanoseconds = settings().launch_nanoseconds + double(bytes_) / settings().memory_rate;
+        std::optional<Draw> draw;
+        if (draws_) draw = draw_for(*generator_, elements_);
+        work.run = [op = op_, special = special_, arguments = std::move(arguments_),
+                    targets = std::move(targets_), draw] {
+            Stack stack = arguments;
+            at::Generator generator;
+            if (draw) generator = generator_at(draw->now().first, draw->now().second);
+            call_twin(op, special, stack, generator);
+            std::size_t next = 0;
+            const auto store = [&](const at::Tensor& result) {
+                const at::Tensor& target = targets.at(next++);
+                if (!target.defined()) return;
+                TORCH_CHECK(result.sizes() == target.sizes(),
+                            "the shape depends on values, and is taken from zeros");
+                target.copy_(result);
+            };
+            at::AutoDispatchBelowADInplaceOrView below;
+            for (const c10::IValue& result : stack) {
+                if (result.isTensorList())
+                    for (const at::Tensor& tensor : result.toTensorVector()) store(tensor);
+                else
+                    store(result.isTensor() ? result.toTensor() : at::Tensor());
+            }
+        };
+        C10_CUDA_CHECK(submit(c10::cuda::getCurrentCUDAStream(device_.index()), std::move(work)));
+    }
+
+    /// The host waits for the arguments, and brings the results to the device.
+    void run_now() {
+        const auto stream = c10::cuda::getCurrentCUDAStream(device_.index());
+        C10_CUDA_CHECK(cudaStreamSynchronize(stream));
+        read_arguments();
+        Stack results = arguments_;
+        std::exception_ptr error;
+        at::Generator generator;
+        if (draws_) {
+            const auto [seed, offset] = draw_for(*generator_, elements_).now();
+            generator = generator_at(seed, offset);
+        }
+        run_aside([&] {
+            try {
+                call_twin(op_, special_, results, generator);
+            } catch (...) {
+                error = std::current_exception();
+            }
+        });
+        if (error) std::rethrow_exception(error);
+        for (c10::IValue& result : results)
+            result = mapped(result, [&](const at::Tensor& tensor) {
+                for (const c10::IValue& argument : arguments_)
+                    if (argument.isTensor() && argument.toTensor().is_same(tensor))
+                        return given_[static_cast<std::size_t>(&argument - arguments_.data())].toTensor();
+                const at::Tensor made = at::detail::empty_strided_cuda(tensor.sizes(), tensor.strides(),
+                                                                       tensor.scalar_type(), device_);
+                Work work;
+                work.name = name_;
+                work.accesses = {bytes_of(made, true)};
+                work.nanoseconds = settings().launch_nanoseconds;
+                work.run = [target = on_host(made), tensor] {
+                    at::AutoDispatchBelowADInplaceOrView below;
+                    target.copy_(tensor);
+                };
+                C10_CUDA_CHECK(submit(stream, std::move(work)));
+                return made;
+            });
+        replace(std::move(results));
+    }
+
+    void replace(Stack results) {
+        stack_->erase(stack_->end() - static_cast<std::ptrdiff_t>(given_.size()), stack_->end());
+        for (c10::IValue& result : results) stack_->push_back(std::move(result));
+    }
+
+    c10::OperatorHandle op_;
+    std::string name_;
+    const SpecialKernel* special_;
+    Stack* stack_;
+    Stack given_, arguments_;
+    std::vector<at::Tensor> targets_;  ///< of the results; undefined: nothing is to be stored
+    std::vector<Access> accesses_;
+    c10::Device device_ = c10::kCUDA;
+    std::optional<at::Generator> generator_;
+    bool draws_ = false;
+    std::int64_t bytes_ = 0, elements_ = 0;
+};
+
+void simulate(const c10::OperatorHandle& op, Stack* stack) {
+    Call(op, stack).run();
+}
+
+/// A copy within the device is a kernel; one that crosses is libtorch's own, which ends in copies of the
+/// driver.
+void simulate_copy(const c10::OperatorHandle& op, Stack* stack) {
+    const std::size_t first = stack->size() - 3;
+    const at::Tensor to = (*stack)[first].toTensor(), from = (*stack)[first + 1].toTensor();
+    if (to.is_cuda() && from.is_cuda() && to.device() == from.device()) return simulate(op, stack);
+    const bool non_blocking = (*stack)[first + 2].toBool();
+    at::Tensor target = to;
+    at::native::copy_(target, from, non_blocking);
+    stack->erase(stack->begin() + static_cast<std::ptrdiff_t>(first), stack->end());
+    stack->emplace_back(to);
+}
+
+/// `_convolution` is made of other ops above autograd (where traces call it), and a kernel below.
+void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
+    if (c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutogradFunctionality) ||
+        !at::GradMode::is_enabled())
+        return simulate(op, stack);
+    const Stack given(stack->end() - static_cast<std::ptrdiff_t>(op.schema().arguments().size()),
+                      stack->end());
+    const auto bias = given[2].isNone() ? std::nullopt : std::optional(given[2].toTensor());
+    const at::Tensor made = at::convolution(
+        given[0].toTensor(), given[1].toTensor(), bias, given[3].toIntVector(), given[4].toIntVector(),
+        given[5].toIntVector(), given[6].toBool(), given[7].toIntVector(), given[8].toInt());
+    stack->erase(stack->end() - static_cast<std::ptrdiff_t>(given.size()), stack->end());
+    stack->emplace_back(made);
+}
+
+std::int64_t choose_plain_attention(const at::Tensor&, const at::Tensor&, const at::Tensor&,
+                                    const std::optional<at::Tensor>&, double, bool, std::optional<double>,
+                                    bool) {
+    return 0;  // sdp::SDPBackend::math: the fused kernels have no twin
+}
+
+/// Views, and what asks the driver itself: the device's own code runs.
+bool keeps_its_kernel(const c10::OperatorHandle& op) {
+    static const std::set<std::string> kept = {"aten::resize_",
+                                               "aten::empty.memory_format",
+                                               "aten::empty_strided",
+                                               "aten::_local_scalar_dense",
+                                               "aten::record_stream",
+                                               "aten::is_set_to",
+                                               "aten::_pin_memory",
+                                               "aten::is_pinned",
+                                               "aten::_fused_sdp_choice",
+                                               "aten::_use_cudnn_ctc_loss",
+                                               "aten::_use_cudnn_ctc_loss.Tensor"};
+    const c10::FunctionSchema& schema = op.schema();
+    if (kept.contains(c10::toString(op.operator_name())) || schema.name() == "aten::set_") return true;
+    return std::any_of(schema.returns().begin(), schema.returns().end(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
+}
+
+bool has_cpu_kernel(const c10::OperatorHandle& op) {
+    return op.hasKernelForDispatchKey(c10::DispatchKey::CPU) ||
+           op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+           op.hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional) ||
+           op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
+}
+
+struct Silent final : c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+};
+
+void replace_kernels() {
+    Silent silent;  // of each replaced kernel libtorch warns
+    const c10::WarningUtils::WarningHandlerGuard guard(&silent);
+    static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CUDA, __FILE__, __LINE__);
+    using torch::CppFunction;
+    for (const c10::OperatorName& name : c10::Dispatcher::singleton().getAllOpNames()) {
+        if (name.name.rfind("aten::", 0) != 0) continue;
+        const auto op = c10::Dispatcher::singleton().findSchema(name);
+        if (!op) continue;
+        const std::string text = c10::toString(name);
+        if (text == "aten::copy_") {
+            library.impl(text.c_str(), CppFunction::makeFromBoxedFunction<&simulate_copy>());
+        } else if (name.name == "aten::_convolution" && name.overload_name != "out") {
+            library.impl(text.c_str(), CppFunction::makeFromBoxedFunction<&simulate_convolution>());
+        } else if (special_kernel(text) || (op->hasKernelForDispatchKey(c10::DispatchKey::CUDA) &&
+                                            has_cpu_kernel(*op) && !keeps_its_kernel(*op))) {
+            library.impl(text.c_str(), CppFunction::makeFromBoxedFunction<&simulate>());
+        }
+    }
+    at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_plain_attention);
+    at::globalContext().setUserEnabledCuDNN(false);
+}
+
+const bool replaced = (replace_kernels(), true);
+
+}  // namespace
+}  // namespace simgpu

@@ -1,0 +1,170 @@
+#include "tests/simgpu/kernels/twins.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+
+namespace simgpu {
+namespace {
+
+using torch::jit::Stack;
+
+/// The arguments of a call, by position.
+class Arguments {
+  public:
+    explicit Arguments(Stack& stack) : values_(std::exchange(stack, {})) {}
+    at::Tensor tensor(std::size_t i) const {
+        return values_[i].isNone() ? at::Tensor() : values_[i].toTensor();
+    }
+    std::optional<at::Tensor> optional(std::size_t i) const {
+        const at::Tensor made = tensor(i);
+        return made.defined() ? std::optional(made) : std::nullopt;
+    }
+    std::vector<std::int64_t> ints(std::size_t i) const { return values_[i].toIntVector(); }
+    const c10::IValue& operator[](std::size_t i) const { return values_[i]; }
+
+  private:
+    Stack values_;
+};
+
+/// native_dropout(Tensor input, float p, bool? train): the CPU's draws from the default generator.
+void native_dropout(Stack& stack, const at::Generator& generator) {
+    const Arguments given(stack);
+    const at::Tensor input = given.tensor(0);
+    const double p = given[1].toDouble();
+    if (!given[2].isNone() && !given[2].toBool()) {
+        stack = {input.clone(), at::ones_like(input, at::kBool)};
+        return;
+    }
+    const at::Tensor mask =
+        at::empty(input.sizes(), at::TensorOptions(at::kFloat)).bernoulli_(1 - p, generator).to(at::kBool);
+    const double scale = p == 1 ? 0 : 1 / (1 - p);
+    stack = {(input * mask * scale).to(input.scalar_type()), mask};
+}
+
+/// _thnn_fused_lstm_cell(Tensor input_gates, Tensor hidden_gates, Tensor cx, Tensor? input_bias, Tensor?
+/// hidden_bias)
+void fused_lstm_cell(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    at::Tensor gates = given.tensor(0) + given.tensor(1);
+    if (given.optional(3)) gates = gates + given.tensor(3) + given.tensor(4);
+    const auto part = gates.chunk(4, 1);
+    const at::Tensor in = part[0].sigmoid(), forget = part[1].sigmoid(), cell = part[2].tanh(),
+                     out = part[3].sigmoid();
+    const at::Tensor next = forget * given.tensor(2) + in * cell;
+    stack = {out * next.tanh(), next, at::cat({in, forget, cell, out}, 1)};
+}
+
+/// _thnn_fused_lstm_cell_backward_impl(Tensor? grad_hy, Tensor? grad_cy, Tensor cx, Tensor cy, Tensor
+/// workspace, bool has_bias)
+void fused_lstm_cell_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    const at::Tensor cx = given.tensor(2), cy = given.tensor(3);
+    const auto part = given.tensor(4).chunk(4, 1);
+    const at::Tensor &in = part[0], &forget = part[1], &cell = part[2], &out = part[3], squashed = cy.tanh();
+    at::Tensor of_next = given.optional(1) ? given.tensor(1) : at::zeros_like(cy),
+               of_out = at::zeros_like(out);
+    if (given.optional(0)) {
+        of_out = given.tensor(0) * squashed * out * (1 - out);
+        of_next = of_next + given.tensor(0) * out * (1 - squashed * squashed);
+    }
+    const at::Tensor gates = at::cat({of_next * cell * in * (1 - in), of_next * cx * forget * (1 - forget),
+                                      of_next * in * (1 - cell * cell), of_out},
+                                     1);
+    stack = {gates, of_next * forget, given[5].toBool() ? gates.sum(0) : at::Tensor()};
+}
+
+/// _thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias, Tensor?
+/// hidden_bias)
+void fused_gru_cell(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    at::Tensor input = given.tensor(0), hidden = given.tensor(1);
+    const at::Tensor hx = given.tensor(2);
+    if (given.optional(3)) input = input + given.tensor(3), hidden = hidden + given.tensor(4);
+    const auto from_input = input.chunk(3, 1), from_hidden = hidden.chunk(3, 1);
+    const at::Tensor reset = (from_input[0] + from_hidden[0]).sigmoid(),
+                     update = (from_input[1] + from_hidden[1]).sigmoid();
+    const at::Tensor fresh = (from_input[2] + reset * from_hidden[2]).tanh();
+    stack = {fresh + update * (hx - fresh), at::cat({reset, update, fresh, hx, from_hidden[2]}, 1)};
+}
+
+/// _thnn_fused_gru_cell_backward(Tensor grad_hy, Tensor workspace, bool has_bias)
+void fused_gru_cell_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    const at::Tensor grad = given.tensor(0);
+    const auto part = given.tensor(1).chunk(5, 1);
+    const at::Tensor &reset = part[0], &update = part[1], &fresh = part[2], &hx = part[3],
+                     &from_hidden = part[4];
+    const at::Tensor of_fresh = grad * (1 - update) * (1 - fresh * fresh);
+    const at::Tensor of_update = grad * (hx - fresh) * update * (1 - update);
+    const at::Tensor of_reset = of_fresh * from_hidden * reset * (1 - reset);
+    const at::Tensor of_input = at::cat({of_reset, of_update, of_fresh}, 1);
+    const at::Tensor of_hidden = at::cat({of_reset, of_update, of_fresh * reset}, 1);
+    const bool bias = given[2].toBool();
+    stack = {of_input, of_hidden, grad * update, bias ? of_input.sum(0) : at::Tensor(),
+             bias ? of_hidden.sum(0) : at::Tensor()};
+}
+
+/// cudnn_batch_norm(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,
+/// bool training, float momentum, float epsilon) -> (Tensor, Tensor, Tensor, Tensor reserve)
+void cudnn_batch_norm(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    auto [output, mean, deviation] =
+        at::native_batch_norm(given.tensor(0), given.tensor(1), given.optional(2), given.optional(3),
+                              given.optional(4), given[5].toBool(), given[6].toDouble(), given[7].toDouble());
+    stack = {output, mean, deviation, at::empty({0}, at::kByte)};
+}
+
+/// cudnn_batch_norm_backward(Tensor input, Tensor grad_output, Tensor weight, Tensor? running_mean,
+/// Tensor? running_var, Tensor? save_mean, Tensor? save_var, float epsilon, Tensor reserve)
+void cudnn_batch_norm_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    auto [input, weight, bias] = at::native_batch_norm_backward(
+        given.tensor(1), given.tensor(0), given.tensor(2), given.optional(3), given.optional(4),
+        given.optional(5), given.optional(6), true, given[7].toDouble(), {true, true, true});
+    stack = {input, weight, bias};
+}
+
+/// _convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation,
+/// bool transposed, int[] output_padding, int groups, ...)
+void convolution(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    stack = {at::convolution(given.tensor(0), given.tensor(1), given.optional(2), given.ints(3),
+                             given.ints(4), given.ints(5), given[6].toBool(), given.ints(7),
+                             given[8].toInt())};
+}
+
+/// convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride,
+/// int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask)
+void convolution_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    std::optional<std::vector<std::int64_t>> bias;
+    if (!given[3].isNone()) bias = given.ints(3);
+    const auto wanted = given[10].toBoolList();
+    auto [input, weight, of_bias] = at::convolution_backward(
+        given.tensor(0), given.tensor(1), given.tensor(2),
+        bias ? at::OptionalIntArrayRef(*bias) : at::OptionalIntArrayRef(), given.ints(4), given.ints(5),
+        given.ints(6), given[7].toBool(), given.ints(8), given[9].toInt(),
+        {bool(wanted[0]), bool(wanted[1]), bool(wanted[2])});
+    stack = {input, weight, of_bias};
+}
+
+}  // namespace
+
+const SpecialKernel* special_kernel(const std::string& name) {
+    static const std::map<std::string, SpecialKernel> kernels = {
+        {"aten::native_dropout", {&native_dropout, true}},
+        {"aten::_thnn_fused_lstm_cell", {&fused_lstm_cell}},
+        {"aten::_thnn_fused_lstm_cell_backward_impl", {&fused_lstm_cell_backward}},
+        {"aten::_thnn_fused_gru_cell", {&fused_gru_cell}},
+        {"aten::_thnn_fused_gru_cell_backward", {&fused_gru_cell_backward}},
+        {"aten::cudnn_batch_norm", {&cudnn_batch_norm}},
+        {"aten::cudnn_batch_norm_backward", {&cudnn_batch_norm_backward}},
+        {"aten::_convolution", {&convolution}},
+        {"aten::convolution_backward", {&convolution_backward}},
+    };
+    const auto found = kernels.find(name);
+    return found == kernels.end() ? nullptr : &found->second;
+}
+
+}  // namespace simgpu

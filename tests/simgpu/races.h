@@ -1,0 +1,54 @@
+// Accesses to the same bytes that nothing orders, found by vector clocks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/simgpu/engine.h"
+
+namespace simgpu {
+
+/// For each stream (by its number), how far its work is known to be done.
+class Clock {
+  public:
+    std::uint64_t operator[](std::size_t stream) const { return stream < ticks_.size() ? ticks_[stream] : 0; }
+    void set(std::size_t stream, std::uint64_t tick);
+    void join(const Clock& other);
+
+  private:
+    std::vector<std::uint64_t> ticks_;
+};
+
+/// Who touched which bytes last.
+class History {
+  public:
+    /// Notes the accesses of the work that is the `clock[stream]`-th of its stream. What is found unordered
+    /// is said, one line for each pair.
+    std::optional<std::string> note(const std::vector<Access>& accesses, std::size_t stream,
+                                    const Clock& clock, const std::string& name);
+    void forget(std::uintptr_t begin, std::uintptr_t end);
+
+  private:
+    struct Touch {
+        std::size_t stream = 0;
+        std::uint64_t tick = 0;
+        std::uint32_t name = 0;
+    };
+    struct Segment {
+        std::uintptr_t end = 0;
+        std::optional<Touch> write;
+        std::vector<Touch> reads;
+    };
+
+    void split(std::uintptr_t at);
+    std::uint32_t number_of(const std::string& name);
+
+    std::map<std::uintptr_t, Segment> segments_;  ///< by where they begin
+    std::map<std::string, std::uint32_t> numbers_;
+    std::vector<std::string> names_;
+};
+
+}  // namespace simgpu
