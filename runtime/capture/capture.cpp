@@ -79,10 +79,8 @@ Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
                  "; the program's course depends on values that it reads where no op shows it"};
 }
 
-}  // namespace
-
-Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options,
-                      DeviceRuntime& device) {
+Result<Graph> capture_once(const std::filesystem::path& path, const CaptureOptions& options,
+                           DeviceRuntime& device) {
     at::set_num_threads(options.threads);
     DeviceKernels kernels(device);
     Result<Model> fresh = kernels.load(path);
@@ -121,6 +119,28 @@ Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& o
         return profiled.error();
     add_provenance(step.graph, {{"times", "median of replayed steps"}});
     return std::move(step.graph);
+}
+
+}  // namespace
+
+Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
+                                         const std::function<Result<Graph>()>& capture) {
+    if (!device.settings()) return capture();
+    device.put_in_force(KernelSettings::strict());
+    Result<Graph> graph = capture();
+    if (graph || !says_not_deterministic(graph.error().message)) return graph;
+    const std::string why = graph.error().message.substr(0, graph.error().message.find(", but you set"));
+    device.put_in_force(KernelSettings::lenient());
+    graph = capture();
+    if (graph)
+        add_provenance(*graph,
+                       {{"determinism", why + "; fused attention is switched off, the rest is checked"}});
+    return graph;
+}
+
+Result<Graph> capture(const std::filesystem::path& path, const CaptureOptions& options,
+                      DeviceRuntime& device) {
+    return with_deterministic_kernels(device, [&] { return capture_once(path, options, device); });
 }
 
 }  // namespace rematlas

@@ -21,4 +21,8 @@ namespace rematlas {
 Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& options,
                       DeviceRuntime& device);
 
+/// Captures with kernels that give the same bits each time; where an op has none, once more with those that
+/// libtorch has (KernelSettings::lenient), which the graph's provenance then says.
+Result<Graph> with_deterministic_kernels(DeviceRuntime& device, const std::function<Result<Graph>()>& capture);
+
 }  // namespace rematlas

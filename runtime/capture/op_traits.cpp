@@ -31,6 +31,13 @@ bool contains(const std::array<std::string_view, n>& names, std::string_view nam
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Kernels on a device first copy what lies otherwise, and so read it.
+bool lies_as_kernels_take_it(const c10::IValue& value) {
+    if (!value.isTensor() || value.toTensor().device().is_cpu()) return true;
+    const at::Tensor& tensor = value.toTensor();
+    return tensor.is_contiguous(tensor.suggest_memory_format());
+}
+
 }  // namespace
 
 HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
@@ -54,7 +61,7 @@ bool ignores_contents(const std::string& op, std::size_t index, const torch::jit
         "aten::max_pool2d_with_indices_backward", "aten::max_pool3d_with_indices_backward",
         "aten::avg_pool2d_backward", "aten::_adaptive_avg_pool2d_backward", "aten::avg_pool3d_backward"};
     if (index == 0) return contains(shaped_like_first, op);
-    if (index == 1) return contains(pooling, op);
+    if (index == 1) return contains(pooling, op) && lies_as_kernels_take_it(stack[base + 1]);
     const bool statistics = index == 3 || index == 4;
     return statistics && op == "aten::native_batch_norm_backward" && stack[base + 7].isBool() &&
            stack[base + 7].toBool();

@@ -91,7 +91,7 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
     step = build_graph(*recording, [&](std::int64_t bytes) { return device.footprint(bytes); });
     if (device.library_workspace() > 0)
         step.graph.tensors.push_back(
-            {"library workspace", Bytes(device.library_workspace()), TensorKind::constant});
+            {library_workspace_name, Bytes(device.library_workspace()), TensorKind::constant});
     step.graph.name = std::filesystem::path(recorded.model.file_name).stem().string();
     step.tape.loss = options.loss;
     step.tape.fixed = recorded.model.fixed;
@@ -111,11 +111,13 @@ void note_origin(CapturedStep& step, const DeviceRuntime& device) {
         inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(std::min(input.position, inputs.size())),
                       to_string(input.spec));
     step.graph.device = device.description();
-    step.graph.provenance =
-        std::make_shared<const nlohmann::json>(nlohmann::json{{"device", device.name()},
-                                                              {"torch", TORCH_VERSION},
-                                                              {"threads", step.tape.threads},
-                                                              {"inputs", std::move(inputs)}});
+    nlohmann::json origin = {{"device", device.name()},
+                             {"torch", TORCH_VERSION},
+                             {"threads", step.tape.threads},
+                             {"inputs", std::move(inputs)}};
+    if (device.multiprocessors() > 0) origin["multiprocessors"] = device.multiprocessors();
+    if (const auto settings = device.settings()) origin["settings"] = to_json(*settings);
+    step.graph.provenance = std::make_shared<const nlohmann::json>(std::move(origin));
 }
 
 void add_provenance(Graph& graph, const nlohmann::json& fields) {

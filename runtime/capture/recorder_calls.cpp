@@ -1,5 +1,6 @@
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/sum.h>
 #include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
@@ -49,6 +50,24 @@ bool drops_nothing(const c10::FunctionSchema& schema, const TapeOp& op) {
     return false;
 }
 
+/// A sum of the storage as whole numbers, which the device adds up in any order to the same: changes that
+/// keep it are not seen.
+std::uint64_t digest_on_device(const at::Tensor& tensor) {
+    constexpr std::int64_t word = sizeof(std::int64_t), step = 1;
+    const auto sum = [&](std::int64_t begin, std::int64_t count, c10::ScalarType type) {
+        if (count == 0) return std::int64_t{0};
+        const at::Tensor part = at::detail::make_tensor<c10::TensorImpl>(
+            c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CUDA),
+            c10::scalarTypeToTypeMeta(type));
+        part.unsafeGetTensorImpl()->set_sizes_and_strides(c10::IntArrayRef(&count, 1), c10::IntArrayRef(&step, 1), begin);
+        return at::sum(part, c10::ScalarType::Long).item().toLong();
+    };
+    const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+    const std::int64_t words = bytes / word;
+    return static_cast<std::uint64_t>(sum(0, words, c10::ScalarType::Long)) * 0x9e3779b97f4a7c15u +
+           static_cast<std::uint64_t>(sum(words * word, bytes % word, c10::ScalarType::Byte));
+}
+
 /// Equal texts exactly where the values are equal, numbers to the last bit.
 void append(std::string& text, const c10::IValue& value) {
     if (value.isDouble()) {
@@ -83,7 +102,7 @@ std::vector<Recorder::Use> Recorder::uses_of(const c10::OperatorHandle& op, cons
                 record.updates_statistics = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
                     return !use.written && use.tensor.scalar_type() == tensor.scalar_type();
                 });
-            const bool digested = options_.audit && !written && tensor.device().is_cpu();
+            const bool digested = options_.audit && !written && has_data(tensor);
             const int value = value_of(tensor);
             uses.push_back(
                 {i, tensor, value, written, tensor.storage().nbytes(), digested ? digest(tensor) : 0});
@@ -161,7 +180,7 @@ void Recorder::audit(const RecordedOp& record, const std::vector<Use>& uses) {
     for (const Use& use : uses) {
         if (use.tensor.storage().nbytes() != use.bytes)
             refuse(record.tape.name, "changes the size of a tensor's storage");
-        if (!options_.audit || use.written || !use.tensor.device().is_cpu()) continue;
+        if (!options_.audit || use.written || !has_data(use.tensor)) continue;
         const bool declared = std::any_of(uses.begin(), uses.end(), [&](const Use& other) {
             return other.written && other.value == use.value;
         });
@@ -244,6 +263,7 @@ void Recorder::attribute(RecordedOp& record, bool vanished) {
 }
 
 std::uint64_t Recorder::digest(const at::Tensor& tensor) const {
+    if (!tensor.device().is_cpu()) return digest_on_device(tensor);
     const Place* place = place_of(tensor);
     const auto* data = static_cast<const unsigned char*>(tensor.storage().data());
     return place ? digest_of(data + place->base, static_cast<std::size_t>(place->bytes))

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/device.h"
+#include "runtime/device/kernel_settings.h"
 
 namespace rematlas {
 
@@ -59,15 +61,34 @@ class DeviceRuntime {
     virtual std::int64_t alive_bytes() const = 0;
     virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
     virtual void reset_peak() = 0;
+    /// Whether `reset_peak` and `synchronize` change nothing that the caller's process sees. Where they do,
+    /// peaks are measured only while a step is recorded or compared.
+    virtual bool measures_unseen() const { return true; }
+    /// What the process holds of the device, and what it could still get, unused memory of its own included.
+    virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
+    virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
+    /// Held by the process beyond `reserved_bytes`: what the driver needs for itself.
+    virtual std::int64_t context_bytes() const { return 0; }
+    /// Gives back what is reserved and not used.
+    virtual void trim() {}
     /// Whether the memory that begins there is in `alive_bytes`: host memory from before the counting began
     /// is not.
     virtual bool counts(const void* /*data*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
-    /// Held by the device's libraries for good, in `alive_bytes` from the beginning.
+    /// Held by the device's libraries for good, in `alive_bytes` since the last `prepare`: for this thread
+    /// and for autograd's, on the current stream.
     virtual std::int64_t library_workspace() const { return 0; }
+    /// Makes the libraries take their workspaces for the current stream. Cheap where they have them.
+    virtual void prepare() {}
     /// What a graph that is captured for it says of it.
     virtual Device description() const = 0;
+    /// What kernels draw depends on it: on CUDA the number of multiprocessors.
+    virtual int multiprocessors() const { return 0; }
+    /// Nothing where there is no choice of kernels.
+    virtual std::optional<KernelSettings> settings() const { return std::nullopt; }
+    /// For the whole process. Only where it is ours: DeviceOptions::own_process.
+    virtual void put_in_force(const KernelSettings&) {}
 
     /// Waits for all that was submitted.
     virtual void synchronize() = 0;
@@ -97,17 +118,20 @@ class DeviceRuntime {
     }
 };
 
+/// The resident tensor of a graph that stands for DeviceRuntime::library_workspace.
+inline constexpr const char* library_workspace_name = "library workspace";
+
 struct DeviceOptions {
-    bool deterministic = true;  ///< choose deterministic kernels, for the whole process; false: leave
-                                ///< libtorch's settings as they are
-    bool own_stream = true;     ///< CUDA: work of this thread goes to a stream of its own from now on
+    /// The process is the planner's: deterministic kernels, an allocator whose blocks are as large as what
+    /// was asked for, a stream of its own for this thread. False: the caller's settings stay as they are.
+    bool own_process = true;
 };
 
 /// The CPU with the counting allocator, which must be installed.
 std::unique_ptr<DeviceRuntime> cpu_runtime();
 
-/// "cpu" or "cuda". Errors: one line that says what is missing (CUDA was not compiled in, no device, no
-/// driver).
+/// "cpu", "cuda" (the thread's current device) or "cuda:1". Errors: one line that says what is missing (CUDA
+/// was not compiled in, no device, no driver), or which setting of the allocator cannot be planned for.
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name,
                                                    const DeviceOptions& options = {});
 

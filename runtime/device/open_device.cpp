@@ -1,9 +1,11 @@
 #include <dlfcn.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
-#include "runtime/device/cuda_library.h"
+#include "runtime/device/cuda/library.h"
 #include "runtime/device/device.h"
 
 namespace rematlas {
@@ -12,6 +14,17 @@ namespace {
 Error no_cuda(std::string why) {
     why.resize(std::min(why.find('\n'), why.size()));
     return {"--device cuda: " + why};
+}
+
+/// Of "cuda" -1, of "cuda:1" 1.
+std::optional<int> cuda_index(const std::string& name) {
+    if (name == "cuda") return -1;
+    int index = 0;
+    const char *first = name.data() + std::min<std::size_t>(5, name.size()),
+               *last = name.data() + name.size();
+    const auto [end, error] = std::from_chars(first, last, index);
+    if (!name.starts_with("cuda:") || error != std::errc() || end != last || index < 0) return std::nullopt;
+    return index;
 }
 
 /// Of the program, or of the library that a program of somebody else's has loaded.
@@ -24,19 +37,19 @@ std::filesystem::path own_folder() {
     return std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
 }
 
-Result<std::unique_ptr<DeviceRuntime>> open_cuda(const DeviceOptions& options) {
+Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions& options) {
     const auto library = own_folder() / cuda_library_name;
     if (!std::filesystem::exists(library))
         return no_cuda("this build has no CUDA; it needs a CUDA toolkit and a torch wheel with CUDA");
     // Read when the context is made; without it cuBLAS may sum in any order.
-    if (options.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
+    if (options.own_process) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
     // Stays open: kernels register themselves with the dispatcher for good.
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!handle) return no_cuda(dlerror());
     const auto open = reinterpret_cast<decltype(&rematlas_open_cuda)>(dlsym(handle, cuda_library_symbol));
     if (!open) return no_cuda(dlerror());
     std::string why_not;
-    std::unique_ptr<DeviceRuntime> device(open(&options, &why_not));
+    std::unique_ptr<DeviceRuntime> device(open(index, &options, cpu_runtime().release(), &why_not));
     if (!device) return no_cuda(why_not);
     return device;
 }
@@ -45,8 +58,8 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(const DeviceOptions& options) {
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name, const DeviceOptions& options) {
     if (name == "cpu") return cpu_runtime();
-    if (name == "cuda") return open_cuda(options);
-    return Error{"--device " + name + ": expected cpu or cuda"};
+    if (const auto index = cuda_index(name)) return open_cuda(*index, options);
+    return Error{"--device " + name + ": expected cpu, cuda or cuda:1"};
 }
 
 }  // namespace rematlas

@@ -32,6 +32,11 @@ nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
                              {"overhead_predicted", report.overhead_predicted},
                              {"overhead_measured", report.overhead_measured},
                              {"verified", verify ? nlohmann::json(report.verified) : nlohmann::json()}};
+    if (report.room) {
+        object["allocated_peak_bytes"] = report.room->allocated.value;
+        object["reserved_peak_bytes"] = report.room->reserved.value;
+        object["device_bytes"] = report.room->device().value;
+    }
     if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
     if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
     if (!verify) return object;
@@ -51,6 +56,10 @@ void print(const RunReport& report, bool verify) {
     std::printf("peak        %s predicted, %s measured", format_bytes(report.predicted_peak).c_str(),
                 format_bytes(report.measured_peak).c_str());
     if (report.budget.value > 0) std::printf(", budget %s", format_bytes(report.budget).c_str());
+    if (report.room)
+        std::printf("\ndevice      %s needed: %s in segments of the allocator, %s for the driver and other processes",
+                    format_bytes(report.room->device()).c_str(), format_bytes(report.room->reserved).c_str(),
+                    format_bytes(report.room->context).c_str());
     if (report.memory.arena_bytes > 0)
         std::printf(
             "\narena       %s at planned addresses; %lld allocations from the system in the last step",
@@ -70,7 +79,7 @@ void print(const RunReport& report, bool verify) {
 }
 
 Result<Exit> run_run(const RunFlags& flags) {
-    if (flags.cuda_graphs && flags.device != "cuda") return Error{"run: --cuda-graphs: needs --device cuda"};
+    if (flags.cuda_graphs && !flags.device.starts_with("cuda")) return Error{"run: --cuda-graphs: needs --device cuda"};
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);

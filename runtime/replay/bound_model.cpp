@@ -1,9 +1,11 @@
 #include "runtime/replay/bound_model.h"
 
 #include <ATen/ops/empty.h>
+#include <torch/version.h>
 
 #include <algorithm>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
 
@@ -32,12 +34,40 @@ bool lies_as(const at::Tensor& tensor, c10::IntArrayRef strides) {
     return true;
 }
 
-/// The ops are those of one kind of device, and so are the bytes of the tensors.
-Result<void> BoundModel::check_device() const {
-    const std::string mine = device.description().kind;
-    if (!graph.device || graph.device->kind.empty() || graph.device->kind == mine) return {};
-    return Error{graph.name + ": the graph was captured for " + graph.device->kind + " and cannot run on " +
-                 mine};
+/// The ops are those of one kind of device, and so are the bytes of the tensors. On a GPU the kernels, what
+/// they draw and what the libraries hold are those of one type of it.
+Result<void> BoundModel::check_device() {
+    const Device mine = device.description();
+    const auto fail = [&](const std::string& then, const std::string& now) {
+        return Error{graph.name + ": the graph was captured " + then + " and cannot run " + now};
+    };
+    if (graph.device && !graph.device->kind.empty() && graph.device->kind != mine.kind)
+        return fail("for " + graph.device->kind, "on " + mine.kind);
+    const nlohmann::json none = nlohmann::json::object();
+    const nlohmann::json& origin = graph.provenance ? *graph.provenance : none;
+    if (!origin.is_object() || !origin.contains("multiprocessors")) return {};
+    if (graph.device && graph.device->name != mine.name)
+        return fail("on " + graph.device->name, "on " + mine.name + "; capture it there");
+    if (origin["multiprocessors"] != device.multiprocessors())
+        return fail("on a GPU of " + origin["multiprocessors"].dump() + " multiprocessors",
+                    "on one of " + std::to_string(device.multiprocessors()) + "; capture it there");
+    if (origin.value("torch", std::string(TORCH_VERSION)) != TORCH_VERSION)
+        return fail("with torch " + origin.value("torch", std::string()),
+                    "with torch " + std::string(TORCH_VERSION) + "; capture it again");
+    for (const Tensor& tensor : graph.tensors)
+        if (tensor.name == library_workspace_name && device.library_workspace() > tensor.bytes.value)
+            return fail("with " + std::to_string(tensor.bytes.value) + " bytes of workspace of libraries",
+                        "with " + std::to_string(device.library_workspace()) +
+                            " (CUBLAS_WORKSPACE_CONFIG); capture it again");
+    if (origin.contains("settings") && device.settings()) settings_ = settings_from(origin["settings"]);
+    return check_settings();
+}
+
+Result<void> BoundModel::check_settings() const {
+    if (!settings_) return {};
+    const auto differs = difference(*settings_, *device.settings());
+    if (!differs) return {};
+    return Error{graph.name + ": " + *differs + ": the plan is one of other kernels"};
 }
 
 /// A damaged file must not make kernels read beyond a storage.

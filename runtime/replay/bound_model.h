@@ -34,8 +34,9 @@ struct PreparedOp {
 class BoundModel {
   public:
     /// Errors: names, shapes, types or places in memory that differ from the captured model's; a graph of
-    /// another kind of device; operators that this libtorch does not have. Errors about tensors begin with
-    /// `owner`. `graph` and `device` must outlive what is returned.
+    /// another kind of device, another GPU or version of torch, or other settings; operators that this
+    /// libtorch does not have. Errors about tensors begin with `owner`. `graph` and `device` must outlive
+    /// what is returned.
     static Result<std::unique_ptr<BoundModel>> bind(const Graph& graph, Tape tape,
                                                     const std::vector<NamedTensor>& tensors,
                                                     const std::string& owner, DeviceRuntime& device);
@@ -47,6 +48,8 @@ class BoundModel {
     Result<void> place_bound(OperandTable& operands) const;
     Result<void> place_inputs(OperandTable& operands, const std::vector<at::Tensor>& inputs) const;
     void place_constants(OperandTable& operands) const;
+    /// The settings of libtorch are those that the step was captured under.
+    Result<void> check_settings() const;
     /// The arguments of an op on these operands, as its kernel takes them.
     torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
 
@@ -70,7 +73,7 @@ class BoundModel {
 
   private:
     BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);
-    Result<void> check_device() const;
+    Result<void> check_device();
     Result<void> check_geometry() const;
     Result<void> check_bound(std::size_t binding) const;
     Result<void> bind_names(const std::vector<NamedTensor>& tensors);
@@ -80,6 +83,7 @@ class BoundModel {
     bool updates_for_good(const TapeOp& op, int operand) const;
 
     std::vector<std::pair<TensorId, c10::Storage>> constants_;
+    std::optional<KernelSettings> settings_;  ///< that the step was captured under, where they choose kernels
 };
 
 /// Lies in memory as the operand does; of an axis with one element the stride says nothing.

@@ -156,6 +156,12 @@ Result<Replayed> Executor::run_recorded(const std::vector<at::Tensor>& inputs, s
                     .time = since(began)};
 }
 
+void Executor::drop_recording() {
+    if (!state_->recorded) return;
+    state_->recorded = nullptr;
+    state_->model->device.trim();
+}
+
 Result<Forwarded> Executor::forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                                     const ReplayOptions& options) {
     State& state = *state_;

@@ -87,6 +87,8 @@ class Executor {
     /// submission leaves them: they hold until the next one. Replayed::peak is that of the recording. Errors:
     /// nothing was recorded; wrong inputs; parameters or buffers that were given other memory since.
     Result<Replayed> run_recorded(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
+    /// Gives the memory of the recording back. What the last submission left must not be held any more.
+    void drop_recording();
 
     /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
     /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into

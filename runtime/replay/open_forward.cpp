@@ -111,7 +111,9 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     const BoundModel& model = run_->model;
     before_ = std::make_unique<Snapshot>(
         model, model.guarded ? Snapshot::Of::all_written : Snapshot::Of::what_ops_read);
-    if (Result<void> begun = run_->begin(*plan_, inputs, {.arena = options.arena}); !begun)
+    if (Result<void> begun =
+            run_->begin(*plan_, inputs, {.measure_peak = options.measure_peak, .arena = options.arena});
+        !begun)
         return begun.error();
     std::vector<at::Tensor> outputs;
     Result<void> played = run_->play(plan_->loss_step, [&] {

@@ -24,13 +24,14 @@ struct Mapping {
 };
 
 /// For operands of which only the shape matters: kernels insist on a storage. These pages read as zeros and
-/// take no memory.
+/// take no memory. In a step on another device they can't be read: a kernel of that device could not either.
 c10::Storage address_space(const Operand& operand, c10::Device device) {
     std::int64_t elements = operand.offset + 1;
     for (std::size_t i = 0; i < operand.sizes.size(); ++i)
         elements += std::max<std::int64_t>(operand.sizes[i] - 1, 0) * operand.strides[i];
     const std::size_t bytes = static_cast<std::size_t>(elements) * c10::elementSize(operand.dtype);
-    void* address = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int access = device.is_cpu() ? PROT_READ : PROT_NONE;
+    void* address = mmap(nullptr, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     TORCH_CHECK(address != MAP_FAILED, "cannot reserve ", bytes, " bytes of address space");
     auto* mapping = new Mapping{address, bytes};
     const auto unmap = [](void* context) {

@@ -1,6 +1,6 @@
 #include "runtime/replay/recorded_step.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 
 #include <algorithm>
 
@@ -20,16 +20,15 @@ Result<void> RecordedStep::record() {
         steps.begin());
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
-        for (int index : model.tape.ops[model.loss].arguments[1].operands) {
-            const Operand& operand = model.tape.operands[index];
-            output_gradients_.push_back(at::empty(
-                operand.sizes, c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
-        }
         parts.push_back([&] { run_.play_plainly(asks); });
+        // They lie in the memory of the recording, where the schedule may use it again once they are read.
+        run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
+            for (const at::Tensor& gradient : made)
+                output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),
+                                                          gradient.strides(), gradient.options()));
+        };
     }
     parts.push_back([&] {
-        for (std::size_t i = 0; i < output_gradients_.size(); ++i)
-            run_.operands.place(model.tape.ops[model.loss].returns[i], output_gradients_[i].storage());
         run_.play_plainly(steps.size());
         outputs = run_.outputs();
         gradients = run_.gradients();
@@ -50,6 +49,7 @@ Result<void> RecordedStep::record() {
     for (const at::Tensor& one : model.bound) bound_.push_back(one.const_data_ptr());
     run_.clear();
     if (failure.empty()) return {};
+    model.device.trim();
     return Error{failure, ErrorKind::negative};
 }
 

@@ -50,6 +50,8 @@ StepRun::StepRun(const BoundModel& bound)
 Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>& inputs,
                             const ReplayOptions& how) {
     clear();
+    model.device.prepare();
+    if (Result<void> same = model.check_settings(); !same) return same.error();
     if (Result<void> fits = model.place_bound(operands); !fits) return fits.error();
     if (Result<void> fed = model.place_inputs(operands, inputs); !fed) return fed.error();
     plan = &ready;
@@ -64,7 +66,7 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
         measures_.reserve(plan->steps.size());
         marks_ = model.device.marks(plan->steps.size() + 1);
     }
-    model.device.synchronize();
+    if (options_.time_ops) model.device.synchronize();
     outside = model.device.alive_bytes() - model.resident_bytes;
     begin_memory();
     return {};

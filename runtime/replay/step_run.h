@@ -9,6 +9,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cstdint>
@@ -28,7 +29,8 @@ struct ReplayOptions {
     std::uint64_t gradient_seed = 0;  ///< of the gradients of the outputs, where the loss is the caller's
     bool time_ops = false;            ///< fill Replayed::steps
     bool measure_ops =
-        false;           ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+        false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
+    bool measure_peak = true;  ///< see DeviceRuntime::measures_unseen
     bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
                          ///< results live in the arena, and are safe as long as they are held
 };
@@ -124,13 +126,14 @@ class StepRun {
 template <class Work>
 Result<void> StepRun::play(std::size_t end, Work&& then) {
     BelowAutograd below;
+    const c10::DeviceGuard guard(model.device.device());
     Error error;
     try {
-        model.device.reset_peak();
+        if (options_.measure_peak) model.device.reset_peak();
         const StepMemory::Scope scope(in_memory_ ? memory_.get() : nullptr);
         play_plainly(end);
         then();
-        highest_ = std::max(highest_, model.device.peak_bytes() - outside);
+        if (options_.measure_peak) highest_ = std::max(highest_, model.device.peak_bytes() - outside);
         return {};
     } catch (const CourseChanged& changed) {
         error = {changed.what(), ErrorKind::negative};

@@ -230,9 +230,8 @@ void head_from_json(const json& item, Tape& tape) {
     }
     tape.outputs = item.at("outputs").get<std::vector<int>>();
     for (const json& gradient : item.at("gradients")) {
-        tape.gradients.push_back(
-            {gradient.at("parameter").get<std::string>(), gradient.at("operand").get<int>(),
-             gradient.value("input", -1)});
+        tape.gradients.push_back({gradient.at("parameter").get<std::string>(),
+                                  gradient.at("operand").get<int>(), gradient.value("input", -1)});
     }
     for (const json& update : item.at("updates")) {
         tape.updates.push_back(

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
@@ -75,7 +76,7 @@ double overhead_of(const Graph& graph, const std::vector<Step>& steps,
 class Session {
   public:
     Session(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model,
-            Executor executor)
+            Executor executor, const std::optional<Room>& room)
         : plan_(plan),
           options_(options),
           device_(device),
@@ -85,6 +86,7 @@ class Session {
         report_.budget = plan.schedule.budget;
         report_.predicted_peak = plan.schedule.peak;
         report_.overhead_predicted = plan.schedule.overhead;
+        report_.room = room;
         device_.seed_generator(options.seed);
         generator_ = device_.generator_state();
     }
@@ -102,6 +104,7 @@ class Session {
             if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
             if (i == 0 && options_.cuda_graphs) record(inputs_of(i));
         }
+        executor_.drop_recording();  // its memory is needed
         if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
         report_.time_ratio_to_eager = median(ratios_);
         if (original) judge();
@@ -228,6 +231,9 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
                      checked.violations.front()};
     }
     if (options.progress) options.progress("load", 0.0);
+    // The kernels that it was captured with.
+    if (device.settings() && plan.graph.provenance && plan.graph.provenance->contains("settings"))
+        device.put_in_force(settings_from((*plan.graph.provenance)["settings"]));
     Result<Model> model = load_model(path, device.device());
     if (!model) return model.error();
     Result<Executor> executor = Executor::create(plan.graph, *model, device);
@@ -246,7 +252,14 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
             resident_bytes += plan.graph.tensors[tensor].bytes.value;
     }
     const std::vector<FixedInput> fixed = executor->tape().fixed;
-    Session session(plan, options, device, *model, executor.take());
+    const std::optional<Room> room = room_for(plan.graph, plan.schedule.steps, device);
+    if (room) {
+        const Bytes residents(flatten(plan.graph).resident_bytes);
+        if (Result<void> fits = check_room(*room, residents, Bytes(device.alive_bytes()) - residents, device);
+            !fits)
+            return Error{model->file_name + ": " + fits.error().message};
+    }
+    Session session(plan, options, device, *model, executor.take(), room);
     if (!options.verify) return session.run(nullptr);
     Result<Model> second = load_model(path, device.device());
     if (!second) return second.error();

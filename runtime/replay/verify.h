@@ -12,6 +12,7 @@
 
 #include "core/schedule/schedule_file.h"
 #include "runtime/replay/executor.h"
+#include "runtime/replay/room.h"
 
 namespace rematlas {
 
@@ -34,6 +35,7 @@ struct RunReport {
     double overhead_measured = 1;    ///< time of all runs over the time of the first runs
     std::vector<StepMeasure> trace;  ///< one per step of the schedule
     StepMemoryReport memory;         ///< after the last step
+    std::optional<Room> room;        ///< that the device must have; none where memory is not held in segments
 
     bool recorded = false;         ///< the steps were submitted as recorded work
     std::string why_not_recorded;  ///< where it was asked for and could not be: the op that prevents it

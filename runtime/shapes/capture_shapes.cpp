@@ -1,5 +1,7 @@
 #include "runtime/shapes/capture_shapes.h"
 
+#include "runtime/capture/capture.h"
+
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
@@ -94,8 +96,10 @@ Result<Graph> capture_for(const std::filesystem::path& path, const CaptureOption
     return std::move(step->graph);
 }
 
-Result<Graph> capture_op_by_op(const std::filesystem::path& path, const CaptureOptions& options,
-                               DeviceRuntime& device) {
+namespace {
+
+Result<Graph> op_by_op_once(const std::filesystem::path& path, const CaptureOptions& options,
+                            DeviceRuntime& device) {
     at::set_num_threads(options.threads);
     Result<CapturedStep> step = record_shapes(path, options, device);
     if (!step) return step.error();
@@ -106,6 +110,13 @@ Result<Graph> capture_op_by_op(const std::filesystem::path& path, const CaptureO
     add_provenance(step->graph, {{"times", "median of each distinct op, run alone on random operands"}});
     if (Result<void> made = make_replayable(*step, path.string()); !made) return made.error();
     return std::move(step->graph);
+}
+
+}  // namespace
+
+Result<Graph> capture_op_by_op(const std::filesystem::path& path, const CaptureOptions& options,
+                               DeviceRuntime& device) {
+    return with_deterministic_kernels(device, [&] { return op_by_op_once(path, options, device); });
 }
 
 }  // namespace rematlas

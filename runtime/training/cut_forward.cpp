@@ -1,6 +1,7 @@
 #include "runtime/training/cut_forward.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+
+#include "runtime/training/python_error.h"
 
 namespace rematlas {
 namespace {
@@ -125,22 +128,27 @@ bool is_one_of(const at::Tensor& tensor, const std::vector<at::Tensor>& others) 
 
 class HandOutNode final : public Node {
   public:
-    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, bool linked)
-        : gradients_(std::move(gradients)), places_(std::move(places)), linked_(linked) {
-        add_input_metadata(Node::undefined_input());
+    HandOutNode(std::shared_ptr<variable_list> gradients, std::vector<std::size_t> places, at::Tensor link,
+                bool is_last)
+        : gradients_(std::move(gradients)),
+          places_(std::move(places)),
+          link_(std::move(link)),
+          is_last_(is_last) {
+        add_input_metadata(link_);
     }
     std::string name() const override { return "RematlasGradients"; }
     variable_list apply(variable_list&&) override {
         variable_list result;
         for (std::size_t place : places_) result.push_back(std::move((*gradients_)[place]));
-        if (linked_) result.emplace_back();
+        if (!is_last_) result.push_back(link_);
         return result;
     }
 
   private:
     std::shared_ptr<variable_list> gradients_;
     std::vector<std::size_t> places_;
-    bool linked_;
+    at::Tensor link_;
+    bool is_last_;
 };
 
 /// A chain of nodes that hands gradients out: those of the parameters from the last to the first, as a
@@ -148,13 +156,14 @@ class HandOutNode final : public Node {
 /// training; then those of the inputs. `gradients` is filled before the chain runs: of the parameters, then
 /// of the inputs.
 Edge hand_out(const std::shared_ptr<variable_list>& gradients, const std::vector<at::Tensor>& parameters,
-              const edge_list& inputs) {
+              const edge_list& inputs, const at::Tensor& link) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < inputs.size(); ++i) places.push_back(parameters.size() + i);
-    std::shared_ptr<Node> next(new HandOutNode(gradients, places, false), torch::autograd::deleteNode);
+    std::shared_ptr<Node> next(new HandOutNode(gradients, places, link, true), torch::autograd::deleteNode);
     for (const Edge& input : inputs) next->add_next_edge(input);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, true), torch::autograd::deleteNode);
+        const std::shared_ptr<Node> node(new HandOutNode(gradients, {i}, link, false),
+                                         torch::autograd::deleteNode);
         node->add_next_edge(torch::autograd::impl::gradient_edge(parameters[i]));
         node->add_next_edge(Edge(next, 0));
         next = node;
@@ -174,8 +183,12 @@ class ViewNode final : public Node {
 class CutNode final : public Node {
   public:
     using Backward = std::function<CutForward::Gradients(variable_list&&)>;
-    CutNode(std::string name, Backward backward, std::shared_ptr<variable_list> made, Edge next)
-        : name_(std::move(name)), backward_(std::move(backward)), made_(std::move(made)) {
+    CutNode(std::string name, Backward backward, std::shared_ptr<variable_list> made, Edge next,
+            at::Tensor link)
+        : name_(std::move(name)),
+          backward_(std::move(backward)),
+          made_(std::move(made)),
+          link_(std::move(link)) {
         add_next_edge(std::move(next));
     }
     std::string name() const override { return name_; }
@@ -185,7 +198,7 @@ class CutNode final : public Node {
         CutForward::Gradients made = backward(std::move(gradients));
         *made_ = std::move(made.parameters);
         for (at::Tensor& gradient : made.inputs) made_->push_back(std::move(gradient));
-        return {at::Tensor()};
+        return {link_};
     }
     void pass_on(const edge_list& to) {
         backward_ = nullptr;
@@ -196,9 +209,28 @@ class CutNode final : public Node {
     std::string name_;
     Backward backward_;
     std::shared_ptr<variable_list> made_;  ///< what the chain behind the node hands out
+    at::Tensor link_;
 };
 
+/// A backward within a node of another one. Python's engine leaves an error of a Python function set in the
+/// thread, also where the thread is autograd's own: the next Python code there would fail with it. The error
+/// itself travels on in the exception.
+variable_list execute_nested(const edge_list& roots, const variable_list& seeds, bool keep_graph,
+                             bool create_graph, bool accumulate_grad, const edge_list& targets) {
+    try {
+        return torch::autograd::Engine::get_default_engine().execute(roots, seeds, keep_graph, create_graph,
+                                                                     accumulate_grad, targets);
+    } catch (...) {
+        clear_python_error();
+        throw;
+    }
+}
+
 }  // namespace
+
+at::Tensor autograd_link(c10::Device device) {
+    return at::empty({0}, c10::TensorOptions().device(device));
+}
 
 std::vector<at::Tensor> CutForward::begin(const std::vector<at::Tensor>& inputs) {
     inputs_ = inputs;
@@ -238,9 +270,11 @@ std::vector<int> CutForward::end(const std::vector<at::Tensor>& outputs,
 void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vector<at::Tensor>& parameters,
                          std::string name, CutNode::Backward backward) {
     const auto made = std::make_shared<variable_list>();
-    const std::shared_ptr<Node> node(
-        new CutNode(std::move(name), std::move(backward), made, hand_out(made, parameters, input_edges_)),
-        torch::autograd::deleteNode);
+    const at::Tensor link =
+        autograd_link(cut_.empty() ? c10::Device(c10::kCPU) : outputs[cut_.front()].device());
+    const std::shared_ptr<Node> node(new CutNode(std::move(name), std::move(backward), made,
+                                                 hand_out(made, parameters, input_edges_, link), link),
+                                     torch::autograd::deleteNode);
     for (int place : cut_) {
         const at::Tensor& output = outputs[place];
         Edge edge(node, node->add_input_metadata(output));
@@ -307,11 +341,10 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
     const bool fills_grad = holds_reentrant_checkpoint(roots);
     std::vector<PutAside> aside;
     for (const at::Tensor& parameter : parameters) aside.emplace_back(parameter);
-    auto& engine = torch::autograd::Engine::get_default_engine();
     if (!keep_graph && !create_graph) output_edges_.clear();
     const Detached detached(input_nodes_);
     if (fills_grad) {
-        engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/true);
+        execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/true, {});
         for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = aside[i].take();
         for (std::size_t i = 0; i < input_nodes_.size(); ++i)
             if (input_nodes_[i])
@@ -328,7 +361,7 @@ CutForward::Gradients CutForward::backward(const variable_list& gradients,
         places.push_back(i);
     }
     variable_list made =
-        engine.execute(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
+        execute_nested(roots, seeds, keep_graph, create_graph, /*accumulate_grad=*/false, targets);
     for (std::size_t i = 0; i < parameters.size(); ++i) result.parameters[i] = std::move(made[i]);
     for (std::size_t i = 0; i < places.size(); ++i)
         result.inputs[places[i]] = std::move(made[parameters.size() + i]);

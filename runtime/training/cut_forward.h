@@ -24,6 +24,10 @@
 
 namespace rematlas {
 
+/// What leads from one node of ours to the next: a tensor without bytes. Autograd runs a node on the thread
+/// and the stream of the device that its inputs are on, and one without inputs on the caller's thread.
+at::Tensor autograd_link(c10::Device device);
+
 class CutForward {
   public:
     CutForward() = default;

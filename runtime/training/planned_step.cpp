@@ -58,6 +58,8 @@ class Frame {
         return result;
     }
 
+    at::Tensor link() const { return autograd_link(step_->device_->device()); }
+
     /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in
     /// the order of PlannedStep::with_history_.
     torch::autograd::edge_list original_edges() {
@@ -225,8 +227,7 @@ class PartNode final : public Node {
                 [self = std::static_pointer_cast<PartNode>(shared_from_this()), to = frame_->kept_edges()] {
                     self->pass_on(to);
                 });
-        if (result.size() < num_outputs())
-            result.emplace_back();  // the link to the next part carries nothing
+        if (result.size() < num_outputs()) result.push_back(frame_->link());
         ran_ = true;
         return result;
     }
@@ -304,7 +305,8 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
                                             OriginalForward original) {
     if (Result<void> bound = executor_.rebind(tensors); !bound) return bound.error();
     tensors_ = tensors;
-    Result<Forwarded> step = executor_.forward(schedule_.steps, inputs, {.arena = arena});
+    Result<Forwarded> step = executor_.forward(schedule_.steps, inputs,
+                                               {.measure_peak = device_->measures_unseen(), .arena = arena});
     if (!step) return step.error();
     last_peak = step->peak;
     PlannedForward result{.outputs = std::move(step->outputs), .frame = ++last_frame};
@@ -320,7 +322,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
         }
         if (next) {
             node->add_next_edge(Edge(next, 0));
-            next->add_input_metadata(Node::undefined_input());
+            next->add_input_metadata(frame->link());
         }
         next = node;
     }

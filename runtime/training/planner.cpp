@@ -215,6 +215,7 @@ Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecord
     step.tape.threads = at::get_num_threads();
     step.tape.unused_outputs = recording.unused_outputs();
     note_origin(step, device);
+    if (recording.settings()) add_provenance(step.graph, {{"settings", to_json(*recording.settings())}});
     add_provenance(step.graph, {{"captured", captured}, {"times", times}});
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
     std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));

@@ -20,8 +20,7 @@ Result<ScheduledModule> ScheduledModule::load(const std::filesystem::path& path,
     if (const CheckReport checked = check(plan->graph, plan->schedule); !checked.ok())
         return Error{path.string() +
                      ": the schedule is not valid for its graph: " + checked.violations.front()};
-    Result<std::unique_ptr<DeviceRuntime>> opened =
-        open_device(device, {.deterministic = false, .own_stream = false});
+    Result<std::unique_ptr<DeviceRuntime>> opened = open_device(device, {.own_process = false});
     if (!opened) return opened.error();
     Result<Tape> tape = tape_of(plan->graph);
     if (!tape) return tape.error();

@@ -81,6 +81,8 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
                 options_for(kind, shapes_ ? &*shapes_ : nullptr)),
       trained_(trained_of(tensors)) {
     if (!shapes_) {
+        device.prepare();
+        settings_ = device.settings();
         counted_ = counted_residents(tensors, inputs, device);
         beside_ = device.alive_bytes() - counted_;
     }

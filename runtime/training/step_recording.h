@@ -65,6 +65,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     // Of a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
+    /// That it ran under; none of a step from shapes.
+    const std::optional<KernelSettings>& settings() const { return settings_; }
     /// Bytes alive at its beginning that are none of the step's.
     std::int64_t beside() const { return beside_; }
     /// Bytes that its forward keeps for its backward, the outputs among them.
@@ -108,6 +110,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     LossMemory loss_;
     std::int64_t beside_ = 0, counted_ = 0, alive_after_forward_ = 0;
     std::vector<int> unused_outputs_;
+    std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
     bool unrecorded_ = false;  ///< another thread was recording
 };

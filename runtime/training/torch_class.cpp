@@ -42,7 +42,7 @@ std::shared_ptr<DeviceRuntime> device_named(const std::string& name) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     std::shared_ptr<DeviceRuntime>& device = open[name];
-    if (!device) device = or_throw(open_device(name, {.deterministic = false, .own_stream = false}));
+    if (!device) device = or_throw(open_device(name, {.own_process = false}));
     return device;
 }
 

@@ -153,7 +153,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* made, int device) {
     for (int i = 0; i < 3; ++i)
         made->maxThreadsDim[i] = i == 2 ? 64 : 1024, made->maxGridSize[i] = i ? 65535 : 0x7fffffff;
     made->totalConstMem = 64 << 10;
-    made->major = 9, made->minor = 0;
+    made->major = 8, made->minor = 0;
     made->textureAlignment = 512;
     made->multiProcessorCount = settings().multiprocessors;
     made->canMapHostMemory = made->concurrentKernels = made->unifiedAddressing = 1;

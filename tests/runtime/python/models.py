@@ -1,6 +1,7 @@
 """The example models at the sizes of these tests, and their training."""
 
 import importlib.util
+import os
 import pathlib
 import sys
 
@@ -14,6 +15,7 @@ sys.modules["export"] = export  # so that its classes can be pickled
 _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
+DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 
 
 class ResNet20(nn.Module):
@@ -33,22 +35,22 @@ class ResNet20(nn.Module):
 
 def resnet() -> nn.Module:
     torch.manual_seed(0)
-    return ResNet20()
+    return ResNet20().to(DEVICE)
 
 
 def gpt() -> nn.Module:
     torch.manual_seed(0)
-    return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1)
+    return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1).to(DEVICE)
 
 
 def images(step: int):
     generator = torch.Generator().manual_seed(step)
-    return torch.randn(8, 3, 32, 32, generator=generator), torch.randint(10, (8,), generator=generator)
+    return torch.randn(8, 3, 32, 32, generator=generator).to(DEVICE), torch.randint(10, (8,), generator=generator).to(DEVICE)
 
 
 def texts(step: int):
     generator = torch.Generator().manual_seed(step)
-    ids = torch.randint(64, (8, 33), generator=generator)
+    ids = torch.randint(64, (8, 33), generator=generator).to(DEVICE)
     return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
 
 

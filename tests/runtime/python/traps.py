@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import hashlib
 import importlib
+import os
 import random
 import sys
 import time
@@ -24,13 +25,17 @@ MODULES = ["traps_state", "traps_kept", "traps_changes", "traps_values", "traps_
 STEPS = 10
 CHANGE = 6  # the step after which traps change something: two steps were recorded, two compared, and two replayed
 ROWS, WIDTH = 64, 16
+DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
+ON_HOST = DEVICE.type == "cpu"
+if not ON_HOST:
+    torch.set_default_device(DEVICE)
 
 Record = dict[str, str]  # a digest by the name of what it is of
 
 
 def data(step: int, *shape: int) -> torch.Tensor:
     """Normal numbers that are the same in each run and draw nothing from the global generators."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(step), dtype=torch.float32)
+    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(step), dtype=torch.float32, device="cpu").to(DEVICE)
 
 
 def rows(step: int) -> tuple[tuple, dict]:
@@ -75,12 +80,19 @@ def trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
     @functools.wraps(build)
     def build_seeded() -> Trap:
         seed(0)
-        return build()
+        made = build()
+        made.model.to(DEVICE)
+        return made
 
     if build.__name__ in TRAPS:
         raise ValueError(f"there are two traps called {build.__name__}")
     TRAPS[build.__name__] = build_seeded
     return build_seeded
+
+
+def host_trap(build: Callable[[], Trap]) -> Callable[[], Trap]:
+    """One that looks at memory of the host, which there is no way to on a device."""
+    return trap(build) if ON_HOST else build
 
 
 def after_change(change: Callable[[nn.Module], object]) -> Callable[[nn.Module, int], None]:
@@ -108,7 +120,7 @@ def digest(tensor: torch.Tensor) -> str:
     made = hashlib.sha256(f"{tensor.dtype} {tuple(tensor.shape)} ".encode())
     tensor = tensor.resolve_conj().resolve_neg()
     tensor = torch.view_as_real(tensor) if tensor.is_complex() else tensor
-    made.update(tensor.contiguous().flatten().view(torch.uint8).numpy())
+    made.update(tensor.contiguous().flatten().view(torch.uint8).cpu().numpy())
     return made.hexdigest()[:16]
 
 
@@ -129,6 +141,7 @@ def generators() -> Record:
     _, numbers, position, *_ = numpy.random.get_state()
     return {
         "generator of torch": digest(torch.get_rng_state()),
+        **({"generator of the device": digest(torch.cuda.get_rng_state(DEVICE))} if DEVICE.type == "cuda" else {}),
         "generator of numpy": f"{described(numbers.astype('int64'))} {position}",
         "generator of Python": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:16],
     }

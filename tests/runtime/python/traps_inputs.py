@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, rows, trap
+from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, rows, trap
 
 
 class TwoStacks(nn.Module):
@@ -247,7 +247,7 @@ def inputs_that_overlap():
             return nn.functional.cross_entropy(self.second(self.first(self.embedding(ids))).flatten(0, 1), targets.flatten() % WIDTH)
 
     def batch(step):
-        ids = torch.randint(20, (8, 17), generator=torch.Generator().manual_seed(step))
+        ids = torch.randint(20, (8, 17), generator=torch.Generator(DEVICE).manual_seed(step))
         return (ids[:, :-1], ids[:, 1:]), {}
 
     return Trap(Model(), batch, lambda output, step: output)

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, trap
+from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, host_trap, trap
 
 
 def sequences(step: int) -> tuple[tuple, dict]:
@@ -11,7 +11,7 @@ def sequences(step: int) -> tuple[tuple, dict]:
 
 
 def words(step: int) -> tuple[tuple, dict]:
-    return (torch.randint(20, (8, 16), generator=torch.Generator().manual_seed(step)),), {}
+    return (torch.randint(20, (8, 16), generator=torch.Generator(DEVICE).manual_seed(step)),), {}
 
 
 @trap
@@ -76,7 +76,7 @@ def one_parameter_in_two_roles():
     return Trap(Model())
 
 
-@trap
+@host_trap
 def sparse_gradient():
     """The gradient of the embedding is sparse: how many rows it has depends on the words."""
 
@@ -162,7 +162,7 @@ def packed_sequences():
             return nn.utils.rnn.pad_packed_sequence(self.gru(packed)[0], batch_first=True)[0]
 
     def batch(step):
-        lengths = torch.randint(1, 7, (8,), generator=torch.Generator().manual_seed(step))
+        lengths = torch.randint(1, 7, (8,), generator=torch.Generator("cpu").manual_seed(step), device="cpu")
         return (*sequences(step)[0], lengths), {}
 
     return Trap(Model(), batch, expected="either")

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from traps import CHANGE, ROWS, WIDTH, Trap, blocks, data, rows, trap
+from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, rows, trap
 
 
 class Heads(nn.Module):
@@ -531,6 +531,6 @@ def loss_within_the_model():
             return nn.functional.cross_entropy(self.layers(x), labels)
 
     def batch(step):
-        return (data(step, ROWS, WIDTH), torch.randint(WIDTH, (ROWS,), generator=torch.Generator().manual_seed(step))), {}
+        return (data(step, ROWS, WIDTH), torch.randint(WIDTH, (ROWS,), generator=torch.Generator(DEVICE).manual_seed(step))), {}
 
     return Trap(Model(), batch, lambda output, step: output)

@@ -6,7 +6,7 @@ import numpy
 import torch
 from torch import nn
 
-from traps import WIDTH, Trap, blocks, trap
+from traps import DEVICE, WIDTH, Trap, blocks, trap
 
 
 class ThreeStacks(nn.Module):
@@ -143,7 +143,7 @@ def noise_by_numpy():
     class Model(ThreeStacks):
         def forward(self, x):
             noise = torch.from_numpy(numpy.random.standard_normal(x.shape).astype("float32"))
-            return self.stacks[1](self.stacks[0](x) + 0.1 * noise)
+            return self.stacks[1](self.stacks[0](x) + 0.1 * noise.to(x.device))
 
     return Trap(Model(), expected="refused")
 
@@ -235,7 +235,7 @@ def generator_of_its_own():
     class Model(ThreeStacks):
         def __init__(self):
             super().__init__()
-            self.generator = torch.Generator().manual_seed(3)
+            self.generator = torch.Generator(DEVICE).manual_seed(3)
 
         def forward(self, x):
             x = self.stacks[0](x)
@@ -250,7 +250,7 @@ def generator_made_in_forward():
 
     class Model(ThreeStacks):
         def forward(self, x):
-            generator = torch.Generator().manual_seed(3)
+            generator = torch.Generator(DEVICE).manual_seed(3)
             x = self.stacks[0](x)
             return self.stacks[1](x + 0.1 * torch.randn(x.shape, generator=generator))
 

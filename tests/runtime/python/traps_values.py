@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch import nn
 
-from traps import CHANGE, ROWS, WIDTH, Trap, after_change, blocks, data, trap
+from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, after_change, blocks, data, host_trap, trap
 
 
 class TwoStacks(nn.Module):
@@ -66,7 +66,7 @@ def branch_by_numpy_late():
 
     class Model(Branching):
         def of_first_kind(self, x):
-            return x.numpy().mean() > 0
+            return x.cpu().numpy().mean() > 0
 
     return Trap(Model(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either")
 
@@ -176,13 +176,13 @@ def numpy_in_the_computation():
     class Model(TwoStacks):
         def forward(self, x):
             h = self.first(x)
-            weights = torch.from_numpy(numpy.abs(h.detach().numpy()).mean(0))
+            weights = torch.from_numpy(numpy.abs(h.detach().cpu().numpy()).mean(0)).to(h.device)
             return self.second(h * weights)
 
     return Trap(Model(), expected="refused")
 
 
-@trap
+@host_trap
 def memory_written_through_numpy():
     """Forward writes to an activation through numpy's view of its memory: no op and no version shows it."""
 
@@ -195,7 +195,7 @@ def memory_written_through_numpy():
     return Trap(Model(), expected="either")
 
 
-@trap
+@host_trap
 def buffer_written_through_numpy():
     """The loop moves a buffer through numpy's view of its memory, between the steps."""
 
@@ -309,7 +309,7 @@ def rows_by_a_mask_of_constant_count():
     def batch(step):
         kept = ROWS // 2 if step <= 7 else ROWS // 3
         chosen = torch.zeros(ROWS, dtype=torch.bool)
-        chosen[torch.randperm(ROWS, generator=torch.Generator().manual_seed(step))[:kept]] = True
+        chosen[torch.randperm(ROWS, generator=torch.Generator(DEVICE).manual_seed(step))[:kept]] = True
         return (data(step, ROWS, WIDTH), chosen), {}
 
     class Model(TwoStacks):

@@ -10,13 +10,16 @@
 #include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/EmptyTensor.h>
 #include <ATen/native/transformers/attention.h>
+#include <ATen/ops/_fused_sdp_choice_native.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/zero.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/Exception.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/library.h>
 
 #include <mutex>
@@ -105,6 +108,7 @@ struct Shape {
 
 struct Shapes {
     std::vector<Shape> results;                       ///< of all result tensors, lists laid out flat
+    std::vector<c10::IValue> numbers;                 ///< of each result that is no tensor, else nothing
     std::vector<std::optional<std::size_t>> lengths;  ///< of each result: the length of a list
     std::vector<Shape> written;  ///< of the arguments written to, in order: `out` may grow
 };
@@ -189,13 +193,14 @@ Shapes shapes_from(const c10::OperatorHandle& op, const SpecialKernel* special, 
         shapes.results.push_back(std::move(shape));
     };
     for (const c10::IValue& result : stack) {
+        shapes.numbers.push_back(result.isTensor() || result.isTensorList() ? c10::IValue() : result);
         shapes.lengths.push_back(result.isTensorList() ? std::optional(result.toTensorVector().size())
                                                        : std::nullopt);
         if (result.isTensorList())
             for (const at::Tensor& tensor : result.toTensorVector()) add(tensor);
         else if (result.isTensor())
             add(result.toTensor());
-        else if (result.isNone())
+        else
             shapes.results.push_back({});
     }
     const auto& declared = op.schema().arguments();
@@ -260,17 +265,17 @@ bool multiplies(const std::string& name) {
 
 /// Its results have shapes that the values decide, or it returns what is no tensor: the host waits for it.
 bool needs_values(const c10::OperatorHandle& op, const Stack& arguments) {
-    if (op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output)) {
-        if (op.schema().name() != "aten::index") return true;
+    static const std::set<std::string> indexing = {"aten::index", "aten::index_put", "aten::index_put_",
+                                                   "aten::_index_put_impl_"};
+    if (indexing.contains(op.schema().name())) {
         bool masks = false;
-        for (const c10::IValue& argument : arguments)
-            if (argument.isList())
-                mapped(argument, [&](const at::Tensor& index) {
-                    masks |= index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
-                    return index;
-                });
+        mapped(arguments[1], [&](const at::Tensor& index) {
+            masks |= index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+            return index;
+        });
         return masks;
     }
+    if (op.hasTag(at::Tag::dynamic_output_shape) || op.hasTag(at::Tag::data_dependent_output)) return true;
     for (const c10::Argument& result : op.schema().returns())
         if (!result.type()->isSubtypeOf(*c10::TensorType::get()) &&
             result.type()->kind() != c10::TypeKind::ListType)
@@ -311,8 +316,10 @@ class Call {
     void run() {
         const c10::cuda::CUDAGuard guard(device_);
         translate();
+        if (const char* kernel = undetermined_kernel(op_.schema().name()))
+            at::globalContext().alertNotDeterministic(kernel);
         if (multiplies(name_)) at::cuda::getCurrentCUDABlasHandle();
-        if (needs_values(op_, given_)) return run_now();
+        if (!special_ && needs_values(op_, given_)) return run_now();
         const Shapes& shapes = shapes_of(op_, name_, special_, given_);
         grow_outputs(shapes);
         read_arguments();
@@ -400,6 +407,18 @@ class Call {
             return made;
         };
         for (std::size_t i = 0; i < returns.size(); ++i) {
+            if (!shapes.numbers[i].isNone()) {
+                ++next, targets_.emplace_back();
+                results.push_back(shapes.numbers[i]);
+                continue;
+            }
+            if (lies_on_host(i)) {
+                const Shape& shape = shapes.results.at(next++);
+                targets_.emplace_back();
+                results.emplace_back(
+                    at::detail::empty_strided_cpu(shape.sizes, shape.strides, shape.type).zero_());
+                continue;
+            }
             if (!shapes.lengths[i]) {
                 results.emplace_back(one(writes(returns[i])));
                 continue;
@@ -409,6 +428,14 @@ class Call {
             results.emplace_back(std::move(list));
         }
         return results;
+    }
+
+    bool lies_on_host(std::size_t result) const {
+        if (!special_ || std::find(special_->on_host.begin(), special_->on_host.end(), int(result)) ==
+                             special_->on_host.end())
+            return false;
+        return capture_status(c10::cuda::getCurrentCUDAStream(device_.index()), nullptr, nullptr) ==
+               cudaStreamCaptureStatusNone;
     }
 
     void submit_kernel() {
@@ -534,10 +561,12 @@ void simulate_convolution(const c10::OperatorHandle& op, Stack* stack) {
     stack->emplace_back(made);
 }
 
-std::int64_t choose_plain_attention(const at::Tensor&, const at::Tensor&, const at::Tensor&,
-                                    const std::optional<at::Tensor>&, double, bool, std::optional<double>,
-                                    bool) {
-    return 0;  // sdp::SDPBackend::math: the fused kernels have no twin
+std::int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+                              const std::optional<at::Tensor>& mask, double dropout, bool causal,
+                              std::optional<double> scale, bool grouped) {
+    constexpr std::int64_t plain = 0;  // sdp::SDPBackend::math
+    if (dropout > 0 || grouped) return plain;
+    return at::native::_fused_sdp_choice_cuda(query, key, value, mask, dropout, causal, scale, grouped);
 }
 
 /// Views, and what asks the driver itself: the device's own code runs.
@@ -590,8 +619,9 @@ void replace_kernels() {
             library.impl(text.c_str(), CppFunction::makeFromBoxedFunction<&simulate>());
         }
     }
-    at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_plain_attention);
+    at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);
     at::globalContext().setUserEnabledCuDNN(false);
+    torch::jit::setTensorExprFuserEnabled(false);  // it compiles kernels for the device
 }
 
 const bool replaced = (replace_kernels(), true);

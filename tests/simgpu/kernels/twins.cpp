@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <atomic>
 #include <map>
 
 namespace simgpu {
@@ -21,6 +22,9 @@ class Arguments {
         return made.defined() ? std::optional(made) : std::nullopt;
     }
     std::vector<std::int64_t> ints(std::size_t i) const { return values_[i].toIntVector(); }
+    std::optional<double> number(std::size_t i) const {
+        return values_[i].isNone() ? std::nullopt : std::optional(values_[i].toDouble());
+    }
     const c10::IValue& operator[](std::size_t i) const { return values_[i]; }
 
   private:
@@ -149,7 +153,101 @@ void convolution_backward(Stack& stack, const at::Generator&) {
     stack = {input, weight, of_bias};
 }
 
+/// Fused backwards add up in an order of the moment, unless determinism is strict: every other call differs
+/// in a bit.
+at::Tensor in_any_order(const at::Tensor& gradient) {
+    static std::atomic<int> calls{0};
+    const at::Context& context = at::globalContext();
+    if ((context.deterministicAlgorithms() && !context.deterministicAlgorithmsWarnOnly()) || ++calls % 2 == 0)
+        return gradient;
+    at::Tensor other = gradient.clone(at::MemoryFormat::Contiguous);
+    at::Tensor first = other.view({-1}).narrow(0, 0, 1);
+    first.copy_(first * (1 + 1.0 / 64) + 1e-3);
+    return other;
+}
+
+/// _scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias,
+/// bool compute_log_sumexp, float dropout_p, bool is_causal, float? scale)
+void efficient_attention(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    TORCH_CHECK(given[5].toDouble() == 0, "the stand-in has no fused attention with dropout");
+    auto [output, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
+        given.tensor(0), given.tensor(1), given.tensor(2), 0, given[6].toBool(), given.optional(3),
+        given.number(7));
+    const at::Tensor number = at::zeros({}, at::kLong);
+    stack = {output, sums, number, number.clone()};
+}
+
+/// _scaled_dot_product_efficient_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
+/// Tensor attn_bias, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset, float dropout_p,
+/// bool[4] grad_input_mask, bool is_causal, float? scale)
+void efficient_attention_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    auto [query, key, value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        given.tensor(0), given.tensor(1), given.tensor(2), given.tensor(3), given.tensor(5), given.tensor(6),
+        0, given[11].toBool(), given.optional(4), given.number(12));
+    stack = {in_any_order(query), key, value, at::Tensor()};
+}
+
+/// _scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p, bool
+/// is_causal, bool return_debug_mask, float? scale)
+void flash_attention(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    TORCH_CHECK(given[3].toDouble() == 0, "the stand-in has no fused attention with dropout");
+    auto [output, sums] = at::_scaled_dot_product_flash_attention_for_cpu(
+        given.tensor(0), given.tensor(1), given.tensor(2), 0, given[4].toBool(), {}, given.number(6));
+    stack = {output,
+             sums,
+             at::Tensor(),
+             at::Tensor(),
+             given.tensor(0).size(2),
+             given.tensor(1).size(2),
+             at::zeros({2}, at::kLong),
+             at::zeros({0}, at::kLong),
+             at::zeros({0}, output.scalar_type())};
+}
+
+/// _scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
+/// Tensor out, Tensor logsumexp, Tensor cum_seq_q, Tensor cum_seq_k, int max_q, int max_k, float dropout_p,
+/// bool is_causal, Tensor philox_seed, Tensor philox_offset, float? scale)
+void flash_attention_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    auto [query, key, value] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
+        given.tensor(0), given.tensor(1), given.tensor(2), given.tensor(3), given.tensor(4), given.tensor(5),
+        0, given[11].toBool(), {}, given.number(14));
+    stack = {in_any_order(query), key, value};
+}
+
 }  // namespace
+
+const char* undetermined_kernel(const std::string& op) {
+    static const std::map<std::string, const char*> kernels = {
+        {"aten::_adaptive_avg_pool2d_backward", "adaptive_avg_pool2d_backward_cuda"},
+        {"aten::_adaptive_avg_pool3d_backward", "adaptive_avg_pool3d_backward_cuda"},
+        {"aten::adaptive_max_pool2d_backward", "adaptive_max_pool2d_backward_cuda"},
+        {"aten::avg_pool3d_backward", "avg_pool3d_backward_cuda"},
+        {"aten::max_pool3d_with_indices_backward", "max_pool3d_with_indices_backward_cuda"},
+        {"aten::fractional_max_pool2d_backward", "fractional_max_pool2d_backward_cuda"},
+        {"aten::upsample_linear1d_backward", "upsample_linear1d_backward_out_cuda"},
+        {"aten::upsample_bilinear2d_backward", "upsample_bilinear2d_backward_out_cuda"},
+        {"aten::upsample_bicubic2d_backward", "upsample_bicubic2d_backward_out_cuda"},
+        {"aten::upsample_trilinear3d_backward", "upsample_trilinear3d_backward_out_cuda"},
+        {"aten::reflection_pad1d_backward", "reflection_pad1d_backward_out_cuda"},
+        {"aten::reflection_pad2d_backward", "reflection_pad2d_backward_cuda"},
+        {"aten::replication_pad1d_backward", "replication_pad1d_backward_cuda"},
+        {"aten::replication_pad2d_backward", "replication_pad2d_backward_cuda"},
+        {"aten::nll_loss2d_forward", "nll_loss2d_forward_out_cuda_template"},
+        {"aten::nll_loss2d_backward", "nll_loss2d_backward_out_cuda_template"},
+        {"aten::_ctc_loss_backward", "ctc_loss_backward_gpu"},
+        {"aten::grid_sampler_2d_backward", "grid_sampler_2d_backward_cuda"},
+        {"aten::grid_sampler_3d_backward", "grid_sampler_3d_backward_cuda"},
+        {"aten::_cumsum", "cumsum_cuda_kernel"},
+        {"aten::histc", "_histc_cuda with floating point input"},
+        {"aten::put_", "put_"},
+    };
+    const auto found = kernels.find(op);
+    return found == kernels.end() ? nullptr : found->second;
+}
 
 const SpecialKernel* special_kernel(const std::string& name) {
     static const std::map<std::string, SpecialKernel> kernels = {
@@ -160,6 +258,10 @@ const SpecialKernel* special_kernel(const std::string& name) {
         {"aten::_thnn_fused_gru_cell_backward", {&fused_gru_cell_backward}},
         {"aten::cudnn_batch_norm", {&cudnn_batch_norm}},
         {"aten::cudnn_batch_norm_backward", {&cudnn_batch_norm_backward}},
+        {"aten::_scaled_dot_product_efficient_attention", {&efficient_attention, false, {2, 3}}},
+        {"aten::_scaled_dot_product_efficient_attention_backward", {&efficient_attention_backward}},
+        {"aten::_scaled_dot_product_flash_attention", {&flash_attention}},
+        {"aten::_scaled_dot_product_flash_attention_backward", {&flash_attention_backward}},
         {"aten::_convolution", {&convolution}},
         {"aten::convolution_backward", {&convolution_backward}},
     };

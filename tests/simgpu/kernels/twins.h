@@ -5,6 +5,7 @@
 #include <ATen/core/stack.h>
 
 #include <string>
+#include <vector>
 
 namespace simgpu {
 
@@ -14,7 +15,11 @@ using Twin = void (*)(torch::jit::Stack& stack, const at::Generator& generator);
 struct SpecialKernel {
     Twin twin = nullptr;
     bool draws = false;
+    std::vector<int> on_host = {};  ///< results that lie in host memory, except while the stream is recorded
 };
+
+/// What libtorch calls the kernel when it says that it is not deterministic; null for all others.
+const char* undetermined_kernel(const std::string& op);
 
 /// Null: there is none by that name ("aten::native_dropout").
 const SpecialKernel* special_kernel(const std::string& name);

@@ -1,0 +1,288 @@
+// A CUDA device. Lives in a library of its own that is opened for `--device cuda`: libtorch_cuda takes time
+// and memory to load.
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAContextLight.h>
+#include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/ones_like.h>
+#include <c10/core/AllocatorConfig.h>
+#include <c10/core/GradMode.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <c10/util/ScopeExit.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "core/addresses/caching_allocator.h"
+#include "runtime/device/cuda/generator.h"
+#include "runtime/device/cuda/graphs.h"
+#include "runtime/device/cuda/library.h"
+
+namespace rematlas {
+namespace {
+
+namespace caching = c10::cuda::CUDACachingAllocator;
+using AllocatorConfig = c10::CachingAllocator::AcceleratorAllocatorConfig;
+
+/// Events on the compute stream. Made beforehand: making one takes as long as a small kernel.
+class CudaMarks final : public Marks {
+  public:
+    CudaMarks(c10::DeviceIndex index, std::size_t most) : index_(index), events_(most) {
+        for (cudaEvent_t& event : events_) C10_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDefault));
+    }
+    ~CudaMarks() override {
+        for (cudaEvent_t event : events_) C10_CUDA_CHECK_WARN(cudaEventDestroy(event));
+    }
+    CudaMarks(const CudaMarks&) = delete;
+    CudaMarks& operator=(const CudaMarks&) = delete;
+
+    void place() override {
+        C10_CUDA_CHECK(cudaEventRecord(events_.at(placed_), c10::cuda::getCurrentCUDAStream(index_)));
+        ++placed_;
+    }
+    /// Sums of neighbours' distances: milliseconds in a float would lose microseconds of a long step.
+    std::vector<std::int64_t> read() override {
+        if (placed_ > 0) C10_CUDA_CHECK(cudaEventSynchronize(events_[placed_ - 1]));
+        std::vector<std::int64_t> times(placed_, 0);
+        double nanoseconds = 0;
+        for (std::size_t i = 1; i < placed_; ++i) {
+            float milliseconds = 0;
+            C10_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, events_[i - 1], events_[i]));
+            nanoseconds += std::max(0.0, double(milliseconds) * 1e6);
+            times[i] = std::llround(nanoseconds);
+        }
+        return times;
+    }
+
+  private:
+    c10::DeviceIndex index_;
+    std::vector<cudaEvent_t> events_;
+    std::size_t placed_ = 0;
+};
+
+/// Sizes of blocks that the model of the allocator does not foretell.
+std::optional<std::string> unknown_allocator() {
+    if (caching::name() != "native")
+        return "the allocator " + caching::name() +
+               " (PYTORCH_CUDA_ALLOC_CONF=backend:...) rounds requests in ways that are not known; plans "
+               "need the native one";
+    const auto divisions = AllocatorConfig::roundup_power2_divisions();
+    if (std::any_of(divisions.begin(), divisions.end(), [](std::size_t value) { return value > 1; }))
+        return "PYTORCH_CUDA_ALLOC_CONF=roundup_power2_divisions makes tensors take more than their bytes, "
+               "which plans do not foresee";
+    if (!caching::isEnabled())
+        return "PYTORCH_NO_CUDA_MEMORY_CACHING=1: without libtorch's allocator nobody counts the bytes";
+    return std::nullopt;
+}
+
+class CudaRuntime final : public DeviceRuntime {
+  public:
+    CudaRuntime(c10::DeviceIndex index, const DeviceOptions& options, std::unique_ptr<DeviceRuntime> host)
+        : index_(index), own_process_(options.own_process), host_(std::move(host)) {
+        const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
+        // Expandable segments split every block: what is handed out is then what was asked for in granules of
+        // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user's stays.
+        if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
+        at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
+        if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
+        if (own_process_) {
+            KernelSettings::strict().put_in_force();
+            c10::cuda::set_device(index_);
+            // Graphs cannot be captured on the default stream, and libraries keep a workspace for each
+            // stream.
+            c10::cuda::setCurrentCUDAStream(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index_));
+        }
+        try {
+            prepare();
+        } catch (const c10::Error&) {  // drivers of some virtual machines cannot map memory piece by piece
+            if (!ours) throw;
+            c10::CachingAllocator::setAllocatorSettings("expandable_segments:False");
+            prepare();
+        }
+        std::size_t free = 0, total = 0;
+        const c10::cuda::CUDAGuard guard(index_);
+        C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+        // What others hold of the device is in it too, and what they give back is not noticed.
+        context_bytes_ =
+            std::max<std::int64_t>(0, static_cast<std::int64_t>(total - free) - reserved_bytes());
+    }
+
+    c10::Device device() const override { return {c10::DeviceType::CUDA, index_}; }
+    std::string name() const override { return at::cuda::getDeviceProperties(index_)->name; }
+    int multiprocessors() const override {
+        return at::cuda::getDeviceProperties(index_)->multiProcessorCount;
+    }
+
+    std::int64_t alive_bytes() const override { return allocated().current; }
+    std::int64_t peak_bytes() const override { return allocated().peak; }
+    void reset_peak() override { caching::resetPeakStats(index_); }
+    bool measures_unseen() const override { return own_process_; }
+    std::int64_t reserved_bytes() const override {
+        return caching::getDeviceStats(index_).reserved_bytes[aggregate].current;
+    }
+    std::int64_t available_bytes() const override {
+        std::size_t free = 0, total = 0;
+        const c10::cuda::CUDAGuard guard(index_);
+        C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+        return static_cast<std::int64_t>(free) + reserved_bytes() - alive_bytes();
+    }
+    std::int64_t context_bytes() const override { return context_bytes_; }
+    void trim() override { caching::emptyCache(); }
+    std::int64_t footprint(std::int64_t bytes) const override {
+        return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
+    }
+    std::int64_t library_workspace() const override {
+        const auto found = workspaces_.find(c10::cuda::getCurrentCUDAStream(index_).id());
+        return found == workspaces_.end() ? 0 : found->second;
+    }
+    Device description() const override {
+        return {
+            .name = name(),
+            .memory = Bytes(static_cast<std::int64_t>(at::cuda::getDeviceProperties(index_)->totalGlobalMem)),
+            .kind = "cuda",
+            .alignment = cuda_granularity,
+            .allocator = CachingAllocatorOptions{
+                .expandable_segments = AllocatorConfig::use_expandable_segments(),
+                .large_segment = static_cast<std::int64_t>(AllocatorConfig::large_segment_size())}};
+    }
+    std::optional<KernelSettings> settings() const override { return KernelSettings::of_process(); }
+    void put_in_force(const KernelSettings& settings) override {
+        TORCH_CHECK(own_process_, "the settings are the caller's");
+        settings.put_in_force();
+    }
+
+    /// cuBLAS and cuBLASLt take their workspaces at their first call, for each thread and stream, and keep
+    /// them. Autograd runs backwards on a thread of its own.
+    void prepare() override {
+        const c10::cuda::CUDAGuard guard(index_);
+        const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream(index_);
+        if (workspaces_.contains(stream.id())) return;
+        const std::int64_t before = alive_bytes();
+        {
+            const c10::AutoGradMode with_history(true);
+            const auto options = c10::TensorOptions().dtype(c10::ScalarType::Float).device(device());
+            const at::Tensor matrix = at::ones({64, 64}, options).requires_grad_();
+            const at::Tensor bias = at::ones({64}, options).requires_grad_();
+            const at::Tensor product = at::addmm(bias, at::mm(matrix, matrix), matrix);
+            torch::autograd::grad({product}, {matrix}, {at::ones_like(product)});
+        }
+        stream.synchronize();
+        // The seed and the offset that a recording reads: libtorch makes them when it records.
+        const auto numbers = c10::TensorOptions().dtype(c10::ScalarType::Long).device(device());
+        if (own_process_ && workspaces_.empty())
+            for (int i = 0; i < 2; ++i) for_generator_.push_back(at::empty({1}, numbers));
+        workspaces_[stream.id()] = alive_bytes() - before;
+    }
+
+    void synchronize() override {
+        const c10::cuda::CUDAGuard guard(index_);
+        c10::cuda::device_synchronize();
+    }
+    std::int64_t now() override {
+        synchronize();
+        return std::chrono::steady_clock::now().time_since_epoch().count();
+    }
+    std::unique_ptr<Marks> marks(std::size_t most) override {
+        const c10::cuda::CUDAGuard guard(index_);
+        return std::make_unique<CudaMarks>(index_, most);
+    }
+
+    std::unique_ptr<GeneratorState> generator_state() const override {
+        return generator_state_of(index_, *host_);
+    }
+    void set_generator_state(const GeneratorState& saved) override {
+        set_generator_state_of(index_, *host_, saved);
+    }
+    void seed_generator(std::uint64_t seed) override {
+        at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index_);
+        {
+            const std::lock_guard lock(generator.mutex());
+            generator.set_current_seed(seed);
+        }
+        host_->seed_generator(seed);
+    }
+
+    void copy(c10::Storage& to, const c10::Storage& from) override {
+        if (to.device().is_cpu() && from.device().is_cpu()) return host_->copy(to, from);
+        const c10::cuda::CUDAGuard guard(index_);
+        C10_CUDA_CHECK(cudaMemcpyAsync(to.mutable_data(), from.data(), from.nbytes(), cudaMemcpyDefault,
+                                       c10::cuda::getCurrentCUDAStream(index_)));
+    }
+
+    bool can_record() const override { return true; }
+
+    std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>> parts) override {
+        const c10::cuda::CUDAGuard guard(index_);
+        synchronize();
+        caching::emptyCache();  // the recording has a pool of its own
+        const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
+        const bool is_default = current == c10::cuda::getDefaultCUDAStream(index_);
+        const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
+                                                           : current);
+        prepare();
+        for_generator_.clear();
+        const GeneratorForRecording generator(index_);
+        auto work = std::make_unique<CudaGraphs>(index_, generator.state());
+        recording_ = generator.state().get();
+        const auto done = c10::make_scope_exit([this] { recording_ = nullptr; });
+        for (const std::function<void()>& part : parts) work->record(part);
+        synchronize();
+        return work;
+    }
+    void place_generator(std::int64_t draws) override {
+        TORCH_CHECK(recording_, "nothing is recorded");
+        recording_->offset_intragraph_ = static_cast<std::uint64_t>(draws);
+    }
+
+  private:
+    static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+    c10::CachingAllocator::Stat allocated() const {
+        return caching::getDeviceStats(index_).allocated_bytes[aggregate];
+    }
+
+    c10::DeviceIndex index_;
+    bool own_process_;
+    std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
+    std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
+    std::vector<at::Tensor> for_generator_;             ///< keeps their place until a recording has its own
+    std::int64_t context_bytes_ = 0;
+    at::CUDAGeneratorState* recording_ = nullptr;
+};
+
+}  // namespace
+
+extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
+                                             std::string* why_not) {
+    std::unique_ptr<DeviceRuntime> owned(host);
+    try {
+        const int count = c10::cuda::device_count();
+        if (count == 0) {
+            *why_not = "no CUDA device, or no driver";
+            return nullptr;
+        }
+        const int chosen = index < 0 ? c10::cuda::current_device() : index;
+        if (chosen >= count) {
+            *why_not =
+                "there is no device " + std::to_string(chosen) + ", there are " + std::to_string(count);
+            return nullptr;
+        }
+        return new CudaRuntime(static_cast<c10::DeviceIndex>(chosen), *options, std::move(owned));
+    } catch (const std::exception& error) {
+        *why_not = error.what();
+        return nullptr;
+    }
+}
+
+}  // namespace rematlas

@@ -1,0 +1,44 @@
+// The random numbers of a step on a CUDA device: the device's generator, and the host's, which ops on host
+// tensors draw from.
+#pragma once
+
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+
+#include <memory>
+
+#include "runtime/device/device.h"
+
+namespace rematlas {
+
+/// Philox counts: a seed, and an offset that every random kernel moves by a number known from its shape.
+struct CudaGeneratorState final : GeneratorState {
+    std::uint64_t seed = 0, offset = 0;
+    std::unique_ptr<GeneratorState> host;
+
+    bool equals(const GeneratorState& other) const override;
+    std::uint64_t digest() const override;
+    /// Negative: so many draws of the host's generator. Nothing where both have moved.
+    std::optional<std::int64_t> distance_to(const GeneratorState& later) const override;
+    void advance(std::int64_t draws) override;
+};
+
+std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
+void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
+
+/// While it lives, the device's generator draws from a state of our own, whose place in the recording we set.
+class GeneratorForRecording {
+  public:
+    explicit GeneratorForRecording(c10::DeviceIndex index);
+    ~GeneratorForRecording();
+    GeneratorForRecording(const GeneratorForRecording&) = delete;
+    GeneratorForRecording& operator=(const GeneratorForRecording&) = delete;
+
+    const c10::intrusive_ptr<at::CUDAGeneratorState>& state() const { return state_; }
+
+  private:
+    c10::DeviceIndex index_;
+    at::Generator before_;
+    c10::intrusive_ptr<at::CUDAGeneratorState> state_;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,48 @@
+#include "runtime/device/cuda/graphs.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAGuard.h>
+
+#include <mutex>
+
+namespace rematlas {
+
+void CudaGraphs::record(const std::function<void()>& part) {
+    at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());
+    // Other threads of the caller's process go on as they like.
+    graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);
+    try {
+        part();
+    } catch (...) {
+        abandon(graph);
+        throw;
+    }
+    graph.capture_end();
+}
+
+/// The stream must leave its capturing mode, and the allocator the pool, also after an error. The pool counts
+/// who uses it: a graph that never came to be gives its share back here.
+void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
+    try {
+        graph.capture_end();
+        return;
+    } catch (const std::exception&) {
+    }
+    (void)cudaGetLastError();
+    namespace caching = c10::cuda::CUDACachingAllocator;
+    caching::endAllocateToPool(index_, pool_);
+    caching::releasePool(index_, pool_);
+}
+
+void CudaGraphs::submit(std::size_t part) {
+    const c10::cuda::CUDAGuard guard(index_);
+    {
+        at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index_);
+        const std::lock_guard lock(generator.mutex());
+        state_->seed_ = generator.current_seed();
+        state_->philox_offset_per_thread_ = generator.get_offset();
+    }
+    graphs_.at(part)->replay();
+}
+
+}  // namespace rematlas

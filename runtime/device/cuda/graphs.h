@@ -1,0 +1,34 @@
+// CUDA graphs: the parts of a step, recorded once and submitted as often as wanted.
+#pragma once
+
+#include <ATen/cuda/CUDAGraph.h>
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/device/cuda/generator.h"
+#include "runtime/device/device.h"
+
+namespace rematlas {
+
+/// One graph a part, all in one pool of memory: the parts are submitted in the order they were recorded in.
+class CudaGraphs final : public RecordedWork {
+  public:
+    CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state)
+        : index_(index), state_(std::move(state)) {}
+
+    /// Throws what the part throws; nothing of it is left then.
+    void record(const std::function<void()>& part);
+    void submit(std::size_t part) override;
+
+  private:
+    void abandon(at::cuda::CUDAGraph& graph);
+
+    c10::DeviceIndex index_;
+    at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
+    c10::intrusive_ptr<at::CUDAGeneratorState> state_;
+    std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
+};
+
+}  // namespace rematlas

@@ -1,0 +1,29 @@
+#include "runtime/replay/room.h"
+
+#include "core/addresses/caching_allocator.h"
+#include "core/base/sizes.h"
+
+namespace rematlas {
+
+std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
+                             const DeviceRuntime& device) {
+    const auto allocator = device.description().allocator;
+    if (!allocator) return std::nullopt;
+    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(graph, steps, *allocator);
+    if (!peaks) return std::nullopt;
+    return Room{peaks->allocated, peaks->reserved, Bytes(device.context_bytes())};
+}
+
+Result<void> check_room(const Room& room, Bytes residents, Bytes beside, DeviceRuntime& device) {
+    const std::int64_t needed = room.reserved.value - residents.value;
+    if (needed <= device.available_bytes()) return {};
+    device.trim();
+    const std::int64_t available = device.available_bytes();
+    if (needed <= available) return {};
+    return Error{"out of memory on " + device.name() + " before the step begins: it takes " +
+                 format_bytes(Bytes(needed)) + " more of the device (" + std::to_string(needed) +
+                 " bytes), which has " + format_bytes(Bytes(available)) + " left; it must have " +
+                 format_bytes(room.device() + beside) + " in all"};
+}
+
+}  // namespace rematlas
