@@ -103,7 +103,7 @@ Result<void> BoundModel::check_bound(std::size_t index) const {
         return fail(" is " + shape_text(tensor.scalar_type(), tensor.sizes()) +
                     ", the graph was captured with " + shape_text(expected.dtype, expected.sizes));
     }
-    if (tensor.device() != device.device())
+    if (tensor.device() != place_of(expected))
         return fail(" is on " + tensor.device().str() + ", the step runs on " + device.device().str());
     if (!lies_as(tensor, expected.strides) || tensor.storage_offset() != expected.offset ||
         device.footprint(static_cast<std::int64_t>(tensor.storage().nbytes())) !=
@@ -280,9 +280,9 @@ Result<void> BoundModel::place_inputs(OperandTable& operands, const std::vector<
                          shape_text(input.scalar_type(), input.sizes()) + ", the graph takes " +
                          shape_text(expected.dtype, expected.sizes)};
         }
-        if (input.device() != device.device()) {
+        if (input.device() != place_of(expected)) {
             return Error{"input " + std::to_string(i) + " is on " + input.device().str() +
-                         ", the step runs on " + device.device().str()};
+                         ", when the step was captured it was on " + place_of(expected).str()};
         }
         if (!lies_as(input, expected.strides)) {
             return Error{"input " + std::to_string(i) +

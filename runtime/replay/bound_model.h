@@ -76,6 +76,9 @@ class BoundModel {
     Result<void> check_device();
     Result<void> check_geometry() const;
     Result<void> check_bound(std::size_t binding) const;
+    c10::Device place_of(const Operand& operand) const {
+        return operand.on_host ? c10::Device(c10::kCPU) : device.device();
+    }
     Result<void> bind_names(const std::vector<NamedTensor>& tensors);
     Result<void> make_constants();
     Result<void> prepare();

@@ -130,7 +130,7 @@ class Frame {
         for (auto& [place, gradient] : done.gradients) by_place[place] = std::move(gradient);
         variable_list result;
         for (int place : step_->parts_[part]) result.push_back(std::move(by_place[place]));
-        step_->last_peak = done.peak;
+        if (step_->measured_) step_->last_peak = done.peak;
         if (done.last) step_->memory = done.memory;
         return result;
     }
@@ -268,6 +268,7 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
     if (!executor) return executor.error();
     std::shared_ptr<PlannedStep> step(
         new PlannedStep(std::move(graph), schedule, executor.take(), std::move(device)));
+    step->room_ = room_for(*step->graph_, schedule.steps, *step->device_);
     step->differentiable_ = step->executor_.differentiable_outputs();
     if (step->differentiable_.empty())
         return Error{owner +
@@ -301,14 +302,23 @@ bool PlannedStep::is_guarded() const {
 }
 
 Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tensors,
-                                            const std::vector<at::Tensor>& inputs, bool arena,
+                                            const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                             OriginalForward original) {
     if (Result<void> bound = executor_.rebind(tensors); !bound) return bound.error();
     tensors_ = tensors;
-    Result<Forwarded> step = executor_.forward(schedule_.steps, inputs,
-                                               {.measure_peak = device_->measures_unseen(), .arena = arena});
+    if (room_) {
+        const Bytes residents(flatten(*graph_).resident_bytes);
+        if (Result<void> fits =
+                check_room(*room_, residents, Bytes(device_->alive_bytes()) - residents, *device_);
+            !fits)
+            return fits.error();
+        room_.reset();
+    }
+    Result<Forwarded> step = executor_.forward(
+        schedule_.steps, inputs, {.measure_peak = measured || device_->measures_unseen(), .arena = arena});
     if (!step) return step.error();
-    last_peak = step->peak;
+    measured_ = measured || device_->measures_unseen();
+    last_peak = measured_ ? std::optional(step->peak) : std::nullopt;
     PlannedForward result{.outputs = std::move(step->outputs), .frame = ++last_frame};
     const auto frame =
         std::make_shared<Frame>(shared_from_this(), step->number, inputs, std::move(original), result.frame);

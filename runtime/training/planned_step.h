@@ -22,6 +22,7 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/device.h"
 #include "runtime/replay/executor.h"
+#include "runtime/replay/room.h"
 
 namespace rematlas {
 
@@ -49,10 +50,12 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
                                                        const std::string& owner,
                                                        std::shared_ptr<DeviceRuntime> device);
 
-    /// `tensors` in the order of Tape::bindings. Errors of the kind `negative`: the program's course has
-    /// changed; nothing has happened, run the original. Others: what does not fit, what a kernel threw.
+    /// `tensors` in the order of Tape::bindings. `measured`: the peak is, also where
+    /// DeviceRuntime::measures_unseen says that the caller sees it. The first step begins only where the
+    /// device has room for it. Errors of the kind `negative`: the program's course has changed; nothing has
+    /// happened, run the original. Others: what does not fit, what a kernel threw.
     Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
-                                   const std::vector<at::Tensor>& inputs, bool arena,
+                                   const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
 
     /// Lets the original run the forwards that are open, now: from here on their backward is the caller's
@@ -68,10 +71,10 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     const Tape& tape() const { return executor_.tape(); }
     std::size_t open() const { return executor_.open(); }
 
-    Bytes last_peak;                ///< of the last step, residents included
-    StepMemoryReport memory;        ///< of the last step's arena
-    std::int64_t originals = 0;     ///< backwards that the original had to run
-    std::string why_original = {};  ///< the last reason
+    std::optional<Bytes> last_peak;  ///< of the last step where it was measured, residents included
+    StepMemoryReport memory;         ///< of the last step's arena
+    std::int64_t originals = 0;      ///< backwards that the original had to run
+    std::string why_original = {};   ///< the last reason
 
   private:
     friend class Frame;
@@ -89,6 +92,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
+    std::optional<Room> room_;         ///< not looked for yet
+    bool measured_ = false;            ///< the last step is
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool is_guarded() const;
 };

@@ -67,7 +67,7 @@ Result<void> ScheduledModule::check_gradients(const std::vector<at::Tensor>& inp
 
 Result<std::vector<at::Tensor>> ScheduledModule::forward(const std::vector<at::Tensor>& inputs) {
     if (Result<void> checked = check_gradients(inputs); !checked) return checked.error();
-    Result<PlannedForward> step = step_->forward(tensors_, inputs, /*arena=*/false, {});
+    Result<PlannedForward> step = step_->forward(tensors_, inputs, /*arena=*/false, /*measured=*/false, {});
     if (!step) return step.error();
     return std::move(step->outputs);
 }

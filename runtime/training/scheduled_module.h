@@ -47,7 +47,8 @@ class ScheduledModule {
     double predicted_overhead() const { return step_->schedule().overhead; }
     int threads() const { return step_->tape().threads; }  ///< that the plan was made for
     /// Of the last step, residents included, what the caller held beside it not; so far, before its backward.
-    Bytes last_peak() const { return step_->last_peak; }
+    /// None on a device where measuring would change what the caller sees of it.
+    std::optional<Bytes> last_peak() const { return step_->last_peak; }
 
   private:
     ScheduledModule(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,

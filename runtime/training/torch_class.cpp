@@ -20,6 +20,7 @@
 #include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/build_graph.h"
+#include "runtime/replay/room.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/comparison.h"
 #include "runtime/training/planned_step.h"
@@ -140,8 +141,10 @@ struct TorchPlan : torch::CustomClassHolder {
     /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is
     /// 0 then where the program's course has changed, and -1 where tensors do not fit the plan.
     std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(
-        const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena) {
-        Result<PlannedForward> made = step->forward(tensors, inputs, arena, {&run_original, &forget_frame});
+        const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
+        bool measured) {
+        Result<PlannedForward> made =
+            step->forward(tensors, inputs, arena, measured, {&run_original, &forget_frame});
         if (made) return {std::move(made->outputs), made->frame, ""};
         TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
         return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
@@ -178,6 +181,11 @@ struct TorchPlan : torch::CustomClassHolder {
             }
         }
         if (found) {
+            if (const auto room = room_for(graph, found->steps, *device)) {
+                item["allocated_peak_bytes"] = room->allocated.value;
+                item["reserved_peak_bytes"] = room->reserved.value;
+                item["context_bytes"] = room->context.value;
+            }
             item["solver"] = found->solver;
             item["peak_bytes"] = found->peak.value;
             item["budget_bytes"] = found->budget.value;
@@ -191,7 +199,7 @@ struct TorchPlan : torch::CustomClassHolder {
 
     std::string last() const {
         if (!step) return "{}";
-        return json{{"peak_bytes", step->last_peak.value},
+        return json{{"peak_bytes", step->last_peak ? json(step->last_peak->value) : json()},
                     {"arena_bytes", step->memory.arena_bytes},
                     {"system_allocations", step->memory.system_allocations},
                     {"originals", step->originals},
@@ -321,8 +329,8 @@ TORCH_LIBRARY(rematlas, library) {
         .def("bind", [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
                         std::int64_t parameters,
                         const std::string& owner) { self->bind(names, tensors, parameters, owner); })
-        .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs,
-                           bool arena) { return self->forward(tensors, inputs, arena); })
+        .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs, bool arena,
+                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
         .def("give_open_forwards_up",
              [](const Planned& self) {
                  if (self->step) self->step->give_open_forwards_up();

@@ -158,6 +158,11 @@ class PlanInfo:
         self.compared = entry.compared
         self.budget_bytes = answer.get("budget_bytes")
         self.beside_bytes = answer.get("beside_bytes", 0)
+        # On a GPU: what the allocator hands out and what it holds of the device, fragmentation included; and the memory
+        # that the device must have for all of that, for what lives beside the step, and for the driver.
+        self.allocated_peak_bytes = answer.get("allocated_peak_bytes")
+        self.reserved_peak_bytes = answer.get("reserved_peak_bytes")
+        self.device_bytes = answer["context_bytes"] + answer["reserved_peak_bytes"] + self.beside_bytes if "context_bytes" in answer else None
         self.overhead = answer.get("overhead")
         self.bound = answer.get("bound")
         self.gap = answer.get("gap")
@@ -172,6 +177,7 @@ class PlanInfo:
             f"{', '.join(self.inputs)}: {self.ops} ops, peak {'at most ' if self.at_most else ''}{self.peak_bytes} bytes of "
             f"{self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead {self.overhead:.4f} by {self.solver}, "
             f"bound {'none' if self.bound is None else format(self.bound, '.4f')}"
+            f"{f', needs {self.device_bytes} bytes of the device' if self.device_bytes else ''}"
             f"{'' if self.compared else ', not compared with the original'}"
         )
 
@@ -289,10 +295,10 @@ def recorded(model, args, budget, kwargs, options, result):
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     training = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
-    cuda = any(parameter.is_cuda for parameter in model.parameters())
+    devices = sorted({parameter.device.index for parameter in model.parameters() if parameter.is_cuda})
     model.train()
     try:
-        with torch.random.fork_rng(devices=None if cuda else []):
+        with torch.random.fork_rng(devices=devices):
             apply(model, budget, **{**options, "on_refuse": "raise"})
             try:
                 for _ in range(2 * MOST_ATTEMPTS):

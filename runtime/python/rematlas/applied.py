@@ -67,6 +67,7 @@ class Applied:
         self.pattern = ()
         self.lock = threading.RLock()
         self.forwarding = False
+        self.measures = False  # peaks of planned steps also on a GPU, where it resets what torch.cuda.max_memory_allocated tells
         self.frames_open = {}  # calls whose original may have to run, by frame
         self.several = False  # several forwards have been open at a time
         self.alone = []  # plans that move buffers on in their backward: no other forward may come before it
@@ -199,8 +200,9 @@ class Applied:
         return [name for _, name in new]
 
     def device(self):
+        """With its index: "cpu", or "cuda:1"."""
         for parameter in self.module.parameters():
-            return parameter.device.type
+            return str(parameter.device)
         return "cpu"
 
     def look_again(self):
@@ -572,7 +574,7 @@ class Applied:
         """The outputs of a frame whose gradients come to other outputs than the plan took them to, by a plan for these."""
         if not self.plan_from_shapes(entry, args, kwargs, inputs, self.device(), used):
             return None
-        outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, True)
+        outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, True, self.measures)
         if why:
             self.note_original(why)
             return None
@@ -681,7 +683,7 @@ class Applied:
                 self.check_beside(entry, tensors, inputs)
         if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
             return self.train_step(args, kwargs)
-        outputs, frame, why = plan.forward(tensors, inputs, True)
+        outputs, frame, why = plan.forward(tensors, inputs, True, self.measures)
         if why:
             self.note_original(why)
             if frame < 0:  # tensors lie otherwise than planned: recorded anew

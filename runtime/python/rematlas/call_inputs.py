@@ -9,7 +9,7 @@ def unfit(inputs, device) -> str:
             return f"input {place} is a {type(tensor).__name__}"
         if tensor.layout != torch.strided:
             return f"input {place} is sparse or opaque"
-        if tensor.device.type != device:
+        if str(tensor.device) not in (device, "cpu"):
             return f"input {place} is on {tensor.device}, the model on {device}"
         if tensor.is_inference():
             return f"input {place} was made in inference mode"

@@ -85,7 +85,7 @@ def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
         if recording.state() == "dropped":
             raise Unknown("another thread records a step")
         if not recording.refusal():
-            with torch.autocast(device, enabled=False):  # the caller's backward comes after the region of its forward
+            with torch.autocast(device.partition(":")[0], enabled=False):  # the caller's backward comes after the region of its forward
                 used = list(used) or used_by_a_loss(tensors) + [False] * len(further)
                 recording.run_backward(used)
     except Exception as error:
@@ -141,7 +141,7 @@ def generators_put_back(device):
     python, numpy = random.getstate(), sys.modules.get("numpy")
     of_numpy = numpy.random.get_state() if numpy else None
     try:
-        with torch.random.fork_rng(devices=[torch.cuda.current_device()] if device == "cuda" else []):
+        with torch.random.fork_rng(devices=[device] if device != "cpu" else []):
             yield
     finally:
         random.setstate(python)

@@ -7,7 +7,8 @@ from torch.overrides import TorchFunctionMode
 
 
 def current(device: str):
-    """Hashable. Equal settings give equal steps."""
+    """Of a device such as "cuda:1". Hashable. Equal settings give equal steps."""
+    device = device.partition(":")[0]
     autocast = torch.is_autocast_enabled(device)
     return (
         autocast and str(torch.get_autocast_dtype(device)),
@@ -36,7 +37,7 @@ def _cuda():
 
 def shares_casts(device: str) -> bool:
     """Whether forwards in one region of autocast share their casts of the weights."""
-    return torch.is_autocast_enabled(device) and torch.is_autocast_cache_enabled()
+    return torch.is_autocast_enabled(device.partition(":")[0]) and torch.is_autocast_cache_enabled()
 
 
 def leaves_alone() -> bool:

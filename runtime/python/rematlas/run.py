@@ -10,7 +10,7 @@ import time
 import torch
 
 from . import structure
-from .api import apply, remove, status
+from .api import apply, of, remove, status
 from .errors import Refused
 from .library import ops
 
@@ -99,6 +99,7 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
     planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise"))
+    of(model).measures = True
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
     measured = of_original = 0

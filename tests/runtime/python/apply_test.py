@@ -36,14 +36,14 @@ class TrainingCase(unittest.TestCase):
         plain = build()
         torch.manual_seed(1)
         losses = models.train(plain, batches, loss, optimizer(plain), STEPS, accumulate)
-        random = torch.get_rng_state()
+        random = models.generator_states()
 
         module = rematlas.apply(build(), budget, time_limit=1.0, **options)
         torch.manual_seed(1)
         ours = models.train(module, batches, loss, optimizer(module), STEPS, accumulate, after=wait)
         status = rematlas.status(module)
         self.assertEqual(losses, ours)
-        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        self.assertTrue(all(map(torch.equal, random, models.generator_states())))
         for name, value in plain.state_dict().items():
             self.assertTrue(torch.equal(value, module.state_dict()[name]), name)
         self.assertEqual(status.state, "planned", status.reason)
@@ -60,7 +60,12 @@ class Training(TrainingCase):
         self.assertGreaterEqual(plan.overhead, plan.bound)
         self.assertLessEqual(plan.measured_peak_bytes, plan.peak_bytes)
         self.assertEqual(plan.at_most, plan.measured_peak_bytes < plan.peak_bytes)
-        self.assertLessEqual(plan.last["peak_bytes"], plan.peak_bytes)
+        if models.DEVICE.type == "cpu":
+            self.assertLessEqual(plan.last["peak_bytes"], plan.peak_bytes)
+        else:  # measuring would reset the caller's own statistics
+            self.assertIsNone(plan.last["peak_bytes"])
+            self.assertLessEqual(plan.peak_bytes, plan.allocated_peak_bytes)
+            self.assertLess(plan.reserved_peak_bytes, plan.device_bytes)
         self.assertIn("float32[8,3,32,32]", repr(plan))
 
     def test_a_gpt_with_dropout_at_a_share_of_its_peak(self):
@@ -84,9 +89,9 @@ class Training(TrainingCase):
         peaks = []
         for step in range(8):
             x, target = models.images(step)
-            torch.ops.rematlas.reset_counted_peak()
+            models.reset_peak()
             models.image_loss(module(x), target).backward()
-            peaks.append(torch.ops.rematlas.counted_peak_bytes())
+            peaks.append(models.peak())
             optimizer.step()
             optimizer.zero_grad()
             wait(module)
@@ -218,9 +223,9 @@ class PlanFiles(TrainingCase):
 
     def test_a_plan_ahead_of_training_leaves_the_model_alone(self):
         module = models.resnet().eval()
-        before, random = state_of(module), torch.get_rng_state()
+        before, random = state_of(module), models.generator_states()
         plan = rematlas.plan(module, models.images(0)[0], "80%", time_limit=1.0)
-        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        self.assertTrue(all(map(torch.equal, random, models.generator_states())))
         self.assertFalse(module.training)
         self.assertTrue(all(p.grad is None for p in module.parameters()))
         for name, value in module.state_dict().items():

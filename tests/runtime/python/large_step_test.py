@@ -99,7 +99,7 @@ def sgd(module):
 
 
 def rows(step):
-    return torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(step))
+    return torch.randn(ROWS, WIDTH, generator=torch.Generator(models.DEVICE).manual_seed(step))
 
 
 def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=lambda: None):
@@ -109,10 +109,10 @@ def train(module, batches, loss_of, steps=STEPS, optimizer=models.adamw, after=l
     losses, peaks = [], []
     for step in range(steps):
         batch = batches(step)
-        torch.ops.rematlas.reset_counted_peak()
+        models.reset_peak()
         loss = loss_of(module, batch)
         loss.backward()
-        peaks.append(torch.ops.rematlas.counted_peak_bytes())
+        peaks.append(models.peak())
         losses.append(loss.item())
         del loss
         optimizer.step()
@@ -142,7 +142,7 @@ class SeveralFrames(unittest.TestCase):
         logging.getLogger("rematlas").setLevel(logging.ERROR)
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
         gc.collect()
-        alive = torch.ops.rematlas.counted_bytes()
+        alive = models.reset_peak()
         plain = self.build()
         self.losses, peaks = train(plain, two_rows, loss_of_two, optimizer=sgd)
         self.numbers = [parameter.detach().clone() for parameter in plain.parameters()]
@@ -203,14 +203,14 @@ class LargeSteps(unittest.TestCase):
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
         """Trains plainly, then at a share of what plain training takes beyond what stays between the steps."""
-        alive = torch.ops.rematlas.counted_bytes()
+        alive = models.reset_peak()
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer=optimizer)
-        stays = torch.ops.rematlas.counted_bytes() - alive
+        stays = models.reset_peak() - alive
         numbers = {name: value.clone() for name, value in plain.state_dict().items()}
-        random = torch.get_rng_state()
+        random = models.generator_states()
         del plain
-        noted = torch.ops.rematlas.counted_bytes() - alive
+        noted = models.reset_peak() - alive
         budget = alive + noted + stays + int((max(peaks) - alive - stays) * share)
 
         module = rematlas.apply(build(), budget, time_limit=0.5)
@@ -219,7 +219,7 @@ class LargeSteps(unittest.TestCase):
             ours, peaks = train(module, batches, loss_of, optimizer=optimizer)
         status = rematlas.status(module)
         self.assertEqual(losses, ours)
-        self.assertTrue(torch.equal(random, torch.get_rng_state()))
+        self.assertTrue(all(map(torch.equal, random, models.generator_states())))
         for name, value in module.state_dict().items():
             self.assertTrue(torch.equal(value, numbers[name]), name)
         self.assertEqual(status.state, "planned", status.reason)
@@ -255,7 +255,7 @@ class LargeSteps(unittest.TestCase):
             return sum(output.square().mean() for output in module(x))
 
         plain = train(Transposed(), rows, loss_of, optimizer=sgd)[0]
-        module = rematlas.apply(Transposed(), torch.ops.rematlas.counted_bytes() + (7 << 20), time_limit=0.5)
+        module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), time_limit=0.5)
         self.assertEqual(train(module, rows, loss_of, optimizer=sgd)[0], plain)
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
 

@@ -16,6 +16,10 @@ _spec.loader.exec_module(export)
 
 torch.set_num_threads(1)
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
+if DEVICE.type != "cpu":
+    torch.set_default_device(DEVICE)
+    # What libraries hold for good, for this thread and for autograd's, is there before anything is measured.
+    (torch.ones(8, 8, requires_grad=True) @ torch.ones(8, 8)).sum().backward()
 
 
 class ResNet20(nn.Module):
@@ -35,22 +39,22 @@ class ResNet20(nn.Module):
 
 def resnet() -> nn.Module:
     torch.manual_seed(0)
-    return ResNet20().to(DEVICE)
+    return ResNet20()
 
 
 def gpt() -> nn.Module:
     torch.manual_seed(0)
-    return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1).to(DEVICE)
+    return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1)
 
 
 def images(step: int):
-    generator = torch.Generator().manual_seed(step)
-    return torch.randn(8, 3, 32, 32, generator=generator).to(DEVICE), torch.randint(10, (8,), generator=generator).to(DEVICE)
+    generator = torch.Generator(DEVICE).manual_seed(step)
+    return torch.randn(8, 3, 32, 32, generator=generator, device=DEVICE), torch.randint(10, (8,), generator=generator, device=DEVICE)
 
 
 def texts(step: int):
-    generator = torch.Generator().manual_seed(step)
-    ids = torch.randint(64, (8, 33), generator=generator).to(DEVICE)
+    generator = torch.Generator(DEVICE).manual_seed(step)
+    ids = torch.randint(64, (8, 33), generator=generator, device=DEVICE)
     return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
 
 
@@ -60,6 +64,23 @@ def image_loss(output, target):
 
 def text_loss(output, target):
     return nn.functional.cross_entropy(output.flatten(0, 1), target.flatten())
+
+
+def reset_peak() -> int:
+    """Returns the bytes alive."""
+    if DEVICE.type == "cpu":
+        torch.ops.rematlas.reset_counted_peak()
+        return torch.ops.rematlas.counted_bytes()
+    torch.cuda.reset_peak_memory_stats()
+    return torch.cuda.memory_allocated()
+
+
+def peak() -> int:
+    return torch.ops.rematlas.counted_peak_bytes() if DEVICE.type == "cpu" else torch.cuda.max_memory_allocated()
+
+
+def generator_states() -> list[torch.Tensor]:
+    return [torch.get_rng_state()] + ([] if DEVICE.type == "cpu" else [torch.cuda.get_rng_state()])
 
 
 def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1, after=lambda module: None) -> list[float]:

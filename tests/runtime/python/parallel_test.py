@@ -20,6 +20,8 @@ STEPS = 20
 def train_replica(rank: int, port: int, name: str, budget: str, solver: str, results) -> None:
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), GLOO_SOCKET_IFNAME="lo")
     torch.set_num_threads(1)
+    if models.DEVICE.type == "cuda":
+        torch.cuda.set_device(rank)
     dist.init_process_group("gloo", rank=rank, world_size=2)
     dist._DEFAULT_FIRST_BUCKET_BYTES = 1024  # so that these small models have several buckets
     build, batches, loss, optimizer = {

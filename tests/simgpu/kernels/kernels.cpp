@@ -351,8 +351,11 @@ class Call {
             if (declared[i].name() == "pin_memory") value = c10::IValue();
             if (value.isGenerator()) generator_ = value.toGenerator();
             if (declared[i].name() == "generator" || value.isGenerator()) draws_ = true;
-            value = mapped(
-                value, [](const at::Tensor& tensor) { return tensor.is_cpu() ? snapshot(tensor) : tensor; });
+            value = mapped(value, [&](const at::Tensor& tensor) {
+                TORCH_CHECK(tensor.is_cuda() || !writes(declared[i]), name_,
+                            ": a kernel of the device writes to a tensor of the host");
+                return tensor.is_cpu() ? snapshot(tensor) : tensor;
+            });
         }
         if (special_) draws_ |= special_->draws;
         if (draws_ && !generator_) generator_ = at::cuda::detail::getDefaultCUDAGenerator(device_.index());
