@@ -22,10 +22,11 @@ void add_runtime_commands(const Commands& commands) {
 
 namespace {
 
-/// package.module:function.
+/// package.module:function; cuda:1 is none.
 bool names_python_function(std::string_view word) {
     const std::size_t colon = word.find(':');
     if (colon == 0 || colon == std::string_view::npos || colon + 1 == word.size()) return false;
+    if (std::isdigit(static_cast<unsigned char>(word[colon + 1]))) return false;
     const auto is_of_names = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
     return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(colon),
                        [&](char c) { return is_of_names(c) || c == '.'; }) &&

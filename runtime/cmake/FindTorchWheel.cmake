@@ -1,6 +1,6 @@
 # Finds the libtorch of a Python wheel without importing it, in .venv first and then in any python3.
 #
-# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_ROOT, TorchWheel_PYTHON (whose wheel it is), and the targets
+# TorchWheel_FOUND, TorchWheel_VERSION, TorchWheel_CUDA (major version that it is made with, or empty), TorchWheel_ROOT, TorchWheel_PYTHON (whose wheel it is), and the targets
 #   TorchWheel::cpu    libtorch_cpu and libc10: needs no CUDA driver, starts fast
 #   TorchWheel::cuda   adds libtorch_cuda and libc10_cuda (only when the wheel has them)
 # The wheel's own TorchConfig.cmake is not used: it fails without a CUDA toolkit and links libtorch_cuda into everything.
@@ -34,6 +34,11 @@ endforeach()
 include(FindPackageHandleStandardArgs)
 set(FPHSA_NAME_MISMATCHED TRUE)
 find_package_handle_standard_args(TorchWheel REQUIRED_VARS TorchWheel_ROOT VERSION_VAR TorchWheel_VERSION)
+
+if(TorchWheel_FOUND)
+  file(STRINGS ${TorchWheel_ROOT}/version.py _torch_cuda REGEX "^cuda.*= '[0-9]+")
+  string(REGEX REPLACE ".*= '([0-9]+).*" "\\1" TorchWheel_CUDA "${_torch_cuda}")
+endif()
 
 if(TorchWheel_FOUND AND NOT TARGET TorchWheel::cpu)
   foreach(_library c10 torch_cpu c10_cuda torch_cuda)

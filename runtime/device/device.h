@@ -64,8 +64,10 @@ class DeviceRuntime {
     /// Whether `reset_peak` and `synchronize` change nothing that the caller's process sees. Where they do,
     /// peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
-    /// What the process holds of the device, and what it could still get, unused memory of its own included.
+    /// What the process holds of the device; how much of it in segments where something is alive; and what it could
+    /// still get, segments without anything alive included.
     virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
+    virtual std::int64_t bytes_of_segments_in_use() const { return alive_bytes(); }
     virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
     /// Held by the process beyond `reserved_bytes`: what the driver needs for itself.
     virtual std::int64_t context_bytes() const { return 0; }

@@ -199,6 +199,7 @@ bool BoundModel::updates_for_good(const TapeOp& op, int operand) const {
 PreparedOp BoundModel::prepare(OpId id) {
     const TapeOp& op = tape.ops[id];
     PreparedOp prepared;
+    TORCH_CHECK(op.draws.value_or(0) >= 0 || !device.device().is_cpu(), "a negative number of draws");
     if (graph.ops[id].random) {
         prepared.turn = static_cast<int>(random_ops.size());
         random_ops.push_back(id);

@@ -37,8 +37,10 @@ class Inspector {
         if (std::find(waiting.begin(), waiting.end(), op.name) != waiting.end())
             return "the host waits for its result";
         if (solves_linear_systems(op.name)) return "the host reads whether it succeeded";
+        if (attends_without_dropout(op)) return nullptr;
         if (makes_on_host(op)) return "it makes a tensor in host memory";
         if (copies_from_host(op)) return "it copies from host memory";
+        if (op.draws.value_or(0) < 0) return "it draws from the host's generator";
         if (graph_.ops[id].random && !op.draws)
             return "how far it moves the random number generator is not known";
         return nullptr;
@@ -54,6 +56,17 @@ class Inspector {
             return "the shape of its result depends on values";
         if (handle->hasTag(at::Tag::cudagraph_unsafe)) return "libtorch says that CUDA graphs cannot hold it";
         return nullptr;
+    }
+
+    /// Fused attention makes a seed and an offset, on the host or, within a recording, on the device. Without
+    /// dropout its backward does not look at them.
+    static bool attends_without_dropout(const TapeOp& op) {
+        if (!op.name.starts_with("aten::_scaled_dot_product_")) return false;
+        const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});
+        if (!handle) return false;
+        const auto place = handle->schema().argumentIndexWithName("dropout_p");
+        return place && op.arguments.at(static_cast<std::size_t>(*place)).value.isDouble() &&
+               op.arguments[static_cast<std::size_t>(*place)].value.toDouble() == 0;
     }
 
     bool indexes_by_mask(const TapeOp& op) const {

@@ -14,16 +14,19 @@ std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
     return Room{peaks->allocated, peaks->reserved, Bytes(device.context_bytes())};
 }
 
-Result<void> check_room(const Room& room, Bytes residents, Bytes beside, DeviceRuntime& device) {
+Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device) {
     const std::int64_t needed = room.reserved.value - residents.value;
     if (needed <= device.available_bytes()) return {};
     device.trim();
     const std::int64_t available = device.available_bytes();
     if (needed <= available) return {};
-    return Error{"out of memory on " + device.name() + " before the step begins: it takes " +
-                 format_bytes(Bytes(needed)) + " more of the device (" + std::to_string(needed) +
-                 " bytes), which has " + format_bytes(Bytes(available)) + " left; it must have " +
-                 format_bytes(room.device() + beside) + " in all"};
+    return Error{
+        "out of memory on " + device.name() + " before the step begins: it takes " +
+            format_bytes(Bytes(needed)) + " more of the device (" + std::to_string(needed) +
+            " bytes), which has " + format_bytes(Bytes(available)) + " left; it must have " +
+            format_bytes(Bytes(device.context_bytes() + device.bytes_of_segments_in_use() + needed)) +
+            " in all",
+        ErrorKind::failure};
 }
 
 }  // namespace rematlas

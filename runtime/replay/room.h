@@ -24,6 +24,6 @@ std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
 
 /// Whether the device still has it, with `beside` bytes alive that are none of the step's. Unused memory that
 /// the process holds counts as free. Errors: how much is needed, and what there is.
-Result<void> check_room(const Room& room, Bytes residents, Bytes beside, DeviceRuntime& device);
+Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device);
 
 }  // namespace rematlas

@@ -163,7 +163,7 @@ TapeOp op_from_json(const json& item) {
             Guard{value_from_json(item["guard"].at("value")), item["guard"].at("line").get<std::string>()};
     if (item.contains("result_sizes"))
         op.result_sizes = item["result_sizes"].get<std::vector<std::vector<std::int64_t>>>();
-    if (op.draws && *op.draws < 0) throw std::invalid_argument("a negative number of draws");
+    if (op.draws && *op.draws < -most_host_draws) throw std::invalid_argument("too many draws");
     if (item.contains("overwrites")) {
         for (const json& pair : item["overwrites"]) {
             op.overwrites.push_back(

@@ -32,7 +32,8 @@ struct Operand {
     bool operator==(const Operand&) const = default;
 };
 
-constexpr int no_operand = -1;  ///< an undefined tensor, or None in a list
+constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< see TapeOp::draws
+constexpr int no_operand = -1;                                   ///< an undefined tensor, or None in a list
 
 /// An argument of an op: a value, or operands by index into Tape::operands.
 struct Argument {
@@ -67,7 +68,8 @@ struct TapeOp {
         returns;  ///< per returned tensor, lists flattened: the storage it makes, invalid when it makes none
     std::vector<Overwrite> overwrites;
     std::optional<std::int64_t>
-        draws;  ///< of a random op: how far it moves the generator, where that is a plain count
+        draws;  ///< of a random op: how far it moves the generator, where that is a plain count; negative: so
+                ///< many draws of the host's generator, in a step on another device
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
         result_sizes;        ///< per returned tensor, where they depend on the data

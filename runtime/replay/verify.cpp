@@ -255,8 +255,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     const std::optional<Room> room = room_for(plan.graph, plan.schedule.steps, device);
     if (room) {
         const Bytes residents(flatten(plan.graph).resident_bytes);
-        if (Result<void> fits = check_room(*room, residents, Bytes(device.alive_bytes()) - residents, device);
-            !fits)
+        if (Result<void> fits = check_room(*room, residents, device); !fits)
             return Error{model->file_name + ": " + fits.error().message};
     }
     Session session(plan, options, device, *model, executor.take(), room);

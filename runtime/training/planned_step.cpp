@@ -308,10 +308,7 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
     tensors_ = tensors;
     if (room_) {
         const Bytes residents(flatten(*graph_).resident_bytes);
-        if (Result<void> fits =
-                check_room(*room_, residents, Bytes(device_->alive_bytes()) - residents, *device_);
-            !fits)
-            return fits.error();
+        if (Result<void> fits = check_room(*room_, residents, *device_); !fits) return fits.error();
         room_.reset();
     }
     Result<Forwarded> step = executor_.forward(

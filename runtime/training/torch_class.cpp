@@ -184,7 +184,8 @@ struct TorchPlan : torch::CustomClassHolder {
             if (const auto room = room_for(graph, found->steps, *device)) {
                 item["allocated_peak_bytes"] = room->allocated.value;
                 item["reserved_peak_bytes"] = room->reserved.value;
-                item["context_bytes"] = room->context.value;
+                item["device_bytes"] = room->context.value + device->bytes_of_segments_in_use() +
+                                       room->reserved.value - planner->residents().value;
             }
             item["solver"] = found->solver;
             item["peak_bytes"] = found->peak.value;
@@ -425,6 +426,7 @@ TORCH_LIBRARY(rematlas, library) {
                     std::vector<NamedTensor> named;
                     for (const at::Tensor& tensor : tensors) named.push_back({"", tensor, true});
                     DeviceRuntime& runtime = *device_named(device);
+                    runtime.prepare();
                     return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
                 });
     library.def("parse_budget(str text) -> int", [](const std::string& text) {

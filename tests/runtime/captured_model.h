@@ -17,6 +17,8 @@ std::filesystem::path model_path(const std::string& name);
 std::vector<InputSpec> model_inputs(const std::string& name);
 
 DeviceRuntime& cpu();
+/// That REMATLAS_TEST_DEVICE names, else the CPU: what `captured` captures on and `expect_identical` runs on.
+DeviceRuntime& step_device();
 
 /// Quick options: few replays, times do not matter.
 CaptureOptions quick(const std::string& name);
@@ -28,7 +30,7 @@ const Graph& captured(const std::string& name);
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
 /// Three steps with other data and weights each, and one before them, are those of the original bit by bit,
-/// and take the bytes that were predicted.
+/// and take the bytes that were predicted. On a device that records work, once more as recorded work.
 void expect_identical(const std::string& name, const Plan& plan);
 
 /// A random order that respects the data, with random earlier ops run again before some ops.

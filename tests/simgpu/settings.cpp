@@ -25,6 +25,8 @@ Settings from_environment() {
     number("SIMGPU_SMS", made.multiprocessors);
     number("SIMGPU_COPY_IN", made.copy_rate[0]);
     number("SIMGPU_COPY_OUT", made.copy_rate[1]);
+    if (const char* text = std::getenv("SIMGPU_BREAK"))
+        made.broken_generator = std::string(text) == "generator";
     if (const char* text = std::getenv("SIMGPU_NAME")) made.name = text;
     if (const char* text = std::getenv("SIMGPU_RACES")) made.stop_at_races = std::string(text) != "count";
     return made;

@@ -20,9 +20,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "core/addresses/caching_allocator.h"
 #include "runtime/device/cuda/generator.h"
@@ -81,7 +83,7 @@ std::optional<std::string> unknown_allocator() {
     if (std::any_of(divisions.begin(), divisions.end(), [](std::size_t value) { return value > 1; }))
         return "PYTORCH_CUDA_ALLOC_CONF=roundup_power2_divisions makes tensors take more than their bytes, "
                "which plans do not foresee";
-    if (!caching::isEnabled())
+    if (std::getenv("PYTORCH_NO_CUDA_MEMORY_CACHING"))
         return "PYTORCH_NO_CUDA_MEMORY_CACHING=1: without libtorch's allocator nobody counts the bytes";
     return std::nullopt;
 }
@@ -105,6 +107,8 @@ class CudaRuntime final : public DeviceRuntime {
         }
         try {
             prepare();
+        } catch (const c10::OutOfMemoryError&) {
+            throw;
         } catch (const c10::Error&) {  // drivers of some virtual machines cannot map memory piece by piece
             if (!ours) throw;
             c10::CachingAllocator::setAllocatorSettings("expandable_segments:False");
@@ -135,9 +139,16 @@ class CudaRuntime final : public DeviceRuntime {
         std::size_t free = 0, total = 0;
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-        return static_cast<std::int64_t>(free) + reserved_bytes() - alive_bytes();
+        return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
+    std::int64_t bytes_of_segments_in_use() const override {
+        std::int64_t bytes = 0;
+        for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
+            if (segment.device == index_ && segment.active_size > 0)
+                bytes += static_cast<std::int64_t>(segment.total_size);
+        return bytes;
+    }
     void trim() override { caching::emptyCache(); }
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
@@ -178,10 +189,9 @@ class CudaRuntime final : public DeviceRuntime {
             torch::autograd::grad({product}, {matrix}, {at::ones_like(product)});
         }
         stream.synchronize();
-        // The seed and the offset that a recording reads: libtorch makes them when it records.
-        const auto numbers = c10::TensorOptions().dtype(c10::ScalarType::Long).device(device());
-        if (own_process_ && workspaces_.empty())
-            for (int i = 0; i < 2; ++i) for_generator_.push_back(at::empty({1}, numbers));
+        settle();
+        if (own_process_ && !place_of_generator_)
+            place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
         workspaces_[stream.id()] = alive_bytes() - before;
     }
 
@@ -231,9 +241,9 @@ class CudaRuntime final : public DeviceRuntime {
         const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
                                                            : current);
         prepare();
-        for_generator_.clear();
+        if (!place_of_generator_) place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
         const GeneratorForRecording generator(index_);
-        auto work = std::make_unique<CudaGraphs>(index_, generator.state());
+        auto work = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
         recording_ = generator.state().get();
         const auto done = c10::make_scope_exit([this] { recording_ = nullptr; });
         for (const std::function<void()>& part : parts) work->record(part);
@@ -248,6 +258,15 @@ class CudaRuntime final : public DeviceRuntime {
   private:
     static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
+    /// Autograd's thread may still be letting go of its last tensors.
+    void settle() const {
+        std::int64_t least = alive_bytes();
+        for (int unchanged = 0; unchanged < 5; ++unchanged) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (alive_bytes() < least) least = alive_bytes(), unchanged = 0;
+        }
+    }
+
     c10::CachingAllocator::Stat allocated() const {
         return caching::getDeviceStats(index_).allocated_bytes[aggregate];
     }
@@ -256,7 +275,7 @@ class CudaRuntime final : public DeviceRuntime {
     bool own_process_;
     std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
-    std::vector<at::Tensor> for_generator_;             ///< keeps their place until a recording has its own
+    std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
     at::CUDAGeneratorState* recording_ = nullptr;
 };

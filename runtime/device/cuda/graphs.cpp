@@ -1,11 +1,32 @@
 #include "runtime/device/cuda/graphs.h"
 
+#include <ATen/ops/empty.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 
 #include <mutex>
 
 namespace rematlas {
+
+void PlaceOfGenerator::keep() {
+    const auto numbers = c10::TensorOptions().dtype(c10::ScalarType::Long).device(device_);
+    while (tensors_.size() < 2) tensors_.push_back(at::empty({1}, numbers));
+}
+
+CudaGraphs::CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state,
+                       std::shared_ptr<PlaceOfGenerator> place)
+    : index_(index), state_(std::move(state)), place_(std::move(place)) {
+    place_->give();
+}
+
+CudaGraphs::~CudaGraphs() {
+    graphs_.clear();
+    state_ = nullptr;
+    try {
+        place_->keep();
+    } catch (const std::exception&) {  // the device has failed
+    }
+}
 
 void CudaGraphs::record(const std::function<void()>& part) {
     at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());

@@ -12,11 +12,27 @@
 
 namespace rematlas {
 
+/// A recording's seed and offset lie in two tensors that libtorch makes when it records. Until then, and
+/// afterwards, these keep their place, so that a step takes the same bytes with and without a recording.
+class PlaceOfGenerator {
+  public:
+    explicit PlaceOfGenerator(c10::Device device) : device_(device) { keep(); }
+    void keep();
+    void give() { tensors_.clear(); }
+
+  private:
+    c10::Device device_;
+    std::vector<at::Tensor> tensors_;
+};
+
 /// One graph a part, all in one pool of memory: the parts are submitted in the order they were recorded in.
 class CudaGraphs final : public RecordedWork {
   public:
-    CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state)
-        : index_(index), state_(std::move(state)) {}
+    CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state,
+               std::shared_ptr<PlaceOfGenerator> place);
+    ~CudaGraphs() override;
+    CudaGraphs(const CudaGraphs&) = delete;
+    CudaGraphs& operator=(const CudaGraphs&) = delete;
 
     /// Throws what the part throws; nothing of it is left then.
     void record(const std::function<void()>& part);
@@ -28,6 +44,7 @@ class CudaGraphs final : public RecordedWork {
     c10::DeviceIndex index_;
     at::cuda::MempoolId_t pool_ = at::cuda::graph_pool_handle();
     c10::intrusive_ptr<at::CUDAGeneratorState> state_;
+    std::shared_ptr<PlaceOfGenerator> place_;
     std::vector<std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
 

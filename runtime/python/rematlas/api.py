@@ -159,10 +159,10 @@ class PlanInfo:
         self.budget_bytes = answer.get("budget_bytes")
         self.beside_bytes = answer.get("beside_bytes", 0)
         # On a GPU: what the allocator hands out and what it holds of the device, fragmentation included; and the memory
-        # that the device must have for all of that, for what lives beside the step, and for the driver.
+        # that the device must have for the step, for what lives beside it now, and for the driver and other processes.
         self.allocated_peak_bytes = answer.get("allocated_peak_bytes")
         self.reserved_peak_bytes = answer.get("reserved_peak_bytes")
-        self.device_bytes = answer["context_bytes"] + answer["reserved_peak_bytes"] + self.beside_bytes if "context_bytes" in answer else None
+        self.device_bytes = answer.get("device_bytes")
         self.overhead = answer.get("overhead")
         self.bound = answer.get("bound")
         self.gap = answer.get("gap")

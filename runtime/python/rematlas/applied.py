@@ -158,7 +158,7 @@ class Applied:
         except Exception as error:
             return self.refuse_all(f"an argument cannot be described: {error}", args, kwargs)
         device = self.device()
-        why = unfit(inputs, device)
+        why = unfit(inputs, device) or modes.unplannable(device)
         if why:
             return self.refuse_all(why, args, kwargs)
         base = (template, geometry(inputs), modes.current(device))

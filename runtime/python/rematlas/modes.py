@@ -5,6 +5,9 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
+from .errors import message
+from .library import ops
+
 
 def current(device: str):
     """Of a device such as "cuda:1". Hashable. Equal settings give equal steps."""
@@ -33,6 +36,22 @@ def _cuda():
         torch._C._get_cudnn_allow_tf32(),
         torch._C._get_cudnn_sdp_enabled(),
     )
+
+
+opened = set()  # devices
+
+
+def unplannable(device: str) -> str:
+    """Why no step can be planned for on this device under these settings."""
+    if device not in opened:
+        try:
+            ops.beside([], [], device)
+        except RuntimeError as error:
+            return message(error)
+        opened.add(device)
+    if device != "cpu" and torch._C._get_cudnn_enabled() and torch._C._get_cudnn_benchmark():
+        return "torch.backends.cudnn.benchmark is on, which chooses kernels by what they take at the moment"
+    return ""
 
 
 def shares_casts(device: str) -> bool:

@@ -1,8 +1,10 @@
 #include "tests/simgpu/kernels/twins.h"
 
 #include <ATen/ATen.h>
+#include <ATen/OpMathType.h>
 
 #include <atomic>
+#include <limits>
 #include <map>
 
 namespace simgpu {
@@ -218,6 +220,38 @@ void flash_attention_backward(Stack& stack, const at::Generator&) {
     stack = {in_any_order(query), key, value};
 }
 
+/// _fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps)
+void fused_rms_norm(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    const at::Tensor input = given.tensor(0);
+    std::vector<std::int64_t> axes;
+    for (std::size_t i = 0; i < given.ints(1).size(); ++i) axes.push_back(-1 - static_cast<std::int64_t>(i));
+    const at::Tensor wide = input.to(at::toOpMathType(input.scalar_type()));
+    const double epsilon = given.number(3).value_or(std::numeric_limits<float>::epsilon());
+    const at::Tensor scale = (wide.square().mean(axes, true) + epsilon).rsqrt();
+    at::Tensor output = wide * scale;
+    if (given.optional(2)) output = output * given.tensor(2);
+    stack = {output.to(input.scalar_type()), scale};
+}
+
+/// _fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor?
+/// weight, bool[2] output_mask)
+void fused_rms_norm_backward(Stack& stack, const at::Generator&) {
+    const Arguments given(stack);
+    const at::Tensor scale = given.tensor(3), unit = given.tensor(1) * scale;
+    std::vector<std::int64_t> inner, outer;
+    const auto count = static_cast<std::int64_t>(given.ints(2).size());
+    for (std::int64_t i = 0; i < unit.dim(); ++i) (i < unit.dim() - count ? outer : inner).push_back(i);
+    at::Tensor grad = given.tensor(0), of_weight;
+    if (given.optional(4)) {
+        of_weight = outer.empty() ? grad * unit : (grad * unit).sum(outer);
+        grad = grad * given.tensor(4);
+    }
+    const at::Tensor of_input = scale * (grad - unit * (grad * unit).mean(inner, true));
+    stack = {of_input.to(given.tensor(1).scalar_type()),
+             of_weight.defined() ? of_weight.to(given.tensor(4).scalar_type()) : of_weight};
+}
+
 }  // namespace
 
 const char* undetermined_kernel(const std::string& op) {
@@ -262,6 +296,8 @@ const SpecialKernel* special_kernel(const std::string& name) {
         {"aten::_scaled_dot_product_efficient_attention_backward", {&efficient_attention_backward}},
         {"aten::_scaled_dot_product_flash_attention", {&flash_attention}},
         {"aten::_scaled_dot_product_flash_attention_backward", {&flash_attention_backward}},
+        {"aten::_fused_rms_norm", {&fused_rms_norm}},
+        {"aten::_fused_rms_norm_backward", {&fused_rms_norm_backward}},
         {"aten::_convolution", {&convolution}},
         {"aten::convolution_backward", {&convolution_backward}},
     };

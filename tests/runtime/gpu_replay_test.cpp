@@ -1,10 +1,6 @@
 // Capture and replay on a CUDA device. Skipped where there is none.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -12,30 +8,15 @@
 #include "runtime/replay/compare.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
+#include "tests/runtime/gpu.h"
 
 namespace rematlas {
 namespace {
 
+using test::Gpu;
 using test::model_path;
 using test::plan_of;
 using test::shuffled_with_reruns;
-
-/// Opened once a process; an error where there is no device.
-const Result<std::unique_ptr<DeviceRuntime>>& opened() {
-    static const Result<std::unique_ptr<DeviceRuntime>> device = open_device("cuda");
-    return device;
-}
-
-class Gpu : public ::testing::Test {
-  protected:
-    void SetUp() override {
-        if (!opened()) GTEST_SKIP() << opened().error().message;
-    }
-    DeviceRuntime& device() const { return **opened(); }
-    c10::TensorOptions floats() const {
-        return c10::TensorOptions().dtype(c10::ScalarType::Float).device(device().device());
-    }
-};
 
 class GpuReplay : public Gpu, public ::testing::WithParamInterface<const char*> {
   protected:
@@ -104,39 +85,6 @@ INSTANTIATE_TEST_SUITE_P(SmallModels, GpuReplay,
                          ::testing::Values("mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted",
                                            "translator_scripted", "inplace_scripted"),
                          [](const auto& info) { return std::string(info.param); });
-
-TEST_F(Gpu, ARequestTakesItsFootprint) {
-    for (const std::int64_t bytes : {1, 511, 512, 513, 100'000, 3'000'000, 30'000'001}) {
-        const std::int64_t before = device().alive_bytes();
-        const at::Tensor tensor = at::empty({bytes}, floats().dtype(c10::ScalarType::Byte));
-        EXPECT_EQ(device().alive_bytes() - before, device().footprint(bytes)) << bytes;
-    }
-}
-
-TEST_F(Gpu, LibrariesHoldTheirWorkspaceFromTheBeginning) {
-    const std::int64_t before = device().alive_bytes();
-    for (const std::int64_t size : {8, 256, 2048}) {
-        const at::Tensor matrix = at::ones({size, size}, floats());
-        at::mm(matrix, matrix);
-    }
-    device().synchronize();
-    EXPECT_EQ(device().alive_bytes(), before);
-    EXPECT_GT(device().library_workspace(), 0);
-}
-
-TEST_F(Gpu, MarksDoNotDescendAndStartAtZero) {
-    const at::Tensor matrix = at::ones({512, 512}, floats());
-    const std::unique_ptr<Marks> marks = device().marks(9);
-    for (int i = 0; i < 9; ++i) {
-        marks->place();
-        at::mm(matrix, matrix);
-    }
-    const std::vector<std::int64_t> times = marks->read();
-    ASSERT_EQ(times.size(), 9u);
-    EXPECT_EQ(times.front(), 0);
-    EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
-    EXPECT_GT(times.back(), 0);
-}
 
 }  // namespace
 }  // namespace rematlas

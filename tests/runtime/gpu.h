@@ -1,0 +1,33 @@
+// Tests on a CUDA device: skipped where there is none, and failed where there is one that cannot be opened.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "runtime/device/device.h"
+
+namespace rematlas::test {
+
+/// Opened once a process; an error where there is no device.
+inline const Result<std::unique_ptr<DeviceRuntime>>& opened_gpu() {
+    static const Result<std::unique_ptr<DeviceRuntime>> device = open_device("cuda");
+    return device;
+}
+
+class Gpu : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (opened_gpu()) return;
+        if (std::filesystem::exists("/dev/nvidia0"))
+            FAIL() << "there is a GPU: " << opened_gpu().error().message;
+        GTEST_SKIP() << opened_gpu().error().message;
+    }
+    DeviceRuntime& device() const { return **opened_gpu(); }
+    c10::TensorOptions floats() const {
+        return c10::TensorOptions().dtype(c10::ScalarType::Float).device(device().device());
+    }
+};
+
+}  // namespace rematlas::test

@@ -1,0 +1,207 @@
+"""The command line with --device cuda, on the example models: on the stand-in for a GPU, or on one."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import torch
+from torch import nn
+
+MODELS = pathlib.Path(os.environ["REMATLAS_TEST_MODELS"])
+RATHER_SMALL = ("mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted", "translator_scripted", "inplace_scripted")
+
+
+class ProgramCase(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def call(self, *words, **environment):
+        program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
+        return subprocess.run(
+            [program, *map(str, words), "--json", "--quiet"] if words[0] in ("capture", "run") else [program, *map(str, words), "--json"],
+            cwd=self.folder,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+        )
+
+    def expect(self, *words, **environment):
+        done = self.call(*words, **environment)
+        self.assertEqual(done.returncode, 0, f"{words}: {done.stdout}{done.stderr}")
+        return json.loads(done.stdout)
+
+    def planned(self, path, inputs, budget, *options):
+        """Captures and solves; returns what `capture` told."""
+        captured = self.expect("capture", path, *(word for spec in inputs for word in ("--input", spec)), "--device", "cuda", "-o", "g.graph.json", *options)
+        solve = ("solve", "g.graph.json", "--time-limit", "1s", "-o", "g.schedule.json", "--budget")
+        solved = self.call(*solve, budget)
+        if solved.returncode == 1:  # no schedule takes so little: the smallest that was found
+            self.expect(*solve, json.loads(solved.stdout)["smallest_found_bytes"])
+        self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
+        return captured
+
+    def expect_verified(self, path, *flags, **environment):
+        ran = self.expect("run", path, "g.plan", "--device", "cuda", "--steps", 3, "--verify", *flags, **environment)
+        self.assertTrue(ran["verified"], ran)
+        self.assertLessEqual(ran["measured_peak_bytes"], ran["budget_bytes"])
+        return ran
+
+
+class Examples(ProgramCase):
+    def test_they_train_as_the_originals_within_the_budget(self):
+        for name in RATHER_SMALL:
+            with self.subTest(name):
+                inputs = json.loads((MODELS / f"{name}.json").read_text())["inputs"]
+                captured = self.planned(MODELS / f"{name}.pt", inputs, "100%")
+                # Most of it is the workspace of the libraries, which is resident.
+                budget = captured["peak_bytes"] - (captured["peak_bytes"] - captured["resident_bytes"]) // 5
+                self.planned(MODELS / f"{name}.pt", inputs, budget)
+                ran = self.expect_verified(MODELS / f"{name}.pt")
+                self.assertLessEqual(ran["allocated_peak_bytes"], ran["reserved_peak_bytes"])
+                self.assertLess(ran["reserved_peak_bytes"], ran["device_bytes"])
+                self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01)
+                recorded = self.expect_verified(MODELS / f"{name}.pt", "--cuda-graphs")
+                self.assertTrue(recorded["cuda_graphs"], recorded)
+
+    def test_another_index(self):
+        inputs = json.loads((MODELS / "mlp_scripted.json").read_text())["inputs"]
+        self.planned(MODELS / "mlp_scripted.pt", inputs, "100%")
+        self.expect("run", MODELS / "mlp_scripted.pt", "g.plan", "--device", "cuda:1", "--verify")
+        failed = self.call("run", MODELS / "mlp_scripted.pt", "g.plan", "--device", "cuda:9")
+        self.assertEqual(failed.returncode, 2)
+        self.assertIn("there is no device 9, there are 2", failed.stderr)
+        self.assertEqual(len(failed.stderr.strip().splitlines()), 1, failed.stderr)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mix, self.out = nn.Linear(16, 48), nn.Linear(16, 16)
+
+    def forward(self, x):
+        q, k, v = self.mix(x).reshape(2, 8, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        return self.out(nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(2, 8, 16))
+
+
+class Pooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attention = Attention()
+
+    def forward(self, x):
+        made = self.attention(x)
+        return made + nn.functional.adaptive_avg_pool2d(made[:, None], (3, 16)).mean()
+
+
+class HostNoise(nn.Module):
+    """Random numbers of the host, and a host tensor that is written to in place, in a step on a device."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(16, 16)
+
+    def forward(self, x):
+        scale = torch.zeros(16)
+        scale.add_(torch.rand(16))
+        scale[3:5].mul_(0.5)
+        return self.layer(x) * scale.to(x.device)
+
+
+class Strided(nn.Module):
+    """Pooling of what does not lie densely: its backward copies it first, and so reads it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Conv2d(3, 4, 3, padding=1)
+
+    def forward(self, x):
+        made = self.layer(x)
+        return nn.functional.max_pool2d(made[:, :, :, ::2], 2).sum() + nn.functional.avg_pool2d(made[:, :, ::2], 2).sum()
+
+
+class Kernels(ProgramCase):
+    def save(self, module, example):
+        scripted = isinstance(module, (HostNoise, Strided))
+        made = torch.jit.script(module) if scripted else torch.jit.trace(module, torch.zeros(example))
+        made.save(str(self.folder / "m.pt"))
+        return [f"f32[{','.join(map(str, example))}]"]
+
+    def provenance(self):
+        return json.loads((self.folder / "g.graph.json").read_text())["provenance"]
+
+    def test_attention_is_fused_and_deterministic(self):
+        captured = self.planned("m.pt", self.save(Attention(), (2, 8, 16)), "100%")
+        self.assertGreater(captured["ops"], 0)
+        ops = [op["name"] for op in json.loads((self.folder / "g.graph.json").read_text())["ops"]]
+        self.assertIn("aten::_scaled_dot_product_efficient_attention", ops)
+        self.assertEqual(self.provenance()["settings"]["deterministic"], "strict")
+        self.expect_verified("m.pt")
+        self.assertTrue(self.expect_verified("m.pt", "--cuda-graphs")["cuda_graphs"])
+
+    def test_where_a_kernel_has_no_deterministic_form_the_graph_says_so(self):
+        self.planned("m.pt", self.save(Pooled(), (2, 8, 16)), "100%")
+        self.assertIn("adaptive_avg_pool2d_backward_cuda", self.provenance()["determinism"])
+        self.assertEqual(self.provenance()["settings"]["deterministic"], "warn")
+        self.assertFalse(self.provenance()["settings"]["flash_attention"])
+        ops = [op["name"] for op in json.loads((self.folder / "g.graph.json").read_text())["ops"]]
+        self.assertNotIn("aten::_scaled_dot_product_efficient_attention", ops)
+        self.expect_verified("m.pt")
+
+    def test_host_tensors_and_host_random_numbers(self):
+        self.planned("m.pt", self.save(HostNoise(), (2, 16)), "100%")
+        self.expect_verified("m.pt")
+        recorded = self.expect_verified("m.pt", "--cuda-graphs")
+        self.assertFalse(recorded["cuda_graphs"])
+        self.assertRegex(recorded["why_no_cuda_graphs"], "host")
+
+    def test_operands_that_are_copied_before_use_are_kept(self):
+        self.planned("m.pt", self.save(Strided(), (2, 3, 8, 8)), "100%")
+        self.expect_verified("m.pt")
+
+
+@unittest.skipUnless("simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU")
+class OutOfMemory(ProgramCase):
+    """Whatever stage it happens in, it is an error in one line."""
+
+    MIB = 1 << 20
+
+    def expect_one_line(self, done):
+        if done.returncode == 0:
+            return False
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, "out of memory")
+        return True
+
+    def test_at_falling_capacities(self):
+        name = "gpt_scripted"
+        path, inputs = MODELS / f"{name}.pt", json.loads((MODELS / f"{name}.json").read_text())["inputs"]
+        self.planned(path, inputs, "100%")
+        ran = self.expect_verified(path)
+        specs = [word for spec in inputs for word in ("--input", spec)]
+        commands = (
+            ("capture", path, *specs, "--device", "cuda", "-o", "o.graph.json"),
+            ("run", path, "g.plan", "--device", "cuda", "--verify"),
+            ("run", path, "g.plan", "--device", "cuda", "--cuda-graphs"),
+        )
+        capacities = [ran["device_bytes"] + step * 6 * self.MIB for step in range(-5, 4)] + [65 * self.MIB, 80 * self.MIB]
+        for command in commands:
+            failed = [self.expect_one_line(self.call(*command, SIMGPU_MEMORY=str(memory))) for memory in capacities]
+            self.assertTrue(any(failed), command)
+
+    def test_the_device_has_what_the_run_says(self):
+        path, inputs = MODELS / "gpt_scripted.pt", json.loads((MODELS / "gpt_scripted.json").read_text())["inputs"]
+        self.planned(path, inputs, "100%")
+        told = self.expect("run", path, "g.plan", "--device", "cuda")
+        self.expect("run", path, "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(told["device_bytes"] + 2 * self.MIB))
+        failed = self.call("run", path, "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(told["device_bytes"] - 20 * self.MIB))
+        self.assertTrue(self.expect_one_line(failed))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,80 @@
+"""Training on a GPU, or on the stand-in for one: as plain training bit by bit, and within bytes, whatever the order in which
+the device does its work."""
+
+import unittest
+
+import torch
+
+import models
+import rematlas
+
+STEPS = 8
+
+
+def wait(module):
+    rematlas.status(module).wait()
+
+
+def one_forward(module, batches, loss_of, step):
+    x, target = batches(step)
+    return loss_of(module(x), target)
+
+
+def two_forwards(module, batches, loss_of, step):
+    return one_forward(module, batches, loss_of, 2 * step) + one_forward(module, batches, loss_of, 2 * step + 1)
+
+
+def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1):
+    """Losses, and the most bytes of each forward with its backward."""
+    torch.manual_seed(1)
+    losses, peaks = [], []
+    for step in range(STEPS):
+        for part in range(accumulate):
+            models.reset_peak()
+            loss = step_of(module, batches, loss_of, step * accumulate + part)
+            loss.backward()
+            peaks.append(models.peak())
+            losses.append(loss.item())
+            del loss
+            if module._compiled_call_impl is not None:
+                wait(module)
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses, peaks
+
+
+class Training(unittest.TestCase):
+    def expect_as_plain(self, build, batches, loss_of, optimizer, share, **how):
+        plain = build()
+        losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
+        random, numbers = models.generator_states(), {name: value.cpu() for name, value in plain.state_dict().items()}
+        del plain
+        alive = models.reset_peak()
+        budget = alive + int(share * (max(peaks) - alive))
+
+        module = rematlas.apply(build(), budget, time_limit=0.5)
+        ours, peaks = train(module, batches, loss_of, optimizer(module), **how)
+        status = rematlas.status(module)
+        self.assertEqual(losses, ours)
+        self.assertTrue(all(map(torch.equal, random, models.generator_states())))
+        for name, value in module.state_dict().items():
+            self.assertTrue(torch.equal(value.cpu(), numbers[name]), name)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreaterEqual(status.replayed, 4)
+        self.assertLessEqual(max(peaks), budget)
+
+    def test_a_resnet(self):
+        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.75)
+
+    def test_a_gpt_with_dropout(self):
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
+
+    def test_gradients_accumulate(self):
+        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, accumulate=2)
+
+    def test_two_forwards_are_open(self):
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, 0.9, step_of=two_forwards)
+
+
+if __name__ == "__main__":
+    unittest.main()
