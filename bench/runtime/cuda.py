@@ -94,6 +94,9 @@ class Bench:
         self.row(name, f"{what} peak predicted", result["predicted_peak_bytes"], "bytes")
         self.row(name, f"{what} peak measured", result["measured_peak_bytes"], "bytes")
         self.row(name, f"{what} peak of the original", result["original_peak_bytes"], "bytes")
+        for key, of in (("reserved_peak_bytes", "reserved predicted"), ("device_bytes", "device needed")):
+            if key in result:
+                self.row(name, f"{what} {of}", result[key], "bytes")
 
 
 def has_device() -> bool:

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "runtime/device/copies.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/device.h"
 
@@ -55,6 +56,41 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions&
 }
 
 }  // namespace
+
+namespace {
+
+/// The library is open: a runtime of it is there.
+template <class Function>
+Result<Function> of_cuda_library(const char* symbol) {
+    void* handle = dlopen((own_folder() / cuda_library_name).c_str(), RTLD_NOW | RTLD_NOLOAD);
+    const auto function = handle ? reinterpret_cast<Function>(dlsym(handle, symbol)) : nullptr;
+    if (!function) return no_cuda(dlerror());
+    return function;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Copies>> open_copies(DeviceRuntime& device) {
+    if (!device.device().is_cuda())
+        return Error{device.name() + ": its memory is the host's, nothing is copied"};
+    const auto open = of_cuda_library<decltype(&rematlas_open_copies)>(cuda_copies_symbol);
+    if (!open) return open.error();
+    std::string why_not;
+    std::unique_ptr<Copies> copies((*open)(&device, &why_not));
+    if (!copies) return no_cuda(why_not);
+    return copies;
+}
+
+Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::size_t bytes) {
+    if (!device.device().is_cuda())
+        return Error{device.name() + ": its memory is the host's, nothing is pinned"};
+    const auto open = of_cuda_library<decltype(&rematlas_open_slab)>(cuda_slab_symbol);
+    if (!open) return open.error();
+    std::string why_not;
+    std::unique_ptr<PinnedSlab> slab((*open)(bytes, &why_not));
+    if (!slab) return no_cuda(why_not);
+    return slab;
+}
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name, const DeviceOptions& options) {
     if (name == "cpu") return cpu_runtime();

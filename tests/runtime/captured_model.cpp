@@ -20,8 +20,9 @@ std::filesystem::path model_path(const std::string& name) {
 }
 
 std::vector<InputSpec> model_inputs(const std::string& name) {
-    const auto path = model_path(name).replace_extension(".json");
-    const nlohmann::json description = nlohmann::json::parse(read_file(path).take());
+    const Result<std::string> text = read_file(model_path(name).replace_extension(".json"));
+    if (!text) throw std::runtime_error(text.error().message + " (written by the fixtures of ctest)");
+    const nlohmann::json description = nlohmann::json::parse(*text);
     std::vector<InputSpec> specs;
     for (const auto& text : description["inputs"])
         specs.push_back(parse_input_spec(text.get<std::string>()).take());

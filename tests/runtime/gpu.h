@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -20,8 +21,8 @@ class Gpu : public ::testing::Test {
   protected:
     void SetUp() override {
         if (opened_gpu()) return;
-        if (std::filesystem::exists("/dev/nvidia0"))
-            FAIL() << "there is a GPU: " << opened_gpu().error().message;
+        const bool there_is_one = std::filesystem::exists("/dev/nvidia0") || std::getenv("REMATLAS_NEEDS_GPU");
+        if (there_is_one) FAIL() << "there is a GPU: " << opened_gpu().error().message;
         GTEST_SKIP() << opened_gpu().error().message;
     }
     DeviceRuntime& device() const { return **opened_gpu(); }

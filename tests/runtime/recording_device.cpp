@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "runtime/capture/op_traits.h"
 #include "runtime/replay/compare.h"
 
 namespace rematlas::test {
@@ -64,6 +65,7 @@ class RecordingDevice::Work final : public RecordedWork, public DispatchMode {
         run_kernel(op, keys, stack);
         torch::jit::Stack made;
         for (const c10::IValue& value : *stack) made.push_back(fixed(value));
+        if (makes_uninitialized(op.schema().name())) return add([made] {});  // no kernel; the memory stays
         const bool random = op.hasTag(at::Tag::nondeterministic_seeded);
         add([this, op, arguments, made, grad_mode, random, draws = draws_] {
             const std::unique_ptr<GeneratorState> before = device_.generator_state();

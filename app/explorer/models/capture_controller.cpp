@@ -81,8 +81,8 @@ void CaptureController::read_line(const QByteArray& line) {
     const QJsonObject object = QJsonDocument::fromJson(line).object();
     if (object.contains("stage")) {
         emit progressed(object["stage"].toString(), object["fraction"].toDouble(-1));
-    } else {
-        last_words_ = QString::fromUtf8(line).left(2000);
+    } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
+        last_words_ = QString::fromUtf8(line).left(2000);  // libraries may say more after the program's own error
     }
 }
 

@@ -142,11 +142,14 @@ class CudaRuntime final : public DeviceRuntime {
         return static_cast<std::int64_t>(free) + reserved_bytes() - bytes_of_segments_in_use();
     }
     std::int64_t context_bytes() const override { return context_bytes_; }
+    /// Gaps of a segment that can grow are filled before it does; others may be too small for what is to
+    /// come.
     std::int64_t bytes_of_segments_in_use() const override {
         std::int64_t bytes = 0;
         for (const auto& segment : caching::snapshot({0, 0}, /*include_traces=*/false).segments)
             if (segment.device == index_ && segment.active_size > 0)
-                bytes += static_cast<std::int64_t>(segment.total_size);
+                bytes += static_cast<std::int64_t>(segment.is_expandable ? segment.active_size
+                                                                         : segment.total_size);
         return bytes;
     }
     void trim() override { caching::emptyCache(); }

@@ -1,8 +1,9 @@
-// The one symbol of the library that holds the CUDA runtime.
+// The symbols of the library that holds the CUDA runtime.
 #pragma once
 
 #include <string>
 
+#include "runtime/device/copies.h"
 #include "runtime/device/device.h"
 
 namespace rematlas {
@@ -11,7 +12,14 @@ namespace rematlas {
 extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
                                              std::string* why_not);
 
+/// Of a runtime that `rematlas_open_cuda` has made.
+extern "C" Copies* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);
+/// Null: `why_not` says why.
+extern "C" PinnedSlab* rematlas_open_slab(std::size_t bytes, std::string* why_not);
+
 constexpr const char* cuda_library_name = "librematlas_cuda.so";  ///< beside the program
 constexpr const char* cuda_library_symbol = "rematlas_open_cuda";
+constexpr const char* cuda_copies_symbol = "rematlas_open_copies";
+constexpr const char* cuda_slab_symbol = "rematlas_open_slab";
 
 }  // namespace rematlas

@@ -71,6 +71,19 @@ TEST(CaptureController, ShowsTheLastWordsOfARefusedCapture) {
     EXPECT_EQ(captured.count(), 0);
 }
 
+TEST(CaptureController, WhatALibrarySaysAfterTheErrorDoesNotHideIt) {
+    QTemporaryDir folder;
+    CaptureController capture;
+    capture.set_program(write_program(folder,
+                                      "echo 'Warning: before' >&2\n"
+                                      "echo 'rematlas: m.pt: aten::foo is not supported' >&2\n"
+                                      "echo 'a library says goodbye' >&2\nexit 2\n"));
+    QSignalSpy failed(&capture, &CaptureController::failed);
+    capture.start(request());
+    ASSERT_TRUE(eventually([&] { return failed.count() == 1; }));
+    EXPECT_TRUE(failed.front().front().toString().contains("aten::foo"));
+}
+
 TEST(CaptureController, SurvivesACrash) {
     QTemporaryDir folder;
     CaptureController capture;

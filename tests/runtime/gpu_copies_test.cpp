@@ -1,0 +1,143 @@
+// Copies beside the work of a CUDA device. What orders and what overlaps is asserted on the stand-in for a
+// GPU.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mm.h>
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/device/copies.h"
+#include "tests/runtime/gpu.h"
+#include "tests/simgpu/control.h"
+
+namespace rematlas {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A function of the stand-in; null on a GPU.
+template <class Function>
+Function* stand_in(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+class GpuCopies : public test::Gpu {
+  protected:
+    static constexpr std::int64_t size = 256;
+    static constexpr std::size_t bytes = size * size * sizeof(float);
+
+    void SetUp() override {
+        Gpu::SetUp();
+        if (IsSkipped() || HasFatalFailure()) return;
+        copies_ = open_copies(device()).take();
+        slab_ = open_slab(device(), 3 * bytes).take();
+    }
+    void TearDown() override {
+        if (const auto stop = stand_in<decltype(simgpu_stop_at_races)>("simgpu_stop_at_races")) stop(1);
+    }
+
+    float* slot_of_slab(int slot) const { return static_cast<float*>(slab_->data()) + slot * size * size; }
+
+    /// Weights come in two slots by turns, are multiplied, and the product goes out: what offloading does.
+    /// Returns the first number of each product.
+    std::vector<float> stream_through_two_slots(int steps) {
+        Copies& copies = *copies_;
+        std::fill_n(slot_of_slab(0), size * size, 0.5f);
+        const at::Tensor input = at::full({size, size}, 2, floats());
+        const at::Tensor weights[2] = {at::empty({size, size}, floats()), at::empty({size, size}, floats())};
+        const at::Tensor products[2] = {at::empty({size, size}, floats()), at::empty({size, size}, floats())};
+        const Mark begun = copies.record(Lane::compute);
+        copies.wait(Lane::in, begun);
+        copies.release(begun);
+        std::optional<Mark> used[2], gone[2];
+        std::vector<float> arrived;
+        for (int step = 0; step < steps; ++step) {
+            const int slot = step % 2;
+            if (used[slot]) copies.wait(Lane::in, *used[slot]), copies.release(*used[slot]);
+            copies.copy_in(weights[slot].mutable_data_ptr(), slot_of_slab(0), bytes);
+            const Mark there = copies.record(Lane::in);
+            copies.wait(Lane::compute, there);
+            copies.release(there);
+            if (gone[slot]) copies.wait(Lane::compute, *gone[slot]), copies.release(*gone[slot]);
+            at::mm_out(const_cast<at::Tensor&>(products[slot]), input, weights[slot]);
+            used[slot] = copies.record(Lane::compute);
+            copies.wait(Lane::out, *used[slot]);
+            copies.copy_out(slot_of_slab(1 + slot), products[slot].const_data_ptr(), bytes);
+            gone[slot] = copies.record(Lane::out);
+            if (slot == 1) {
+                copies.synchronize(Lane::out);
+                arrived.push_back(*slot_of_slab(1)), arrived.push_back(*slot_of_slab(2));
+            }
+        }
+        copies.synchronize(Lane::out), copies.synchronize(Lane::in), copies.synchronize(Lane::compute);
+        for (int slot : {0, 1}) copies.release(*used[slot]), copies.release(*gone[slot]);
+        return arrived;
+    }
+
+    std::unique_ptr<Copies> copies_;
+    std::unique_ptr<PinnedSlab> slab_;
+};
+
+TEST_F(GpuCopies, WhatTheyBringIsWhatIsComputedWith) {
+    EXPECT_EQ(stream_through_two_slots(6), std::vector<float>(6, float(size)));
+}
+
+TEST_F(GpuCopies, EveryWaitIsNeeded) {
+    const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
+    const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");
+    const auto races = stand_in<decltype(simgpu_races)>("simgpu_races");
+    if (!drop) GTEST_SKIP() << "asks the stand-in for a GPU";
+    stand_in<decltype(simgpu_stop_at_races)>("simgpu_stop_at_races")(0);
+    const long before = waits();
+    stream_through_two_slots(4);
+    const long needed = waits() - before;
+    EXPECT_EQ(races(), 0);
+    ASSERT_GE(needed, 12);
+    // The first wait orders the copies behind whoever had the memory before: there was nobody. What the host
+    // has waited for after the second step needs no further order.
+    std::vector<long> unnoticed;
+    for (long left_out = 1; left_out <= needed; ++left_out) {
+        drop(left_out);
+        stream_through_two_slots(4);
+        if (races() == 0) unnoticed.push_back(left_out);
+    }
+    EXPECT_LE(unnoticed.size(), 5u);
+    for (const long wait : {2L, 3L, 4L, 5L})
+        EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
+}
+
+TEST_F(GpuCopies, OverlapWithWork) {
+    const auto time = stand_in<decltype(simgpu_time)>("simgpu_time");
+    const auto busy = stand_in<decltype(simgpu_busy)>("simgpu_busy");
+    if (!time) GTEST_SKIP() << "virtual time is the stand-in's";
+    const double began = time(), in = busy(0, 1), out = busy(0, 2);
+    stream_through_two_slots(16);
+    const double took = time() - began, copied = busy(0, 1) - in + busy(0, 2) - out;
+    EXPECT_LT(took, 0.9 * copied) << "both directions at a time";
+}
+
+TEST_F(GpuCopies, TheSlabIsPinnedOnceAndToTheByte) {
+    const auto pinned = stand_in<decltype(simgpu_pinned)>("simgpu_pinned");
+    EXPECT_EQ(slab_->bytes(), 3 * bytes);
+    if (!pinned) GTEST_SKIP() << "asks the stand-in for a GPU";
+    const long long before = pinned();
+    {
+        const auto slab = open_slab(device(), 5'000'001);
+        ASSERT_TRUE(slab);
+        EXPECT_EQ(pinned() - before, 5'000'001);
+    }
+    EXPECT_EQ(pinned(), before);
+}
+
+TEST_F(GpuCopies, OfTheHostAreRefused) {
+    const std::unique_ptr<DeviceRuntime> cpu = cpu_runtime();
+    EXPECT_THAT(open_copies(*cpu).error().message, HasSubstr("the host's"));
+    EXPECT_THAT(open_slab(*cpu, 1).error().message, HasSubstr("the host's"));
+}
+
+}  // namespace
+}  // namespace rematlas
