@@ -24,7 +24,9 @@ QString write_program(const QTemporaryDir& folder, const QByteArray& body) {
 }
 
 CaptureRequest request() {
-    return {.model = "m.pt", .inputs = {"f32[2,3]"}, .output = "m.graph.json"};
+    CaptureRequest asked;
+    asked.model = "m.pt", asked.inputs = QStringList{"f32[2,3]"}, asked.output = "m.graph.json";
+    return asked;
 }
 
 TEST(CaptureController, PassesInputsAndOptionsAsTheRuntimeWantsThem) {
