@@ -41,7 +41,7 @@ class Bench:
         done = subprocess.run([str(c) for c in command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         seconds = time.monotonic() - started
         if done.stdout.startswith("{"):
-            return json.loads(done.stdout.splitlines()[-1]), seconds
+            return json.loads(done.stdout), seconds
         self.failed = True
         print(f"cuda.py: status {done.returncode}: {' '.join(map(str, command))}: {done.stderr.strip()}", file=sys.stderr, flush=True)
         return None

@@ -1,6 +1,5 @@
 // Puts one function in the place of every CUDA kernel of aten: it allocates what the kernel would, from the
 // device's own allocator, and submits the CPU's kernel, on the same bytes, to the stream.
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -13,7 +12,6 @@
 #include <ATen/ops/_fused_sdp_choice_native.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/copy_native.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/zero.h>
 #include <ATen/ops/zeros.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -24,222 +22,16 @@
 
 #include <mutex>
 #include <set>
-#include <sstream>
-#include <unordered_map>
 
 #include "tests/simgpu/engine.h"
-#include "tests/simgpu/kernels/twins.h"
+#include "tests/simgpu/kernels/shapes.h"
+#include "tests/simgpu/kernels/tensors.h"
 #include "tests/simgpu/settings.h"
 
 namespace simgpu {
 namespace {
 
 using torch::jit::Stack;
-
-// Tensors of the device seen as tensors of the host: readable memory is readable memory.
-
-Access bytes_of(const at::Tensor& tensor, bool writes) {
-    if (tensor.numel() == 0) return {};
-    std::int64_t last = 0;
-    for (std::int64_t d = 0; d < tensor.dim(); ++d) last += (tensor.size(d) - 1) * tensor.stride(d);
-    const auto begin = reinterpret_cast<std::uintptr_t>(tensor.const_data_ptr());
-    return {begin, begin + static_cast<std::uintptr_t>(last + 1) * tensor.element_size(), writes};
-}
-
-at::Tensor on_host(const at::Tensor& tensor) {
-    at::Tensor alias = at::from_blob(const_cast<void*>(tensor.const_data_ptr()), tensor.sizes(),
-                                     tensor.strides(), at::TensorOptions(tensor.scalar_type()));
-    alias._set_conj(tensor.is_conj());
-    alias._set_neg(tensor.is_neg());
-    return alias;
-}
-
-/// What a kernel is given of a host tensor: its values when it was called.
-at::Tensor snapshot(const at::Tensor& tensor) {
-    at::Tensor copy;
-    run_aside([&] {
-        at::AutoDispatchBelowADInplaceOrView below;
-        copy = tensor.detach().clone();
-    });
-    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
-        copy.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return copy;
-}
-
-/// Calls `each` for every tensor of the value, in order, and puts what it gives in its place.
-template <class Each>
-c10::IValue mapped(const c10::IValue& value, Each&& each) {
-    if (value.isTensor()) return value.toTensor().defined() ? c10::IValue(each(value.toTensor())) : value;
-    if (value.isTensorList()) {
-        c10::List<at::Tensor> list;
-        for (const at::Tensor& tensor : value.toTensorVector())
-            list.push_back(tensor.defined() ? each(tensor) : tensor);
-        return list;
-    }
-    if (!value.isList()) return value;
-    const auto items = value.toListRef();
-    if (std::none_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); }))
-        return value;
-    c10::List<std::optional<at::Tensor>> list;
-    for (const c10::IValue& item : items) {
-        const bool there = item.isTensor() && item.toTensor().defined();
-        list.push_back(there ? std::optional<at::Tensor>(each(item.toTensor())) : std::nullopt);
-    }
-    return list;
-}
-
-bool writes(const c10::Argument& argument) {
-    return argument.alias_info() && argument.alias_info()->isWrite();
-}
-
-// The shape of the results: what the CPU's kernel makes of zeros. Kept for each signature.
-
-struct Shape {
-    bool defined = false;
-    int same_as = -1;  ///< the argument itself
-    at::ScalarType type = at::kFloat;
-    std::vector<std::int64_t> sizes, strides;
-
-    static Shape of(const at::Tensor& tensor) {
-        if (!tensor.defined()) return {};
-        return {true, -1, tensor.scalar_type(), tensor.sizes().vec(), tensor.strides().vec()};
-    }
-};
-
-struct Shapes {
-    std::vector<Shape> results;                       ///< of all result tensors, lists laid out flat
-    std::vector<c10::IValue> numbers;                 ///< of each result that is no tensor, else nothing
-    std::vector<std::optional<std::size_t>> lengths;  ///< of each result: the length of a list
-    std::vector<Shape> written;  ///< of the arguments written to, in order: `out` may grow
-};
-
-void describe(std::ostringstream& text, const c10::IValue& value) {
-    if (value.isTensor()) {
-        const at::Tensor& tensor = value.toTensor();
-        if (!tensor.defined()) {
-            text << "u;";
-            return;
-        }
-        text << int(tensor.scalar_type()) << (tensor.is_cpu() ? 'h' : 'd') << tensor.sizes()
-             << tensor.strides() << tensor.unsafeGetTensorImpl()->is_wrapped_number() << ';';
-    } else if (value.isList()) {
-        text << '(';
-        for (const c10::IValue& item : value.toListRef()) describe(text, item);
-        text << ')';
-    } else if (value.isGenerator()) {
-        text << "g;";
-    } else {
-        text << value << ';';
-    }
-}
-
-std::string signature(const std::string& name, const Stack& arguments) {
-    std::ostringstream text;
-    text.precision(17);
-    text << name << ':';
-    for (const c10::IValue& argument : arguments) describe(text, argument);
-    return text.str();
-}
-
-at::Generator generator_at(std::uint64_t seed, std::uint64_t offset) {
-    std::uint64_t mixed = (seed ^ 0x9e3779b97f4a7c15u) * 0xff51afd7ed558ccdu + offset * 0xc4ceb9fe1a85ec53u;
-    mixed ^= mixed >> 31;
-    return at::make_generator<at::CPUGeneratorImpl>(mixed);
-}
-
-/// Runs the CPU's kernel; the results take the place of the arguments. On the worker's thread.
-void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, Stack& stack,
-               const at::Generator& generator) {
-    at::AutoDispatchBelowADInplaceOrView below;
-    at::NoGradGuard no_grad;
-    for (c10::IValue& value : stack)
-        if (value.isGenerator()) value = generator;
-    const auto& arguments = op.schema().arguments();
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-        if (arguments[i].name() == "generator" && stack[i].isNone()) stack[i] = generator;
-    if (special)
-        special->twin(stack, generator);
-    else
-        op.callBoxed(&stack);
-}
-
-/// Of the device's tensors fresh ones of the host, filled with `value`.
-Stack filled(const Stack& arguments, double value) {
-    Stack made;
-    for (const c10::IValue& argument : arguments)
-        made.push_back(mapped(argument, [&](const at::Tensor& tensor) {
-            if (tensor.is_cpu())
-                return tensor.dim() == 0 && tensor.unsafeGetTensorImpl()->is_wrapped_number()
-                           ? tensor
-                           : tensor.clone();
-            at::Tensor fresh =
-                at::detail::empty_strided_cpu(tensor.sizes(), tensor.strides(), tensor.scalar_type());
-            return fresh.fill_(value);
-        }));
-    return made;
-}
-
-Shapes shapes_from(const c10::OperatorHandle& op, const SpecialKernel* special, const Stack& arguments,
-                   double value) {
-    Stack stack = filled(arguments, value);
-    const Stack given = stack;
-    call_twin(op, special, stack, generator_at(1, 1));
-    Shapes shapes;
-    const auto add = [&](const at::Tensor& result) {
-        Shape shape = Shape::of(result);
-        for (std::size_t i = 0; i < given.size(); ++i)
-            if (shape.defined && given[i].isTensor() && given[i].toTensor().is_same(result))
-                shape.same_as = static_cast<int>(i);
-        shapes.results.push_back(std::move(shape));
-    };
-    for (const c10::IValue& result : stack) {
-        shapes.numbers.push_back(result.isTensor() || result.isTensorList() ? c10::IValue() : result);
-        shapes.lengths.push_back(result.isTensorList() ? std::optional(result.toTensorVector().size())
-                                                       : std::nullopt);
-        if (result.isTensorList())
-            for (const at::Tensor& tensor : result.toTensorVector()) add(tensor);
-        else if (result.isTensor())
-            add(result.toTensor());
-        else
-            shapes.results.push_back({});
-    }
-    const auto& declared = op.schema().arguments();
-    for (std::size_t i = 0; i < declared.size(); ++i)
-        if (writes(declared[i]))
-            mapped(given[i], [&](const at::Tensor& tensor) {
-                return shapes.written.push_back(Shape::of(tensor)), tensor;
-            });
-    return shapes;
-}
-
-/// Some kernels refuse zeros (a matrix that has no inverse); ones may do.
-const Shapes& shapes_of(const c10::OperatorHandle& op, const std::string& name, const SpecialKernel* special,
-                        const Stack& arguments) {
-    static std::mutex mutex;
-    static std::unordered_map<std::string, Shapes> known;
-    std::lock_guard lock(mutex);
-    const std::string key = signature(name, arguments);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
-    Shapes made;
-    std::exception_ptr error;
-    run_aside([&] {
-        at::AutoDispatchBelowADInplaceOrView below;
-        try {
-            try {
-                made = shapes_from(op, special, arguments, 0);
-            } catch (const c10::Error&) {
-                made = shapes_from(op, special, arguments, 1);
-            }
-        } catch (...) {
-            error = std::current_exception();
-        }
-    });
-    if (error) std::rethrow_exception(error);
-    return known.emplace(key, std::move(made)).first->second;
-}
-
-// A call.
 
 bool multiplies(const std::string& name) {
     static const std::set<std::string> names = {"aten::mm",
