@@ -267,7 +267,7 @@ def swin() -> nn.Module:
 
 # name: (model, inputs)
 MODELS = {
-    "resnet50": (lambda: vision.resnet50(num_classes=10), [image(8, 3, 64, 64)]),
+    "resnet50": (lambda: vision.resnet50(num_classes=10), [image(4, 3, 32, 32)]),
     "densenet121": (lambda: vision.densenet121(num_classes=10, drop_rate=0.1), [image(4, 3, 64, 64)]),
     "regnet": (lambda: vision.regnet_y_400mf(num_classes=10), [image(8, 3, 64, 64)]),
     "mobilenet_v3": (lambda: vision.mobilenet_v3_large(num_classes=10), [image(8, 3, 64, 64)]),

@@ -33,15 +33,13 @@ void* reserve_pages(std::size_t bytes) {
 }  // namespace
 
 ArenaMemory host_memory() {
-    return {.alignment = 64,
-            .reserve = reserve_pages,
+    return {.reserve = reserve_pages,
             .release = [](void* pages, std::size_t bytes) { munmap(pages, bytes); },
             .trim = [] { malloc_trim(0); }};
 }
 
-Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const ArenaMemory& memory, char* base)
+Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const ArenaMemory& memory)
     : memory_(memory),
-      base_(base),
       bytes_(plan.arena),
       offsets_(std::move(plan.offsets)),
       before_(std::move(plan.before)) {
@@ -55,15 +53,13 @@ Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const Arena
 }
 
 Arena::~Arena() {
-    memory_.release(base_, static_cast<std::size_t>(bytes_));
+    if (base_) memory_.release(base_, static_cast<std::size_t>(bytes_));
 }
 
 std::shared_ptr<Arena> Arena::create(const std::vector<Request>& requests, RequestPlan plan,
                                      const ArenaMemory& memory) {
     if (plan.arena == 0) return nullptr;
-    char* base = static_cast<char*>(memory.reserve(static_cast<std::size_t>(plan.arena)));
-    if (!base) return nullptr;
-    std::shared_ptr<Arena> arena(new Arena(requests, std::move(plan), memory, base));
+    std::shared_ptr<Arena> arena(new Arena(requests, std::move(plan), memory));
     Registry& all = registry();
     std::unique_lock lock(all.mutex);
     all.arenas.push_back(arena);
@@ -76,10 +72,33 @@ bool Arena::anything_held() const {
                        [](const auto& holder) { return holder.load(std::memory_order_acquire) != kNobody; });
 }
 
-/// Requests whose place has bytes that are still held are refused in this step.
-void Arena::begin_step() {
+bool Arena::reserve() {
+    if (base_) return true;
+    memory_.trim();  // what earlier steps left
+    char* base = static_cast<char*>(memory_.reserve(static_cast<std::size_t>(bytes_)));
+    std::unique_lock lock(registry().mutex);
+    base_ = base;
+    return base != nullptr;
+}
+
+bool Arena::begin_step() {
+    {
+        std::unique_lock lock(registry().mutex);
+        in_step_ = true;
+    }
     next_ = 0;
-    on_plan_ = true;
+    on_plan_ = reserve();
+    if (on_plan_) find_refused();
+    return on_plan_;
+}
+
+void Arena::end_step() {
+    std::unique_lock lock(registry().mutex);
+    in_step_ = false;
+}
+
+/// Requests whose place has bytes that are still held are refused in this step.
+void Arena::find_refused() {
     refused_.clear();
     for (const auto& holder : holders_) {
         const std::int32_t held = holder.load(std::memory_order_acquire);
@@ -142,6 +161,20 @@ std::optional<std::int64_t> Arena::give_back(void* data) {
     }
     if (last) retire(nullptr);
     return bytes;
+}
+
+bool Arena::give_way(int device) {
+    Registry& all = registry();
+    bool any = false;
+    std::unique_lock lock(all.mutex);
+    for (const std::shared_ptr<Arena>& arena : all.arenas) {
+        if (arena->memory_.device != device || !arena->base_ || arena->in_step_ || arena->anything_held())
+            continue;
+        arena->memory_.release(arena->base_, static_cast<std::size_t>(arena->bytes_));
+        arena->base_ = nullptr;
+        any = true;
+    }
+    return any;
 }
 
 void Arena::retire(std::shared_ptr<Arena> arena) {

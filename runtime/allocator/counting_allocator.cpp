@@ -97,7 +97,7 @@ class Allocator final : public c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-        StepMemory* step = StepMemory::active();
+        StepMemory* step = StepMemory::active(the_host);
         if (void* planned = step ? step->take(bytes) : nullptr) {
             count(static_cast<std::int64_t>(bytes));
             return {planned, planned, &release, cpu};

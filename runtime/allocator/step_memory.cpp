@@ -86,7 +86,10 @@ void StepMemory::begin_step(std::uint64_t key) {
     report_.system_allocations = 0;
     if (arena_) {
         if (++runs_ == 2) memory_.trim();  // what the recorded step handed out is given back by now
-        return arena_->begin_step();
+        memory_.await_users();
+        fitted_ = arena_->begin_step();
+        report_.arena_bytes = fitted_ ? arena_->bytes() : 0;
+        return;
     }
     if (plans_left_ == 0) return;
     memory_.trim();  // what ran before took other blocks
@@ -95,7 +98,9 @@ void StepMemory::begin_step(std::uint64_t key) {
 
 void StepMemory::end_step() {
     if (recording_) return plan();
-    if (!arena_ || (arena_->on_plan() && arena_->complete())) return;
+    if (!arena_) return;
+    arena_->end_step();
+    if (!fitted_ || (arena_->on_plan() && arena_->complete())) return;
     ++report_.deviations;
     if (plans_left_ > 0) drop_arena();
 }
@@ -112,7 +117,6 @@ void StepMemory::plan() {
         if (better.arena < plan.arena) plan = std::move(better);
     }
     if (!check_requests(step->requests, plan, memory_.alignment)) return;
-    memory_.trim();
     runs_ = 0;
     arena_ = Arena::create(step->requests, std::move(plan), memory_);
     if (arena_) report_.arena_bytes = arena_->bytes();
@@ -136,8 +140,8 @@ StepMemory::Scope::~Scope() {
     innermost = outer_;
 }
 
-StepMemory* StepMemory::active() {
-    return innermost;
+StepMemory* StepMemory::active(int device) {
+    return innermost && innermost->memory_.device == device ? innermost : nullptr;
 }
 
 void* StepMemory::take(std::size_t bytes) {
@@ -155,6 +159,14 @@ std::optional<std::int64_t> StepMemory::give_back(void* data) {
     if (const auto bytes = Arena::give_back(data)) return bytes;
     recorded_memory().returned(data);
     return std::nullopt;
+}
+
+StepMemoryCalls step_memory_calls() {
+    return {.active = &StepMemory::active,
+            .take = [](StepMemory& memory, std::size_t bytes) { return memory.take(bytes); },
+            .served = [](StepMemory& memory, void* data, std::size_t bytes) { memory.served(data, bytes); },
+            .give_back = &StepMemory::give_back,
+            .give_way = &Arena::give_way};
 }
 
 }  // namespace rematlas

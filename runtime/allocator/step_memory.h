@@ -8,7 +8,8 @@
 //     memory.report();
 //
 // A step that asks for other memory than was recorded is served by the system from there on, and recorded
-// again the next time. Results that the caller still holds when the next step begins are safe (see arena.h).
+// again the next time. A step whose arena does not fit beside what is held is served by the system too.
+// Results that the caller still holds when the next step begins are safe (see arena.h).
 // The allocator of the device asks `StepMemory::active()` first, and tells of what it served itself.
 // Threads: steps of one StepMemory follow one another; memory may be given back by any thread.
 #pragma once
@@ -23,7 +24,7 @@
 namespace rematlas {
 
 struct StepMemoryReport {
-    std::int64_t arena_bytes = 0;         ///< 0 as long as there is none
+    std::int64_t arena_bytes = 0;         ///< 0 as long as there is none, and where it did not fit
     std::int64_t system_allocations = 0;  ///< in scopes of the last step
     std::int64_t deviations = 0;          ///< planned steps that asked for something else
 };
@@ -56,8 +57,8 @@ class StepMemory {
     };
 
     // For allocators.
-    /// That of this thread's innermost scope; null outside.
-    static StepMemory* active();
+    /// That of this thread's innermost scope, where it is of this device's memory.
+    static StepMemory* active(int device);
     bool records() const { return recording_ != nullptr; }
     /// Null: the system has to serve, and `served` has to be told.
     void* take(std::size_t bytes);
@@ -75,9 +76,20 @@ class StepMemory {
     std::uint64_t key_ = 0;
     bool begun_ = false;
     int plans_left_ = 0;
-    int runs_ = 0;  ///< of the arena
+    int runs_ = 0;         ///< of the arena
+    bool fitted_ = false;  ///< it had its memory when the step began
     std::shared_ptr<Arena> arena_;
     std::shared_ptr<RecordedStep> recording_;  ///< while a step is recorded
 };
+
+/// The above for an allocator in a library of its own, which is linked with nothing of ours.
+struct StepMemoryCalls {
+    StepMemory* (*active)(int device);
+    void* (*take)(StepMemory& memory, std::size_t bytes);
+    void (*served)(StepMemory& memory, void* data, std::size_t bytes);
+    std::optional<std::int64_t> (*give_back)(void* data);
+    bool (*give_way)(int device);  ///< see Arena
+};
+StepMemoryCalls step_memory_calls();
 
 }  // namespace rematlas

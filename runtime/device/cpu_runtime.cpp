@@ -93,6 +93,7 @@ class CpuRuntime final : public DeviceRuntime {
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
     bool counts(const void* data) const override { return CountingAllocator::counts(data); }
+    std::optional<ArenaMemory> arena_memory() override { return host_memory(); }
     void synchronize() override {}
     std::int64_t now() override { return clock_now(); }
     std::unique_ptr<Marks> marks(std::size_t most) override { return std::make_unique<CpuMarks>(most); }

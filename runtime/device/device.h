@@ -14,6 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/graph/device.h"
+#include "runtime/allocator/arena_memory.h"
 #include "runtime/device/kernel_settings.h"
 
 namespace rematlas {
@@ -64,8 +65,8 @@ class DeviceRuntime {
     /// Whether `reset_peak` and `synchronize` change nothing that the caller's process sees. Where they do,
     /// peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
-    /// What the process holds of the device; how much of it in segments where something is alive; and what it could
-    /// still get, segments without anything alive included.
+    /// What the process holds of the device; how much of it in segments where something is alive; and what it
+    /// could still get, segments without anything alive included.
     virtual std::int64_t reserved_bytes() const { return alive_bytes(); }
     virtual std::int64_t bytes_of_segments_in_use() const { return alive_bytes(); }
     virtual std::int64_t available_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
@@ -91,6 +92,11 @@ class DeviceRuntime {
     virtual std::optional<KernelSettings> settings() const { return std::nullopt; }
     /// For the whole process. Only where it is ours: DeviceOptions::own_process.
     virtual void put_in_force(const KernelSettings&) {}
+
+    /// Where steps can lie in one piece. From the first call on the allocator serves them.
+    virtual std::optional<ArenaMemory> arena_memory() { return std::nullopt; }
+    /// Names the queue that this thread's work goes to. Memory that is used again there needs no waiting.
+    virtual std::int64_t queue() const { return 0; }
 
     /// Waits for all that was submitted.
     virtual void synchronize() = 0;

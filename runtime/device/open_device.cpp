@@ -50,46 +50,36 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions&
     const auto open = reinterpret_cast<decltype(&rematlas_open_cuda)>(dlsym(handle, cuda_library_symbol));
     if (!open) return no_cuda(dlerror());
     std::string why_not;
-    std::unique_ptr<DeviceRuntime> device(open(index, &options, cpu_runtime().release(), &why_not));
+    const StepMemoryCalls calls = step_memory_calls();
+    std::unique_ptr<DeviceRuntime> device(open(index, &options, cpu_runtime().release(), &calls, &why_not));
     if (!device) return no_cuda(why_not);
     return device;
 }
 
-}  // namespace
-
-namespace {
-
-/// The library is open: a runtime of it is there.
-template <class Function>
-Result<Function> of_cuda_library(const char* symbol) {
+/// What the library that has opened the device makes of it, by a function of the type `Make`.
+template <class Make, class... Arguments>
+auto made_by_library(const DeviceRuntime& device, const char* symbol, Arguments... arguments) -> Result<
+    std::unique_ptr<std::remove_pointer_t<std::invoke_result_t<Make, Arguments..., std::string*>>>> {
+    if (!device.device().is_cuda())
+        return Error{device.name() + ": its memory is the host's, nothing is copied or pinned"};
     void* handle = dlopen((own_folder() / cuda_library_name).c_str(), RTLD_NOW | RTLD_NOLOAD);
-    const auto function = handle ? reinterpret_cast<Function>(dlsym(handle, symbol)) : nullptr;
-    if (!function) return no_cuda(dlerror());
-    return function;
+    const auto make = handle ? reinterpret_cast<Make>(dlsym(handle, symbol)) : nullptr;
+    if (!make) return no_cuda(dlerror());
+    std::string why_not;
+    std::unique_ptr<std::remove_pointer_t<decltype(make(arguments..., nullptr))>> made(
+        make(arguments..., &why_not));
+    if (!made) return no_cuda(why_not);
+    return made;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Copies>> open_copies(DeviceRuntime& device) {
-    if (!device.device().is_cuda())
-        return Error{device.name() + ": its memory is the host's, nothing is copied"};
-    const auto open = of_cuda_library<decltype(&rematlas_open_copies)>(cuda_copies_symbol);
-    if (!open) return open.error();
-    std::string why_not;
-    std::unique_ptr<Copies> copies((*open)(&device, &why_not));
-    if (!copies) return no_cuda(why_not);
-    return copies;
+    return made_by_library<decltype(&rematlas_open_copies)>(device, cuda_copies_symbol, &device);
 }
 
 Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::size_t bytes) {
-    if (!device.device().is_cuda())
-        return Error{device.name() + ": its memory is the host's, nothing is pinned"};
-    const auto open = of_cuda_library<decltype(&rematlas_open_slab)>(cuda_slab_symbol);
-    if (!open) return open.error();
-    std::string why_not;
-    std::unique_ptr<PinnedSlab> slab((*open)(bytes, &why_not));
-    if (!slab) return no_cuda(why_not);
-    return slab;
+    return made_by_library<decltype(&rematlas_open_slab)>(device, cuda_slab_symbol, bytes);
 }
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name, const DeviceOptions& options) {

@@ -72,13 +72,20 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
     return {};
 }
 
-/// Where the step runs in an arena: one and the same as long as the steps are the same.
+/// Where the step runs in an arena: one and the same as long as the steps and their queue are the same.
 void StepRun::begin_memory() {
-    in_memory_ = options_.arena && model.device.device().is_cpu();
-    if (!in_memory_) return;
-    if (!memory_) memory_ = std::make_unique<StepMemory>(host_memory());
-    if (plan->steps != memory_steps_) {
+    in_memory_ = false;
+    if (!options_.arena) return;
+    if (!memory_) {
+        const std::optional<ArenaMemory> where = model.device.arena_memory();
+        if (!where) return;
+        memory_ = std::make_unique<StepMemory>(*where);
+    }
+    in_memory_ = true;
+    const std::int64_t queue = model.device.queue();
+    if (plan->steps != memory_steps_ || queue != memory_queue_) {
         memory_steps_ = plan->steps;
+        memory_queue_ = queue;
         ++memory_key_;
     }
     memory_->begin_step(memory_key_);

@@ -119,6 +119,7 @@ class StepRun {
                                                             ///< contents lie elsewhere
     std::unique_ptr<StepMemory> memory_;                    ///< of runs in an arena
     std::vector<Step> memory_steps_;                        ///< it was begun for these
+    std::int64_t memory_queue_ = 0;                         ///< and for this queue of the device
     std::uint64_t memory_key_ = 0;
     bool in_memory_ = false;
 };

@@ -184,8 +184,9 @@ struct TorchPlan : torch::CustomClassHolder {
             if (const auto room = room_for(graph, found->steps, *device)) {
                 item["allocated_peak_bytes"] = room->allocated.value;
                 item["reserved_peak_bytes"] = room->reserved.value;
-                item["device_bytes"] = room->context.value + device->bytes_of_segments_in_use() +
-                                       room->reserved.value - planner->residents().value;
+                const std::int64_t arena = step ? step->memory.arena_bytes : 0;
+                item["device_bytes"] = room->context.value + device->bytes_of_segments_in_use() - arena +
+                                       std::max(room->reserved.value - planner->residents().value, arena);
             }
             item["solver"] = found->solver;
             item["peak_bytes"] = found->peak.value;

@@ -1,6 +1,7 @@
 // Tests on a CUDA device: skipped where there is none, and failed where there is one that cannot be opened.
 #pragma once
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -17,11 +18,18 @@ inline const Result<std::unique_ptr<DeviceRuntime>>& opened_gpu() {
     return device;
 }
 
+/// A function of the stand-in for a GPU (tests/simgpu/control.h); null on a GPU.
+template <class Function>
+Function* stand_in(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 class Gpu : public ::testing::Test {
   protected:
     void SetUp() override {
         if (opened_gpu()) return;
-        const bool there_is_one = std::filesystem::exists("/dev/nvidia0") || std::getenv("REMATLAS_NEEDS_GPU");
+        const bool there_is_one =
+            std::filesystem::exists("/dev/nvidia0") || std::getenv("REMATLAS_NEEDS_GPU");
         if (there_is_one) FAIL() << "there is a GPU: " << opened_gpu().error().message;
         GTEST_SKIP() << opened_gpu().error().message;
     }

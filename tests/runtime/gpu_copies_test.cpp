@@ -3,7 +3,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
-#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,13 +16,8 @@
 namespace rematlas {
 namespace {
 
+using test::stand_in;
 using ::testing::HasSubstr;
-
-/// A function of the stand-in; null on a GPU.
-template <class Function>
-Function* stand_in(const char* name) {
-    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
 
 class GpuCopies : public test::Gpu {
   protected:

@@ -73,6 +73,58 @@ TEST(StepMemory, OtherRequestsAreServedByTheSystemAndPlannedTheNextTime) {
     EXPECT_EQ(memory.report().deviations, 1);
 }
 
+TEST(StepMemory, AStepWithoutRoomForItsArenaIsServedByTheSystem) {
+    bool full = true;
+    ArenaMemory scarce = host_memory();
+    scarce.reserve = [&full](std::size_t bytes) { return full ? nullptr : host_memory().reserve(bytes); };
+    StepMemory memory(scarce);
+    small_step(memory);
+    for (int again = 0; again < 2; ++again) {
+        small_step(memory);
+        EXPECT_EQ(memory.report().system_allocations, 3);
+        EXPECT_EQ(memory.report().arena_bytes, 0);
+        EXPECT_EQ(memory.report().deviations, 0);
+    }
+    full = false;
+    small_step(memory);
+    EXPECT_EQ(memory.report().system_allocations, 0);
+    EXPECT_GT(memory.report().arena_bytes, 0);
+}
+
+TEST(StepMemory, ArenasGiveWayBetweenStepsWhereNothingIsHeld) {
+    int reserved = 0;
+    ArenaMemory counted = host_memory();
+    counted.device = 7;
+    counted.reserve = [&](std::size_t bytes) { return ++reserved, host_memory().reserve(bytes); };
+    counted.release = [&](void* memory, std::size_t bytes) {
+        --reserved, host_memory().release(memory, bytes);
+    };
+    const std::vector<Request> requests = {{.bytes = 1000, .taken = 0, .returned = 1},
+                                           {.bytes = 500, .taken = 2}};
+    const std::shared_ptr<Arena> arena = Arena::create(requests, plan_requests(requests), counted);
+    EXPECT_FALSE(Arena::give_way(7)) << "it has no memory yet";
+    ASSERT_TRUE(arena->begin_step());
+    EXPECT_FALSE(Arena::give_way(7)) << "it is in a step";
+    void* first = arena->take(1000);
+    ASSERT_TRUE(first);
+    Arena::give_back(first);
+    void* result = arena->take(500);
+    ASSERT_TRUE(result);
+    arena->end_step();
+    EXPECT_FALSE(Arena::give_way(7)) << "a result is held";
+    EXPECT_EQ(reserved, 1);
+    Arena::give_back(result);
+    EXPECT_FALSE(Arena::give_way(6)) << "of another device";
+    EXPECT_TRUE(Arena::give_way(7));
+    EXPECT_EQ(reserved, 0);
+    EXPECT_FALSE(Arena::holds(result));
+    ASSERT_TRUE(arena->begin_step()) << "it takes memory anew";
+    first = arena->take(1000);
+    EXPECT_TRUE(first);
+    Arena::give_back(first);
+    Arena::retire(arena);
+}
+
 TEST(StepMemory, FewerRequestsAreADeviationToo) {
     StepMemory memory(host_memory());
     small_step(memory);

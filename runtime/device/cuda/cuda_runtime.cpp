@@ -30,6 +30,7 @@
 #include "runtime/device/cuda/generator.h"
 #include "runtime/device/cuda/graphs.h"
 #include "runtime/device/cuda/library.h"
+#include "runtime/device/cuda/step_allocator.h"
 
 namespace rematlas {
 namespace {
@@ -90,8 +91,9 @@ std::optional<std::string> unknown_allocator() {
 
 class CudaRuntime final : public DeviceRuntime {
   public:
-    CudaRuntime(c10::DeviceIndex index, const DeviceOptions& options, std::unique_ptr<DeviceRuntime> host)
-        : index_(index), own_process_(options.own_process), host_(std::move(host)) {
+    CudaRuntime(c10::DeviceIndex index, const DeviceOptions& options, std::unique_ptr<DeviceRuntime> host,
+                const StepMemoryCalls& calls)
+        : index_(index), own_process_(options.own_process), host_(std::move(host)), calls_(calls) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
         // Expandable segments split every block: what is handed out is then what was asked for in granules of
         // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user's stays.
@@ -198,6 +200,11 @@ class CudaRuntime final : public DeviceRuntime {
         workspaces_[stream.id()] = alive_bytes() - before;
     }
 
+    std::optional<ArenaMemory> arena_memory() override {
+        return device_arena_memory(index_, cuda_granularity, calls_);
+    }
+    std::int64_t queue() const override { return c10::cuda::getCurrentCUDAStream(index_).id(); }
+
     void synchronize() override {
         const c10::cuda::CUDAGuard guard(index_);
         c10::cuda::device_synchronize();
@@ -276,7 +283,8 @@ class CudaRuntime final : public DeviceRuntime {
 
     c10::DeviceIndex index_;
     bool own_process_;
-    std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
+    std::unique_ptr<DeviceRuntime> host_;  ///< whose generator ops on host tensors draw from
+    StepMemoryCalls calls_;
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
@@ -286,7 +294,7 @@ class CudaRuntime final : public DeviceRuntime {
 }  // namespace
 
 extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
-                                             std::string* why_not) {
+                                             const StepMemoryCalls* calls, std::string* why_not) {
     std::unique_ptr<DeviceRuntime> owned(host);
     try {
         const int count = c10::cuda::device_count();
@@ -300,7 +308,7 @@ extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* opt
                 "there is no device " + std::to_string(chosen) + ", there are " + std::to_string(count);
             return nullptr;
         }
-        return new CudaRuntime(static_cast<c10::DeviceIndex>(chosen), *options, std::move(owned));
+        return new CudaRuntime(static_cast<c10::DeviceIndex>(chosen), *options, std::move(owned), *calls);
     } catch (const std::exception& error) {
         *why_not = error.what();
         return nullptr;

@@ -11,19 +11,25 @@ at::Generator generator_of(c10::DeviceIndex index) {
 
 }  // namespace
 
+Philox philox_of(c10::DeviceIndex index) {
+    at::Generator generator = generator_of(index);
+    const std::lock_guard lock(generator.mutex());
+    return {.seed = generator.current_seed(), .offset = generator.get_offset()};
+}
+
 bool CudaGeneratorState::equals(const GeneratorState& other) const {
     const auto& state = dynamic_cast<const CudaGeneratorState&>(other);
-    return seed == state.seed && offset == state.offset && host->equals(*state.host);
+    return philox == state.philox && host->equals(*state.host);
 }
 
 std::uint64_t CudaGeneratorState::digest() const {
-    return (seed * 0x9e3779b97f4a7c15u) ^ (offset * 0xff51afd7ed558ccdu) ^ host->digest();
+    return (philox.seed * 0x9e3779b97f4a7c15u) ^ (philox.offset * 0xff51afd7ed558ccdu) ^ host->digest();
 }
 
 std::optional<std::int64_t> CudaGeneratorState::distance_to(const GeneratorState& later) const {
     const auto& state = dynamic_cast<const CudaGeneratorState&>(later);
-    if (seed != state.seed || state.offset < offset) return std::nullopt;
-    const auto moved = static_cast<std::int64_t>(state.offset - offset);
+    if (philox.seed != state.philox.seed || state.philox.offset < philox.offset) return std::nullopt;
+    const auto moved = static_cast<std::int64_t>(state.philox.offset - philox.offset);
     if (host->equals(*state.host)) return moved;
     const auto drawn = host->distance_to(*state.host);
     return moved == 0 && drawn ? std::optional(-*drawn) : std::nullopt;
@@ -33,17 +39,12 @@ void CudaGeneratorState::advance(std::int64_t draws) {
     if (draws < 0)
         host->advance(-draws);
     else
-        offset += static_cast<std::uint64_t>(draws);
+        philox.offset += static_cast<std::uint64_t>(draws);
 }
 
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host) {
-    at::Generator generator = generator_of(index);
     auto state = std::make_unique<CudaGeneratorState>();
-    {
-        const std::lock_guard lock(generator.mutex());
-        state->seed = generator.current_seed();
-        state->offset = generator.get_offset();
-    }
+    state->philox = philox_of(index);
     state->host = host.generator_state();
     return state;
 }
@@ -53,22 +54,17 @@ void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const G
     at::Generator generator = generator_of(index);
     {
         const std::lock_guard lock(generator.mutex());
-        generator.set_current_seed(state.seed);
-        generator.set_offset(state.offset);
+        generator.set_current_seed(state.philox.seed);
+        generator.set_offset(state.philox.offset);
     }
     host.set_generator_state(*state.host);
 }
 
 GeneratorForRecording::GeneratorForRecording(c10::DeviceIndex index)
     : index_(index), before_(generator_of(index).graphsafe_get_state()) {
-    at::Generator generator = generator_of(index);
-    std::uint64_t seed, offset;
-    {
-        const std::lock_guard lock(generator.mutex());
-        seed = generator.current_seed(), offset = generator.get_offset();
-    }
-    state_ = c10::make_intrusive<at::CUDAGeneratorState>(seed, offset, 0);
-    generator.graphsafe_set_state(at::make_generator<at::CUDAGeneratorImpl>(index, state_));
+    const Philox now = philox_of(index);
+    state_ = c10::make_intrusive<at::CUDAGeneratorState>(now.seed, now.offset, 0);
+    generator_of(index).graphsafe_set_state(at::make_generator<at::CUDAGeneratorImpl>(index, state_));
 }
 
 GeneratorForRecording::~GeneratorForRecording() {

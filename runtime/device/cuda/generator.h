@@ -10,9 +10,16 @@
 
 namespace rematlas {
 
+/// Where the device's default generator stands.
+struct Philox {
+    std::uint64_t seed = 0, offset = 0;
+    bool operator==(const Philox&) const = default;
+};
+Philox philox_of(c10::DeviceIndex index);
+
 /// Philox counts: a seed, and an offset that every random kernel moves by a number known from its shape.
 struct CudaGeneratorState final : GeneratorState {
-    std::uint64_t seed = 0, offset = 0;
+    Philox philox;
     std::unique_ptr<GeneratorState> host;
 
     bool equals(const GeneratorState& other) const override;

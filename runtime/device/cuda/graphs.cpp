@@ -4,8 +4,6 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
 
-#include <mutex>
-
 namespace rematlas {
 
 void PlaceOfGenerator::keep() {
@@ -57,12 +55,9 @@ void CudaGraphs::abandon(at::cuda::CUDAGraph& graph) {
 
 void CudaGraphs::submit(std::size_t part) {
     const c10::cuda::CUDAGuard guard(index_);
-    {
-        at::Generator generator = at::cuda::detail::getDefaultCUDAGenerator(index_);
-        const std::lock_guard lock(generator.mutex());
-        state_->seed_ = generator.current_seed();
-        state_->philox_offset_per_thread_ = generator.get_offset();
-    }
+    const Philox now = philox_of(index_);
+    state_->seed_ = now.seed;
+    state_->philox_offset_per_thread_ = now.offset;
     graphs_.at(part)->replay();
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "runtime/allocator/step_memory.h"
 #include "runtime/device/copies.h"
 #include "runtime/device/device.h"
 
@@ -10,7 +11,7 @@ namespace rematlas {
 
 /// `host` is taken over. The caller owns what is returned. Null: `why_not` says why.
 extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* options, DeviceRuntime* host,
-                                             std::string* why_not);
+                                             const StepMemoryCalls* calls, std::string* why_not);
 
 /// Of a runtime that `rematlas_open_cuda` has made.
 extern "C" Copies* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);

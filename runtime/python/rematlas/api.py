@@ -70,6 +70,7 @@ def apply(
     frames=1,
     on_refuse="warn",
     verify=2,
+    arena=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan.
 
@@ -79,7 +80,9 @@ def apply(
     seconds for that. `verify`: real steps on which the plan is compared with the original before it is used. `plan`: one
     that was made before, or its path. `shapes`: most kinds of calls that are planned for. `frames`: forwards that are
     open at a time; where there are more, the plan is made anew for them. `on_refuse`: "warn" once and train on with
-    the original, or "raise" rematlas.Refused.
+    the original, or "raise" rematlas.Refused. `arena`: whether steps lie in one piece of memory that is laid out once, so
+    that nothing fragments; by default on the CPU alone. A GPU's allocator then holds the arena also between steps, when
+    the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -94,6 +97,8 @@ def apply(
             raise ValueError(f"rematlas: {name} is {value!r}; expected a whole number of at least {least}")
     if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
+    if arena is not None and not isinstance(arena, bool):
+        raise ValueError(f"rematlas: arena is {arena!r}; expected True, False or None")
     if on_refuse not in ("warn", "raise"):
         raise ValueError(f"rematlas: on_refuse is {on_refuse!r}; expected 'warn' or 'raise'")
     if budget is None and plan is None:
@@ -114,6 +119,7 @@ def apply(
         frames=frames,
         on_refuse=on_refuse,
         verify=verify,
+        arena=arena,
     )
     return model
 

@@ -38,7 +38,7 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
 
 
 class Applied:
-    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify):
+    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena):
         self.module = module
         self.budget = budget
         self.bytes = None if budget is None or "%" in str(budget) else ops.parse_budget(str(budget))
@@ -46,6 +46,7 @@ class Applied:
         self.config = config
         self.time_limit = time_limit or 0.0
         self.shapes = shapes
+        self.arena = arena
         self.frames = frames
         self.on_refuse = on_refuse
         self.verify = verify
@@ -204,6 +205,9 @@ class Applied:
         for parameter in self.module.parameters():
             return str(parameter.device)
         return "cpu"
+
+    def in_arena(self):
+        return self.device() == "cpu" if self.arena is None else self.arena
 
     def look_again(self):
         watch = Watch(self.module, frozenset(self.assigned))
@@ -574,7 +578,7 @@ class Applied:
         """The outputs of a frame whose gradients come to other outputs than the plan took them to, by a plan for these."""
         if not self.plan_from_shapes(entry, args, kwargs, inputs, self.device(), used):
             return None
-        outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, True, self.measures)
+        outputs, frame, why = entry.plan.forward(self.watch.tensors(), given, self.in_arena(), self.measures)
         if why:
             self.note_original(why)
             return None
@@ -683,7 +687,7 @@ class Applied:
                 self.check_beside(entry, tensors, inputs)
         if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
             return self.train_step(args, kwargs)
-        outputs, frame, why = plan.forward(tensors, inputs, True, self.measures)
+        outputs, frame, why = plan.forward(tensors, inputs, self.in_arena(), self.measures)
         if why:
             self.note_original(why)
             if frame < 0:  # tensors lie otherwise than planned: recorded anew

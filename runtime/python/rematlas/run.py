@@ -98,7 +98,7 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     kwargs = kwargs or {}
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
-    planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise"))
+    planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise", arena=True))
     of(model).measures = True
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)

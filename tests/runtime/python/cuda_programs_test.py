@@ -65,6 +65,8 @@ class Examples(ProgramCase):
                 self.assertLessEqual(ran["allocated_peak_bytes"], ran["reserved_peak_bytes"])
                 self.assertLess(ran["reserved_peak_bytes"], ran["device_bytes"])
                 self.assertLessEqual(ran["original_peak_bytes"], captured["peak_bytes"] * 1.01)
+                self.assertGreater(ran["arena_bytes"], 0)
+                self.assertEqual(ran["system_allocations_per_step"], 0)
                 recorded = self.expect_verified(MODELS / f"{name}.pt", "--cuda-graphs")
                 self.assertTrue(recorded["cuda_graphs"], recorded)
 
@@ -195,12 +197,20 @@ class OutOfMemory(ProgramCase):
             self.assertTrue(any(failed), command)
 
     def test_the_device_has_what_the_run_says(self):
-        path, inputs = MODELS / "gpt_scripted.pt", json.loads((MODELS / "gpt_scripted.json").read_text())["inputs"]
-        self.planned(path, inputs, "100%")
-        told = self.expect("run", path, "g.plan", "--device", "cuda")
-        self.expect("run", path, "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(told["device_bytes"] + 2 * self.MIB))
-        failed = self.call("run", path, "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(told["device_bytes"] - 20 * self.MIB))
-        self.assertTrue(self.expect_one_line(failed))
+        layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.Tanh())]
+        torch.jit.script(nn.Sequential(*layers)).save(str(self.folder / "m.pt"))
+        captured = self.planned("m.pt", ["f32[8192,256]"], "80%")
+        run = ("run", "m.pt", "g.plan", "--device", "cuda")
+        told = self.expect(*run)
+        self.assertEqual(told["system_allocations_per_step"], 0)
+        self.expect(*run, SIMGPU_MEMORY=str(told["device_bytes"]))
+        context = told["device_bytes"] - told["reserved_peak_bytes"]
+        arena_and_residents = told["arena_bytes"] + captured["resident_bytes"]
+        self.assertLessEqual(arena_and_residents, told["reserved_peak_bytes"])
+        for memory in (told["device_bytes"] - 20 * self.MIB, context + arena_and_residents - self.MIB):
+            failed = self.call(*run, SIMGPU_MEMORY=str(memory))
+            self.assertTrue(self.expect_one_line(failed))
+            self.assertRegex(failed.stderr, "before the step begins")
 
 
 if __name__ == "__main__":

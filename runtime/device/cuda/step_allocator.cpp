@@ -1,0 +1,422 @@
+#include "runtime/device/cuda/step_allocator.h"
+
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAException.h>
+#include <c10/cuda/CUDAGraphsC10Utils.h>
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <type_traits>
+#include <vector>
+
+namespace rematlas {
+namespace {
+
+namespace caching = c10::cuda::CUDACachingAllocator;
+using c10::CachingAllocator::Stat;
+using c10::CachingAllocator::StatArray;
+using c10::CachingAllocator::StatType;
+using caching::CUDAAllocator;
+using caching::DeviceStats;
+
+/// What is handed out of an arena counts in the first three, the whole arena in the last.
+constexpr StatArray DeviceStats::*handed_out[] = {&DeviceStats::allocated_bytes, &DeviceStats::active_bytes,
+                                                  &DeviceStats::requested_bytes};
+constexpr StatArray DeviceStats::*held = &DeviceStats::reserved_bytes;
+/// Arenas count as large blocks.
+constexpr StatType of_arenas[] = {StatType::AGGREGATE, StatType::LARGE_POOL};
+
+void give_back(void* data);
+
+/// Everything that is not about arenas goes to `own_`.
+class StepAllocator final : public CUDAAllocator {
+  public:
+    StepAllocator(CUDAAllocator& own, std::int64_t granularity, const StepMemoryCalls& calls)
+        : own_(own), granularity_(granularity), calls_(calls) {}
+
+    // Arenas.
+
+    void* reserve(int device, std::size_t bytes) {
+        const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+        const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
+        void* memory = nullptr;
+        if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+            (void)cudaGetLastError();
+            return nullptr;
+        }
+        const std::lock_guard lock(mutex_);
+        arenas_.push_back({.base = static_cast<char*>(memory),
+                           .bytes = bytes,
+                           .device = device,
+                           .stream = c10::cuda::getCurrentCUDAStream(device)});
+        note(device);
+        return memory;
+    }
+
+    /// Waits for the device: what was submitted may still use it. At the end of the process the driver may
+    /// be gone already.
+    void release(int device, void* memory) {
+        const c10::cuda::CUDAGuard guard(static_cast<c10::DeviceIndex>(device));
+        const c10::cuda::CUDAStreamCaptureModeGuard relaxed(cudaStreamCaptureModeRelaxed);
+        {
+            const std::lock_guard lock(mutex_);
+            std::erase_if(arenas_, [&](const OneArena& arena) { return arena.base == memory; });
+        }
+        (void)cudaFree(memory);
+        (void)cudaGetLastError();
+    }
+
+    /// The streams that use what was given back are waited for on the arena's own, and it can be taken again.
+    void await_users(int device) {
+        std::vector<GivenBack> given;
+        {
+            const std::lock_guard lock(mutex_);
+            for (GivenBack& one : given_back_)
+                if (one.arena.device == device) given.push_back(std::move(one));
+            std::erase_if(given_back_, [&](const GivenBack& one) { return one.arena.device == device; });
+        }
+        for (const GivenBack& one : given) {
+            for (const c10::cuda::CUDAStream& user : one.users) {
+                cudaEvent_t event = nullptr;
+                const c10::cuda::CUDAGuard guard(user.device_index());
+                C10_CUDA_CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+                C10_CUDA_CHECK(cudaEventRecord(event, user));
+                C10_CUDA_CHECK(cudaStreamWaitEvent(one.arena.stream, event, 0));
+                C10_CUDA_CHECK(cudaEventDestroy(event));
+            }
+            return_to_arena(one.data);
+        }
+    }
+
+    void give_back_block(void* data) {
+        {
+            const std::lock_guard lock(mutex_);
+            const auto used = users_.find(data);
+            if (used != users_.end()) {
+                const OneArena* arena = arena_of(data);
+                given_back_.push_back({data, *arena, {used->second.begin(), used->second.end()}});
+                users_.erase(used);
+                return;
+            }
+        }
+        if (!return_to_arena(data)) own_.raw_delete(data);
+    }
+
+    // Requests.
+
+    c10::DataPtr allocate(std::size_t bytes) override {
+        const c10::DeviceIndex device = c10::cuda::current_device();
+        StepMemory* step = bytes > 0 ? calls_.active(device) : nullptr;
+        if (!step) return counted(device, [&] { return own_.allocate(bytes); });
+        void* data = serve(*step, device, bytes);
+        return {data, data, &give_back, c10::Device(c10::DeviceType::CUDA, device)};
+    }
+    void* raw_alloc(std::size_t bytes) override {
+        const c10::DeviceIndex device = c10::cuda::current_device();
+        if (StepMemory* step = bytes > 0 ? calls_.active(device) : nullptr)
+            return serve(*step, device, bytes);
+        return counted(device, [&] { return own_.raw_alloc(bytes); });
+    }
+    void* raw_alloc_with_stream(std::size_t bytes, cudaStream_t stream) override {
+        return counted(c10::cuda::current_device(),
+                       [&] { return own_.raw_alloc_with_stream(bytes, stream); });
+    }
+    void raw_delete(void* data) override {
+        if (data) give_back_block(data);
+    }
+    void recordStream(const c10::DataPtr& data, c10::cuda::CUDAStream stream) override {
+        if (data.get_deleter() != &give_back) return own_.recordStream(data, stream);
+        {
+            const std::lock_guard lock(mutex_);
+            if (const OneArena* arena = arena_of(data.get())) {
+                if (stream != arena->stream) users_[data.get()].insert(stream);
+                return;
+            }
+        }
+        // Its own allocator knows the block by its own deleter alone.
+        c10::DataPtr own(data.get(), data.get(), own_.raw_deleter(), data.device());
+        own_.recordStream(own, stream);
+        own.release_context();
+    }
+    void* getBaseAllocation(void* data, std::size_t* bytes) override {
+        {
+            const std::lock_guard lock(mutex_);
+            if (const OneArena* arena = arena_of(data)) {
+                if (bytes) *bytes = arena->bytes;
+                return arena->base;
+            }
+        }
+        return own_.getBaseAllocation(data, bytes);
+    }
+    caching::ShareableHandle shareIpcHandle(void* data) override {
+        {
+            const std::lock_guard lock(mutex_);
+            TORCH_CHECK(!arena_of(data),
+                        "rematlas: a tensor in the arena of a planned step cannot be shared with other "
+                        "processes; share a clone of it");
+        }
+        return own_.shareIpcHandle(data);
+    }
+
+    // Statistics.
+
+    DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+        const std::lock_guard lock(mutex_);
+        return note(device);
+    }
+    void resetPeakStats(c10::DeviceIndex device) override {
+        const std::lock_guard lock(mutex_);
+        own_.resetPeakStats(device);
+        highest_.erase(device);
+        note(device);
+    }
+    caching::SnapshotInfo snapshot(c10::MempoolId_t pool, bool include_traces) override {
+        caching::SnapshotInfo info = own_.snapshot(pool, include_traces);
+        if (pool != c10::MempoolId_t{0, 0}) return info;
+        const std::lock_guard lock(mutex_);
+        for (const OneArena& arena : arenas_) {
+            caching::SegmentInfo segment;
+            segment.device = static_cast<c10::DeviceIndex>(arena.device);
+            segment.address = reinterpret_cast<std::size_t>(arena.base);
+            segment.total_size = segment.requested_size = segment.allocated_size = segment.active_size =
+                arena.bytes;
+            segment.stream = arena.stream.stream();
+            segment.is_large = true;
+            caching::BlockInfo block;
+            block.size = block.requested_size = arena.bytes;
+            block.allocated = block.active = true;
+            segment.blocks.push_back(block);
+            info.segments.push_back(std::move(segment));
+        }
+        return info;
+    }
+
+    // Nothing of ours.
+
+    bool initialized() override { return own_.initialized(); }
+    void emptyCache(c10::MempoolId_t pool) override { own_.emptyCache(pool); }
+    void resetAccumulatedStats(c10::DeviceIndex device) override { own_.resetAccumulatedStats(device); }
+    std::pair<std::size_t, std::size_t> getMemoryInfo(c10::DeviceIndex device) override {
+        return own_.getMemoryInfo(device);
+    }
+    bool is_simple_data_ptr(const c10::DataPtr& data) const override {
+        return data.get() == data.get_context();
+    }
+    c10::DeleterFnPtr raw_deleter() const override { return own_.raw_deleter(); }
+    void copy_data(void* to, const void* from, std::size_t bytes) const override {
+        own_.copy_data(to, from, bytes);
+    }
+    void init(int count) override { own_.init(count); }
+    double getMemoryFraction(c10::DeviceIndex device) override { return own_.getMemoryFraction(device); }
+    void setMemoryFraction(double fraction, c10::DeviceIndex device) override {
+        own_.setMemoryFraction(fraction, device);
+    }
+    std::vector<caching::StreamSegmentSize> getExpandableSegmentSizes(c10::DeviceIndex device) override {
+        return own_.getExpandableSegmentSizes(device);
+    }
+    void enable(bool value) override { own_.enable(value); }
+    bool isEnabled() const override { return own_.isEnabled(); }
+    void cacheInfo(c10::DeviceIndex device, std::size_t* largest) override {
+        own_.cacheInfo(device, largest);
+    }
+    void beginAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool,
+                             std::function<bool(cudaStream_t)> filter) override {
+        own_.beginAllocateToPool(device, pool, std::move(filter));
+    }
+    void endAllocateToPool(c10::DeviceIndex device, c10::MempoolId_t pool) override {
+        own_.endAllocateToPool(device, pool);
+    }
+    void releasePool(c10::DeviceIndex device, c10::MempoolId_t pool) override {
+        own_.releasePool(device, pool);
+    }
+    int getPoolUseCount(c10::DeviceIndex device, c10::MempoolId_t pool) override {
+        return own_.getPoolUseCount(device, pool);
+    }
+    void createOrIncrefPool(c10::DeviceIndex device, c10::MempoolId_t pool,
+                            std::shared_ptr<CUDAAllocator> allocator) override {
+        own_.createOrIncrefPool(device, pool, std::move(allocator));
+    }
+    void setUseOnOOM(c10::DeviceIndex device, c10::MempoolId_t pool, bool use) override {
+        own_.setUseOnOOM(device, pool, use);
+    }
+    void setNoSplit(c10::DeviceIndex device, c10::MempoolId_t pool) override {
+        own_.setNoSplit(device, pool);
+    }
+    bool checkPoolLiveAllocations(c10::DeviceIndex device, c10::MempoolId_t pool,
+                                  const std::unordered_set<void*>& expected) override {
+        return own_.checkPoolLiveAllocations(device, pool, expected);
+    }
+    std::shared_ptr<void> getIpcDevPtr(std::string handle) override {
+        return own_.getIpcDevPtr(std::move(handle));
+    }
+    bool isHistoryEnabled() override { return own_.isHistoryEnabled(); }
+    void recordHistory(bool enabled, caching::CreateContextFn context, std::size_t entries,
+                       caching::RecordContext when, bool clear,
+                       const std::vector<std::string>& skip) override {
+        own_.recordHistory(enabled, context, entries, when, clear, skip);
+    }
+    void recordAnnotation(const std::vector<std::pair<std::string, std::string>>& words) override {
+        own_.recordAnnotation(words);
+    }
+    void pushCompileContext(std::string& context) override { own_.pushCompileContext(context); }
+    void popCompileContext() override { own_.popCompileContext(); }
+    void setUserMetadata(const std::string& words) override { own_.setUserMetadata(words); }
+    std::string getUserMetadata() override { return own_.getUserMetadata(); }
+    void attachOutOfMemoryObserver(caching::OutOfMemoryObserver observer) override {
+        own_.attachOutOfMemoryObserver(std::move(observer));
+    }
+    void attachAllocatorTraceTracker(caching::AllocatorTraceTracker tracker) override {
+        own_.attachAllocatorTraceTracker(std::move(tracker));
+    }
+    void enablePeerAccess(c10::DeviceIndex device, c10::DeviceIndex other) override {
+        own_.enablePeerAccess(device, other);
+    }
+    cudaError_t memcpyAsync(void* to, int to_device, const void* from, int from_device, std::size_t count,
+                            cudaStream_t stream, bool peer) override {
+        return own_.memcpyAsync(to, to_device, from, from_device, count, stream, peer);
+    }
+    std::shared_ptr<caching::AllocatorState> getCheckpointState(c10::DeviceIndex device,
+                                                                c10::MempoolId_t pool) override {
+        return own_.getCheckpointState(device, pool);
+    }
+    caching::CheckpointDelta setCheckpointPoolState(c10::DeviceIndex device,
+                                                    std::shared_ptr<caching::AllocatorState> state) override {
+        return own_.setCheckpointPoolState(device, std::move(state));
+    }
+    std::string name() override { return own_.name(); }
+
+  private:
+    struct OneArena {
+        char* base;
+        std::size_t bytes;
+        int device;
+        c10::cuda::CUDAStream stream;
+        std::int64_t handed_out = 0;
+    };
+    struct GivenBack {
+        void* data;
+        OneArena arena;
+        std::vector<c10::cuda::CUDAStream> users;
+    };
+
+    OneArena* arena_of(const void* data) {
+        for (OneArena& arena : arenas_)
+            if (data >= arena.base && data < arena.base + arena.bytes) return &arena;
+        return nullptr;
+    }
+
+    void* serve(StepMemory& step, c10::DeviceIndex device, std::size_t bytes) {
+        const auto granularity = static_cast<std::size_t>(granularity_);
+        const std::size_t size = (bytes + granularity - 1) / granularity * granularity;
+        if (void* data = calls_.take(step, size)) {
+            const std::lock_guard lock(mutex_);
+            arena_of(data)->handed_out += static_cast<std::int64_t>(size);
+            note(device);
+            return data;
+        }
+        void* data = counted(device, [&] { return own_.raw_alloc(bytes); });
+        calls_.served(step, data, size);
+        return data;
+    }
+
+    /// False where its own allocator had served it.
+    bool return_to_arena(void* data) {
+        OneArena* arena = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            arena = arena_of(data);
+        }
+        const int device = arena ? arena->device : 0;
+        const auto bytes = calls_.give_back(data);
+        if (!bytes) return false;
+        const std::lock_guard lock(mutex_);
+        // It is gone when this was the last that was held of it.
+        if (OneArena* still = arena_of(data); still && still->device == device) still->handed_out -= *bytes;
+        return true;
+    }
+
+    /// Where its own allocator has nothing left, arenas between their steps give their memory up.
+    template <class Allocate>
+    std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, Allocate&& allocate) {
+        const auto and_noted = [&](auto made) {
+            const std::lock_guard lock(mutex_);
+            if (!arenas_.empty()) note(device);
+            return made;
+        };
+        try {
+            return and_noted(allocate());
+        } catch (const c10::OutOfMemoryError&) {
+            if (!calls_.give_way(device)) throw;
+        }
+        return and_noted(allocate());
+    }
+
+    /// Arenas included; peaks are what was seen here, for all requests come by.
+    DeviceStats note(c10::DeviceIndex device) {
+        DeviceStats now = own_.getDeviceStats(device);
+        std::int64_t out = 0, all = 0;
+        for (const OneArena& arena : arenas_)
+            if (arena.device == device) {
+                out += arena.handed_out;
+                all += static_cast<std::int64_t>(arena.bytes);
+            }
+        DeviceStats& highest = highest_[device];
+        const auto add = [&](StatArray DeviceStats::*member, std::int64_t bytes) {
+            for (const StatType type : of_arenas) {
+                Stat& stat = (now.*member)[static_cast<std::size_t>(type)];
+                Stat& most = (highest.*member)[static_cast<std::size_t>(type)];
+                stat.current += bytes;
+                most.peak = std::max({most.peak, stat.current, stat.peak});
+                stat.peak = most.peak;
+            }
+        };
+        for (const auto member : handed_out) add(member, out);
+        add(held, all);
+        return now;
+    }
+
+    CUDAAllocator& own_;
+    std::int64_t granularity_;
+    StepMemoryCalls calls_;
+    std::mutex mutex_;
+    std::vector<OneArena> arenas_;
+    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< `peak` alone
+    /// By the beginning of what an arena has handed out: other streams that use it.
+    struct ByStream {
+        bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
+            return a.stream() < b.stream();
+        }
+    };
+    std::map<void*, std::set<c10::cuda::CUDAStream, ByStream>> users_;
+    std::vector<GivenBack> given_back_;
+};
+
+/// Never destroyed: tensors may outlive every static.
+StepAllocator* installed = nullptr;
+
+void give_back(void* data) {
+    if (data) installed->give_back_block(data);
+}
+
+}  // namespace
+
+ArenaMemory device_arena_memory(int device, std::int64_t granularity, const StepMemoryCalls& calls) {
+    static std::once_flag once;
+    std::call_once(once, [&] {
+        installed = new StepAllocator(*caching::get(), granularity, calls);
+        caching::allocator.store(installed);
+        c10::SetAllocator(c10::DeviceType::CUDA, installed);
+    });
+    return {.device = device,
+            .alignment = granularity,
+            .reserve = [device](std::size_t bytes) { return installed->reserve(device, bytes); },
+            .release = [device](void* memory, std::size_t) { installed->release(device, memory); },
+            .trim = [] { caching::emptyCache(); },
+            .await_users = [device] { installed->await_users(device); }};
+}
+
+}  // namespace rematlas
