@@ -285,9 +285,12 @@ class Builder {
         }
         for (const auto& [spec, operand] : recording_.inputs)
             tape.inputs.emplace_back(spec, operand_of_[operand]);
-        for (int operand : recording_.outputs) {
+        for (std::size_t i = 0; i < recording_.outputs.size(); ++i) {
+            const int operand = recording_.outputs[i];
             tape.outputs.push_back(operand == no_operand ? no_operand : operand_of_[operand]);
-            if (operand != no_operand) results.insert(tape.operands[tape.outputs.back()].tensor);
+            // What nobody holds any more when the backward begins ends with the loss, which reads it.
+            const bool held = recording_.outputs_held.empty() || recording_.outputs_held[i];
+            if (operand != no_operand && held) results.insert(tape.operands[tape.outputs.back()].tensor);
         }
         for (GradientOf gradient : recording_.gradients) {
             if (gradient.operand != no_operand) {

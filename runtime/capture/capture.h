@@ -23,6 +23,7 @@ Result<Graph> capture(const std::filesystem::path& model, const CaptureOptions& 
 
 /// Captures with kernels that give the same bits each time; where an op has none, once more with those that
 /// libtorch has (KernelSettings::lenient), which the graph's provenance then says.
-Result<Graph> with_deterministic_kernels(DeviceRuntime& device, const std::function<Result<Graph>()>& capture);
+Result<Graph> with_deterministic_kernels(DeviceRuntime& device,
+                                         const std::function<Result<Graph>()>& capture);
 
 }  // namespace rematlas

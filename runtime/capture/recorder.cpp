@@ -235,9 +235,30 @@ void Recorder::begin_backward(const std::vector<int>& outputs, const std::vector
     try {
         std::vector<int> operands;
         for (int place : outputs) operands.push_back(recording_.outputs[static_cast<std::size_t>(place)]);
+        if (!options_.run_kernel) note_outputs_held();
         note_gradients_given(std::move(operands), gradients);
     } catch (const Refused&) {
     }
+}
+
+/// Shape functions make outputs that the caller never sees, so that nothing is known of these.
+void Recorder::note_outputs_held() {
+    std::set<int> alive;
+    for (const auto& [storage, place] : places_)
+        if (!place.storage.expired()) alive.insert(place.value);
+    for (const int operand : recording_.outputs)
+        recording_.outputs_held.push_back(operand == no_operand ||
+                                          alive.contains(recording_.operands[operand].tensor.value));
+}
+
+std::int64_t Recorder::released_bytes() const {
+    std::set<int> released;
+    for (std::size_t i = 0; i < recording_.outputs_held.size(); ++i)
+        if (!recording_.outputs_held[i])
+            released.insert(recording_.operands[recording_.outputs[i]].tensor.value);
+    std::int64_t bytes = 0;
+    for (const int value : released) bytes += device_.footprint(recording_.values[value].bytes);
+    return bytes;
 }
 
 StepObserver Recorder::observer() {

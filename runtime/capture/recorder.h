@@ -65,6 +65,8 @@ class Recorder final : public DispatchMode {
     /// For a step whose backward begins elsewhere. `outputs` are those that a gradient was given for, by
     /// place.
     void begin_backward(const std::vector<int>& outputs, const std::vector<at::Tensor>& gradients);
+    /// Bytes of the outputs that nobody held any more when the backward began.
+    std::int64_t released_bytes() const;
 
     /// The line that says why the step cannot be captured.
     const std::optional<std::string>& refusal() const { return refusal_; }
@@ -122,6 +124,7 @@ class Recorder final : public DispatchMode {
     void recognize(Call& call);
     bool fills_empty(const Call& call, std::size_t argument) const;
     std::string shape_text(int operand) const;
+    void note_outputs_held();
     bool take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call);
     void follow_generator(const Call& call);
     void poison(const at::Tensor& tensor);

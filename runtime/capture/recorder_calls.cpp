@@ -59,7 +59,8 @@ std::uint64_t digest_on_device(const at::Tensor& tensor) {
         const at::Tensor part = at::detail::make_tensor<c10::TensorImpl>(
             c10::Storage(tensor.storage()), c10::DispatchKeySet(c10::DispatchKey::CUDA),
             c10::scalarTypeToTypeMeta(type));
-        part.unsafeGetTensorImpl()->set_sizes_and_strides(c10::IntArrayRef(&count, 1), c10::IntArrayRef(&step, 1), begin);
+        part.unsafeGetTensorImpl()->set_sizes_and_strides(c10::IntArrayRef(&count, 1),
+                                                          c10::IntArrayRef(&step, 1), begin);
         return at::sum(part, c10::ScalarType::Long).item().toLong();
     };
     const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());

@@ -46,6 +46,8 @@ struct Recording {
     std::vector<Binding> bindings;
     std::vector<std::pair<InputSpec, int>> inputs;  ///< with operands
     std::vector<int> outputs;                       ///< operands
+    /// Per output: whether somebody holds it when the backward begins; empty where nobody knows.
+    std::vector<bool> outputs_held;
     std::vector<GradientOf> gradients;
 };
 

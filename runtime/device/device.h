@@ -62,8 +62,8 @@ class DeviceRuntime {
     virtual std::int64_t alive_bytes() const = 0;
     virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
     virtual void reset_peak() = 0;
-    /// Whether `reset_peak` and `synchronize` change nothing that the caller's process sees. Where they do,
-    /// peaks are measured only while a step is recorded or compared.
+    /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make it wait.
+    /// Where it does, peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }
     /// What the process holds of the device; how much of it in segments where something is alive; and what it
     /// could still get, segments without anything alive included.

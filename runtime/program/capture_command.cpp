@@ -121,7 +121,8 @@ void add_capture_command(CLI::App& app, Body& body) {
         ->allow_extra_args(false)
         ->required();
     command->add_option("-o,--output", flags->output, "graph file to write")->required();
-    command->add_option("--device", flags->device, "cpu, cuda or meta")->capture_default_str();
+    command->add_option("--device", flags->device, "cpu, cuda, a GPU by its index (cuda:1), or meta")
+        ->capture_default_str();
     command->add_option("--device-profile", flags->device_profile,
                         "with --device meta: the device to plan for");
     command->add_flag("--from-shapes", flags->from_shapes,

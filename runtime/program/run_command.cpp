@@ -57,9 +57,10 @@ void print(const RunReport& report, bool verify) {
                 format_bytes(report.measured_peak).c_str());
     if (report.budget.value > 0) std::printf(", budget %s", format_bytes(report.budget).c_str());
     if (report.room)
-        std::printf("\ndevice      %s needed: %s in segments of the allocator, %s for the driver and other processes",
-                    format_bytes(report.room->device()).c_str(), format_bytes(report.room->reserved).c_str(),
-                    format_bytes(report.room->context).c_str());
+        std::printf(
+            "\ndevice      %s needed: %s in segments of the allocator, %s for the driver and other processes",
+            format_bytes(report.room->device()).c_str(), format_bytes(report.room->reserved).c_str(),
+            format_bytes(report.room->context).c_str());
     if (report.memory.arena_bytes > 0)
         std::printf(
             "\narena       %s at planned addresses; %lld allocations from the system in the last step",
@@ -79,7 +80,8 @@ void print(const RunReport& report, bool verify) {
 }
 
 Result<Exit> run_run(const RunFlags& flags) {
-    if (flags.cuda_graphs && !flags.device.starts_with("cuda")) return Error{"run: --cuda-graphs: needs --device cuda"};
+    if (flags.cuda_graphs && !flags.device.starts_with("cuda"))
+        return Error{"run: --cuda-graphs: needs --device cuda"};
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
@@ -120,7 +122,8 @@ void add_run_command(CLI::App& app, Body& body) {
         ->add_option("plan", flags->plan,
                      "x.plan, or s.schedule.json whose graph file lies in the same folder")
         ->required();
-    command->add_option("--device", flags->device, "cpu or cuda")->capture_default_str();
+    command->add_option("--device", flags->device, "cpu, cuda, or a GPU by its index: cuda:1")
+        ->capture_default_str();
     command->add_option("--steps", flags->steps, "training steps, each with other data")
         ->check(CLI::Range(1, 1000000))
         ->capture_default_str();

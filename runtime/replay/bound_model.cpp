@@ -55,7 +55,9 @@ Result<void> BoundModel::check_device() {
         return fail("with torch " + origin.value("torch", std::string()),
                     "with torch " + std::string(TORCH_VERSION) + "; capture it again");
     for (const Tensor& tensor : graph.tensors)
-        if (tensor.name == library_workspace_name && device.library_workspace() > tensor.bytes.value)
+        if (tensor.name == library_workspace_name &&
+            (device.measures_unseen() ? device.library_workspace() != tensor.bytes.value
+                                      : device.library_workspace() > tensor.bytes.value))
             return fail("with " + std::to_string(tensor.bytes.value) + " bytes of workspace of libraries",
                         "with " + std::to_string(device.library_workspace()) +
                             " (CUBLAS_WORKSPACE_CONFIG); capture it again");

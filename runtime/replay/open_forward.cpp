@@ -127,6 +127,10 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     }
     watch(inputs, outputs);
     held_ = model.device.alive_bytes() - run_->outside;
+    for (const TensorId tensor : plan_->handed_out) {
+        run_->operands.clear(tensor);
+        held_ -= model.graph.tensors[tensor].bytes.value;
+    }
     return outputs;
 }
 

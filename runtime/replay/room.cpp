@@ -1,5 +1,7 @@
 #include "runtime/replay/room.h"
 
+#include <algorithm>
+
 #include "core/addresses/caching_allocator.h"
 #include "core/base/sizes.h"
 
@@ -15,10 +17,15 @@ std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
 }
 
 Result<void> check_room(const Room& room, Bytes residents, DeviceRuntime& device) {
-    const std::int64_t needed = room.reserved.value - residents.value;
-    if (needed <= device.available_bytes()) return {};
+    const bool own_process = device.measures_unseen();
+    const std::int64_t needed = (own_process ? room.reserved : room.allocated).value - residents.value;
+    const auto left = [&] {
+        const std::int64_t gaps = own_process ? 0 : device.bytes_of_segments_in_use() - device.alive_bytes();
+        return device.available_bytes() + std::max<std::int64_t>(0, gaps);
+    };
+    if (needed <= left()) return {};
     device.trim();
-    const std::int64_t available = device.available_bytes();
+    const std::int64_t available = left();
     if (needed <= available) return {};
     return Error{
         "out of memory on " + device.name() + " before the step begins: it takes " +

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -136,6 +137,19 @@ void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
     plan.parts.back().end = plan.steps.size();
 }
 
+void find_handed_out(const BoundModel& model, StepPlan& plan) {
+    const std::set<TensorId> results(model.graph.results.begin(), model.graph.results.end());
+    std::set<TensorId> found;
+    for (int operand : model.tape.outputs) {
+        if (operand == no_operand) continue;
+        const TensorId tensor = model.tape.operands[operand].tensor;
+        if (!model.resident[tensor] && !results.contains(tensor) &&
+            !plan.reads_later(tensor, plan.loss_step + 1))
+            found.insert(tensor);
+    }
+    plan.handed_out.assign(found.begin(), found.end());
+}
+
 }  // namespace
 
 Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> steps) {
@@ -157,6 +171,7 @@ Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const 
     find_reads_and_writes(model, plan);
     if (Result<void> found = find_loss(model, plan); !found) return found.error();
     cut_into_parts(model, most_parts, plan);
+    find_handed_out(model, plan);
     return plan;
 }
 

@@ -24,8 +24,9 @@ struct StepPlan {
     IdVector<OpId, int> runs;                      ///< how often each op runs
     IdVector<TensorId, std::size_t> read_end;      ///< the step after the last one whose op reads the tensor
     IdVector<TensorId, std::uint8_t> overwritten;  ///< some step writes over the tensor in place
-    std::size_t loss_step = 0;        ///< of halves: the step that asks for the gradients of the outputs
-    std::vector<BackwardPart> parts;  ///< of halves, in order; the last one ends with the steps
+    std::size_t loss_step = 0;         ///< of halves: the step that asks for the gradients of the outputs
+    std::vector<BackwardPart> parts;   ///< of halves, in order; the last one ends with the steps
+    std::vector<TensorId> handed_out;  ///< of halves: outputs that are the caller's alone from the loss on
 
     bool stays(TensorId tensor) const { return !overwritten[tensor]; }
     bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }

@@ -225,8 +225,10 @@ void StepRun::update_buffers() {
 
 std::vector<at::Tensor> StepRun::outputs() const {
     std::vector<at::Tensor> tensors;
-    for (int operand : model.tape.outputs)
-        tensors.push_back(operand == no_operand ? at::Tensor() : operands.view(model.tape.operands[operand]));
+    for (int operand : model.tape.outputs) {
+        const bool there = operand != no_operand && operands.holds(model.tape.operands[operand].tensor);
+        tensors.push_back(there ? operands.view(model.tape.operands[operand]) : at::Tensor());
+    }
     return tensors;
 }
 

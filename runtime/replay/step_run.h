@@ -73,7 +73,7 @@ class StepRun {
     /// Called at the step that asks for the gradients of the outputs, for those that are not there yet.
     std::function<void(std::vector<at::Tensor>& made)> fill_gradients;
 
-    std::vector<at::Tensor> outputs() const;
+    std::vector<at::Tensor> outputs() const;  ///< undefined where the schedule has freed one
     std::vector<at::Tensor> gradients() const;
     at::Tensor gradient(int place) const;
     /// The buffers get their new contents. Where steps to come read the old ones, the two change places.

@@ -254,8 +254,10 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     const std::vector<FixedInput> fixed = executor->tape().fixed;
     const std::optional<Room> room = room_for(plan.graph, plan.schedule.steps, device);
     if (room) {
-        const Bytes residents(flatten(plan.graph).resident_bytes);
-        if (Result<void> fits = check_room(*room, residents, device); !fits)
+        Bytes there(flatten(plan.graph).resident_bytes);
+        for (const Tensor& tensor : plan.graph.tensors)
+            if (tensor.kind == TensorKind::input) there -= tensor.bytes;  // they are drawn for each step
+        if (Result<void> fits = check_room(*room, there, device); !fits)
             return Error{model->file_name + ": " + fits.error().message};
     }
     Session session(plan, options, device, *model, executor.take(), room);

@@ -176,8 +176,11 @@ Result<std::shared_ptr<Planner>> Planner::create(const StepRecording& first, con
     if (first.passed_inputs() != second.passed_inputs())
         return Error{"other inputs are passed through to the outputs in the next step"};
     const auto footprint = [&](std::int64_t bytes) { return device.footprint(bytes); };
-    const CapturedStep other = build_graph(first.recording(), footprint);
-    CapturedStep step = build_graph(second.recording(), footprint);
+    Recording one = first.recording(), two = second.recording();
+    for (std::size_t i = 0; i < one.outputs_held.size(); ++i)
+        one.outputs_held[i] = two.outputs_held[i] = one.outputs_held[i] || two.outputs_held[i];
+    const CapturedStep other = build_graph(std::move(one), footprint);
+    CapturedStep step = build_graph(std::move(two), footprint);
     settle_costs(step, other);
     const LossMemory loss{.most = std::max(first.loss().most, second.loss().most),
                           .kept = std::max(first.loss().kept, second.loss().kept)};

@@ -149,7 +149,7 @@ void StepRecording::uncut() {
 }
 
 StepRecording::State StepRecording::state() const {
-    if (unrecorded_) return State::dropped;
+    if (unrecorded_ || out_of_memory_) return State::dropped;
     if (recorder_.refusal()) return State::refused;
     if (done_) return State::recorded;
     return cut_.is_dropped() ? State::dropped : State::open;
@@ -203,8 +203,15 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
                 [self = shared_from_this()] { self->uncut(); });
     } else {
         recorder_.begin_backward(from, given);
+        loss_.kept += recorder_.released_bytes();  // the graph counts them until the loss
         given.clear();
-        made = cut_.backward(gradients, parameters, false, false);
+        try {
+            made = cut_.backward(gradients, parameters, false, false);
+        } catch (const c10::OutOfMemoryError&) {
+            out_of_memory_ = true;
+            cut_.drop();
+            throw;
+        }
         guard = nullptr;
     }
     std::vector<GradientMade> named;

@@ -59,6 +59,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     State state() const;
     const std::optional<std::string>& refusal() const { return recorder_.refusal(); }
+    /// The backward of the step did not fit.
+    bool out_of_memory() const { return out_of_memory_; }
     /// After the step; see Recorder::survivors.
     std::vector<std::string> survivors() const { return recorder_.survivors(); }
 
@@ -113,6 +115,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
     bool unrecorded_ = false;  ///< another thread was recording
+    bool out_of_memory_ = false;
 };
 
 /// The parameters among `tensors` that require a gradient, each once.

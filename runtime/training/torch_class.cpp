@@ -159,6 +159,7 @@ struct TorchPlan : torch::CustomClassHolder {
                 gradients += graph.tensors[tape.operands[made.operand].tensor].bytes.value;
         json item = {{"ops", graph.ops.size()},
                      {"whole_peak_bytes", planner->whole_peak().value},
+                     {"whole_held_bytes", (planner->whole_peak(2) - planner->whole_peak()).value},
                      {"resident_bytes", planner->residents().value},
                      {"gradient_bytes", gradients},
                      {"kept_by_loss_bytes", planner->kept_by_loss().value},
@@ -309,6 +310,7 @@ TORCH_LIBRARY(rematlas, library) {
                  }
              })
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
+        .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
         .def("held", [](const Recording& self) { return self->step->held(); })

@@ -93,13 +93,14 @@ class CudaRuntime final : public DeviceRuntime {
   public:
     CudaRuntime(c10::DeviceIndex index, const DeviceOptions& options, std::unique_ptr<DeviceRuntime> host,
                 const StepMemoryCalls& calls)
-        : index_(index), own_process_(options.own_process), host_(std::move(host)), calls_(calls) {
+        : index_(index), own_process_(options.own_process), host_(std::move(host)) {
         const bool ours = own_process_ && c10::CachingAllocator::getAllocatorSettings().empty();
         // Expandable segments split every block: what is handed out is then what was asked for in granules of
         // 512 bytes, and the peak that is predicted from sizes alone is exact. A setting of the user's stays.
         if (ours) c10::CachingAllocator::setAllocatorSettings("expandable_segments:True");
         at::globalContext().lazyInitDevice(c10::DeviceType::CUDA);
         if (const auto why_not = unknown_allocator()) TORCH_CHECK(false, *why_not);
+        stand_before_allocator(cuda_granularity, calls);
         if (own_process_) {
             KernelSettings::strict().put_in_force();
             c10::cuda::set_device(index_);
@@ -130,9 +131,11 @@ class CudaRuntime final : public DeviceRuntime {
         return at::cuda::getDeviceProperties(index_)->multiProcessorCount;
     }
 
-    std::int64_t alive_bytes() const override { return allocated().current; }
-    std::int64_t peak_bytes() const override { return allocated().peak; }
-    void reset_peak() override { caching::resetPeakStats(index_); }
+    std::int64_t alive_bytes() const override {
+        return caching::getDeviceStats(index_).allocated_bytes[aggregate].current;
+    }
+    std::int64_t peak_bytes() const override { return measured_peak(index_); }
+    void reset_peak() override { reset_measured_peak(index_); }
     bool measures_unseen() const override { return own_process_; }
     std::int64_t reserved_bytes() const override {
         return caching::getDeviceStats(index_).reserved_bytes[aggregate].current;
@@ -200,9 +203,7 @@ class CudaRuntime final : public DeviceRuntime {
         workspaces_[stream.id()] = alive_bytes() - before;
     }
 
-    std::optional<ArenaMemory> arena_memory() override {
-        return device_arena_memory(index_, cuda_granularity, calls_);
-    }
+    std::optional<ArenaMemory> arena_memory() override { return device_arena_memory(index_); }
     std::int64_t queue() const override { return c10::cuda::getCurrentCUDAStream(index_).id(); }
 
     void synchronize() override {
@@ -277,14 +278,9 @@ class CudaRuntime final : public DeviceRuntime {
         }
     }
 
-    c10::CachingAllocator::Stat allocated() const {
-        return caching::getDeviceStats(index_).allocated_bytes[aggregate];
-    }
-
     c10::DeviceIndex index_;
     bool own_process_;
-    std::unique_ptr<DeviceRuntime> host_;  ///< whose generator ops on host tensors draw from
-    StepMemoryCalls calls_;
+    std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;

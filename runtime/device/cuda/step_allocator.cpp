@@ -7,10 +7,12 @@
 #include <c10/cuda/CUDAStream.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace rematlas {
@@ -23,12 +25,21 @@ using c10::CachingAllocator::StatType;
 using caching::CUDAAllocator;
 using caching::DeviceStats;
 
-/// What is handed out of an arena counts in the first three, the whole arena in the last.
-constexpr StatArray DeviceStats::*handed_out[] = {&DeviceStats::allocated_bytes, &DeviceStats::active_bytes,
-                                                  &DeviceStats::requested_bytes};
-constexpr StatArray DeviceStats::*held = &DeviceStats::reserved_bytes;
-/// Arenas count as large blocks.
-constexpr StatType of_arenas[] = {StatType::AGGREGATE, StatType::LARGE_POOL};
+constexpr auto aggregate = static_cast<std::size_t>(StatType::AGGREGATE);
+constexpr auto large_pool = static_cast<std::size_t>(StatType::LARGE_POOL);
+
+/// All that have peaks. What is handed out of an arena, and the arena itself, count as large blocks.
+enum class OfArenas { no, handed_out, whole };
+constexpr std::pair<StatArray DeviceStats::*, OfArenas> statistics[] = {
+    {&DeviceStats::allocation, OfArenas::no},
+    {&DeviceStats::segment, OfArenas::no},
+    {&DeviceStats::active, OfArenas::no},
+    {&DeviceStats::inactive_split, OfArenas::no},
+    {&DeviceStats::inactive_split_bytes, OfArenas::no},
+    {&DeviceStats::allocated_bytes, OfArenas::handed_out},
+    {&DeviceStats::active_bytes, OfArenas::handed_out},
+    {&DeviceStats::requested_bytes, OfArenas::handed_out},
+    {&DeviceStats::reserved_bytes, OfArenas::whole}};
 
 void give_back(void* data);
 
@@ -37,6 +48,8 @@ class StepAllocator final : public CUDAAllocator {
   public:
     StepAllocator(CUDAAllocator& own, std::int64_t granularity, const StepMemoryCalls& calls)
         : own_(own), granularity_(granularity), calls_(calls) {}
+
+    std::int64_t granularity() const { return granularity_; }
 
     // Arenas.
 
@@ -53,6 +66,7 @@ class StepAllocator final : public CUDAAllocator {
                            .bytes = bytes,
                            .device = device,
                            .stream = c10::cuda::getCurrentCUDAStream(device)});
+        any_arenas_ = true;
         note(device);
         return memory;
     }
@@ -65,6 +79,7 @@ class StepAllocator final : public CUDAAllocator {
         {
             const std::lock_guard lock(mutex_);
             std::erase_if(arenas_, [&](const OneArena& arena) { return arena.base == memory; });
+            any_arenas_ = !arenas_.empty();
         }
         (void)cudaFree(memory);
         (void)cudaGetLastError();
@@ -170,9 +185,23 @@ class StepAllocator final : public CUDAAllocator {
     }
     void resetPeakStats(c10::DeviceIndex device) override {
         const std::lock_guard lock(mutex_);
+        note(device);
         own_.resetPeakStats(device);
         highest_.erase(device);
         note(device);
+    }
+
+    void reset_measured_peak(c10::DeviceIndex device) {
+        const std::lock_guard lock(mutex_);
+        note(device);
+        own_.resetPeakStats(device);
+        measured_[device] = 0;
+        note(device);
+    }
+    std::int64_t measured_peak(c10::DeviceIndex device) {
+        const std::lock_guard lock(mutex_);
+        note(device);
+        return measured_[device];
     }
     caching::SnapshotInfo snapshot(c10::MempoolId_t pool, bool include_traces) override {
         caching::SnapshotInfo info = own_.snapshot(pool, include_traces);
@@ -343,8 +372,9 @@ class StepAllocator final : public CUDAAllocator {
     template <class Allocate>
     std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
+            if (!any_arenas_) return made;
             const std::lock_guard lock(mutex_);
-            if (!arenas_.empty()) note(device);
+            note(device);
             return made;
         };
         try {
@@ -355,27 +385,32 @@ class StepAllocator final : public CUDAAllocator {
         return and_noted(allocate());
     }
 
-    /// Arenas included; peaks are what was seen here, for all requests come by.
+    /// The statistics, arenas included. Where there are arenas it is called at each request, so that peaks of
+    /// both together are seen; libtorch's own peaks are since their last reset, which is ours or the
+    /// caller's.
     DeviceStats note(c10::DeviceIndex device) {
         DeviceStats now = own_.getDeviceStats(device);
-        std::int64_t out = 0, all = 0;
-        for (const OneArena& arena : arenas_)
-            if (arena.device == device) {
-                out += arena.handed_out;
-                all += static_cast<std::int64_t>(arena.bytes);
-            }
+        const std::int64_t own_peak = now.allocated_bytes[aggregate].peak;
+        std::int64_t handed_out = 0, whole = 0;
+        for (const OneArena& arena : arenas_) {
+            if (arena.device != device) continue;
+            handed_out += arena.handed_out;
+            whole += static_cast<std::int64_t>(arena.bytes);
+        }
         DeviceStats& highest = highest_[device];
-        const auto add = [&](StatArray DeviceStats::*member, std::int64_t bytes) {
-            for (const StatType type : of_arenas) {
-                Stat& stat = (now.*member)[static_cast<std::size_t>(type)];
-                Stat& most = (highest.*member)[static_cast<std::size_t>(type)];
-                stat.current += bytes;
+        for (const auto& [member, of_arenas] : statistics) {
+            const std::int64_t more = of_arenas == OfArenas::handed_out ? handed_out
+                                      : of_arenas == OfArenas::whole    ? whole
+                                                                        : 0;
+            for (std::size_t type = 0; type < (now.*member).size(); ++type) {
+                Stat& stat = (now.*member)[type];
+                Stat& most = (highest.*member)[type];
+                if (type == aggregate || type == large_pool) stat.current += more;
                 most.peak = std::max({most.peak, stat.current, stat.peak});
                 stat.peak = most.peak;
             }
-        };
-        for (const auto member : handed_out) add(member, out);
-        add(held, all);
+        }
+        measured_[device] = std::max({measured_[device], own_peak, now.allocated_bytes[aggregate].current});
         return now;
     }
 
@@ -384,7 +419,9 @@ class StepAllocator final : public CUDAAllocator {
     StepMemoryCalls calls_;
     std::mutex mutex_;
     std::vector<OneArena> arenas_;
-    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< `peak` alone
+    std::atomic<bool> any_arenas_ = false;
+    std::map<c10::DeviceIndex, DeviceStats> highest_;  ///< peaks that the process sees; `peak` alone
+    std::map<c10::DeviceIndex, std::int64_t> measured_;
     /// By the beginning of what an arena has handed out: other streams that use it.
     struct ByStream {
         bool operator()(const c10::cuda::CUDAStream& a, const c10::cuda::CUDAStream& b) const {
@@ -404,19 +441,30 @@ void give_back(void* data) {
 
 }  // namespace
 
-ArenaMemory device_arena_memory(int device, std::int64_t granularity, const StepMemoryCalls& calls) {
+void stand_before_allocator(std::int64_t granularity, const StepMemoryCalls& calls) {
     static std::once_flag once;
     std::call_once(once, [&] {
         installed = new StepAllocator(*caching::get(), granularity, calls);
         caching::allocator.store(installed);
         c10::SetAllocator(c10::DeviceType::CUDA, installed);
     });
+}
+
+ArenaMemory device_arena_memory(int device) {
     return {.device = device,
-            .alignment = granularity,
+            .alignment = installed->granularity(),
             .reserve = [device](std::size_t bytes) { return installed->reserve(device, bytes); },
             .release = [device](void* memory, std::size_t) { installed->release(device, memory); },
             .trim = [] { caching::emptyCache(); },
             .await_users = [device] { installed->await_users(device); }};
+}
+
+void reset_measured_peak(int device) {
+    installed->reset_measured_peak(static_cast<c10::DeviceIndex>(device));
+}
+
+std::int64_t measured_peak(int device) {
+    return installed->measured_peak(static_cast<c10::DeviceIndex>(device));
 }
 
 }  // namespace rematlas

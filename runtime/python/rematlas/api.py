@@ -51,8 +51,15 @@ class Plan:
         return [at for at, (source, place) in enumerate(returned) if source == "plan" and place not in unused]
 
 
+def planned_part(model):
+    """What is planned of it: DistributedDataParallel reduces gradients beside the step of the module within."""
+    while isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        model = model.module
+    return model
+
+
 def of(model) -> Applied:
-    applied = getattr(model, "_compiled_call_impl", None)
+    applied = getattr(planned_part(model), "_compiled_call_impl", None)
     if not isinstance(applied, Applied):
         raise ValueError(f"rematlas: nothing is applied to this {type(model).__name__}")
     return applied
@@ -72,7 +79,8 @@ def apply(
     verify=2,
     arena=None,
 ):
-    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan.
+    """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
+    DistributedDataParallel it is the module within.
 
     `budget`: bytes of all tensors of the process on the model's device ("2GiB", or a number); or a share of the step's
     peak without recomputation ("60%"), or of what is not resident in it ("60% of activations"), to which what lives
@@ -88,10 +96,14 @@ def apply(
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
     if isinstance(model, torch.jit.ScriptModule):
         raise TypeError("rematlas: TorchScript modules are planned by the command line (rematlas capture); apply takes the original")
-    if getattr(model, "_compiled_call_impl", None) is not None:
-        if isinstance(model._compiled_call_impl, Applied):
+    if isinstance(model, torch.nn.DataParallel):
+        raise TypeError("rematlas: DataParallel copies the module in each step; use DistributedDataParallel, a process for each GPU")
+    module = planned_part(model)
+    for outer in (model, module):
+        if isinstance(getattr(outer, "_compiled_call_impl", None), Applied):
             raise ValueError("rematlas: a plan is applied to this module already; remove it first")
-        raise ValueError("rematlas: this module is compiled (Module.compile)")
+        if getattr(outer, "_compiled_call_impl", None) is not None:
+            raise ValueError("rematlas: this module is compiled (Module.compile)")
     for name, value, least in (("shapes", shapes, 1), ("frames", frames, 1), ("verify", verify, 0)):
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise ValueError(f"rematlas: {name} is {value!r}; expected a whole number of at least {least}")
@@ -108,8 +120,8 @@ def apply(
     if plan is not None and not isinstance(plan, Plan):
         plan = Plan.read(plan)
     solver, options = solver_of(solver, config)
-    model._compiled_call_impl = Applied(
-        model,
+    module._compiled_call_impl = Applied(
+        module,
         budget,
         solver=solver,
         config=options,
@@ -148,7 +160,7 @@ def check_budget(budget) -> None:
 def remove(model):
     """Gives the module its own forward back. Steps that are open finish as they began."""
     of(model)
-    model._compiled_call_impl = None
+    planned_part(model)._compiled_call_impl = None
     return model
 
 

@@ -184,6 +184,12 @@ class Applied:
         if entry.state == "refused":
             return self.run_original(args, kwargs)
         several = self.open_steps()
+        if entry.too_large and entry.state == "recording":  # its backward was out of memory
+            if self.plan_from_shapes(entry, args, kwargs, inputs, device):
+                return self.train_step(args, kwargs)
+            if entry.state == "recording":
+                self.refuse(entry, "the step does not fit on the device, and cannot be planned from shapes")
+            return self.run_original(args, kwargs)
         if entry.state == "recording" and not several:
             return self.record(entry, args, kwargs, inputs, device, template)
         if entry.state == "comparing" and not several:
@@ -307,12 +313,17 @@ class Applied:
         except BaseException as error:
             recording.abandon()
             self.hooks.stop(recording)
-            retries = isinstance(error, torch.OutOfMemoryError) and not entry.from_shapes
-            if retries and self.plan_from_shapes(entry, args, kwargs, inputs, device):
-                return self.train_step(args, kwargs)
-            raise
+            if not isinstance(error, torch.OutOfMemoryError) or entry.from_shapes:
+                raise
+            entry.too_large, failure = True, str(error)
         finally:
             self.forwarding = False
+        if entry.too_large:
+            del recording, bound, before
+            gc.collect()  # the error is gone, and with it what its frames hold of the forward
+            if self.plan_from_shapes(entry, args, kwargs, inputs, device):
+                return self.train_step(args, kwargs)
+            raise torch.OutOfMemoryError(failure)
         template, tensors, sources, kept, why = self.after(before, output, given, bound, watch, (args, kwargs), called)
         if why:
             recording.refuse(why)
@@ -388,7 +399,8 @@ class Applied:
     def settle_recording(self, entry, pending):
         self.hooks.stop(pending.recording)
         state = pending.recording.state()
-        if state == "dropped" or entry.state != "recording":
+        entry.too_large |= pending.recording.out_of_memory()
+        if state == "dropped" or entry.too_large or entry.state != "recording":
             return
         if state == "recorded" and pending.recording.survivors():
             gc.collect()
@@ -486,6 +498,10 @@ class Applied:
         if "infeasible" in entry.answer:
             found = entry.answer["infeasible"]
             why = infeasible_text(self.solver, entry.answer["step_budget_bytes"], found)
+            if entry.from_shapes and not entry.too_large and self.on_refuse == "warn":
+                log.warning("rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as it really runs", why)
+                entry.state, entry.plan, entry.from_shapes, entry.unplanned = "recording", None, False, 0
+                return
             self.refuse(entry, why, Infeasible(f"rematlas: {why}", found["needed_bytes"], found["proven"], found["smallest_found_bytes"]))
             return
         self.bind(entry)
@@ -498,7 +514,7 @@ class Applied:
             self.refuse(entry, message(error))
             return
         answer = entry.answer
-        entry.unplanned = answer["kept_by_loss_bytes"] + answer["whole_peak_bytes"]
+        entry.unplanned = self.unplanned_bytes(answer)
         # A comparison holds the original's gradients beside the replay.
         needed = max(entry.unplanned, answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"])
         fits = not entry.from_shapes and (self.bytes is None or entry.beside + needed <= self.bytes)
@@ -532,6 +548,10 @@ class Applied:
         self.note_assigned(found.kept)
         return found
 
+    def unplanned_bytes(self, answer):
+        """Of the original's step, beside what open forwards of its kind hold."""
+        return answer["whole_peak_bytes"] + answer["kept_by_loss_bytes"] + (self.frames - 1) * answer["whole_held_bytes"]
+
     def keep_budget(self, entry, args, kwargs, inputs, device):
         """Takes care that the original does not run where its step would go beyond the budget, as far as shapes tell."""
         found = None
@@ -541,7 +561,7 @@ class Applied:
             if found is not None:
                 plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, False)
                 answer = json.loads(plan.answer())
-                entry.unplanned = answer["whole_peak_bytes"] + answer["kept_by_loss_bytes"]
+                entry.unplanned = self.unplanned_bytes(answer)
         if self.watch is None or ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes:
             return
         if entry.state == "recording":

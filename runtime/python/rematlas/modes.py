@@ -69,6 +69,7 @@ def leaves_alone() -> bool:
         or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         or torch.is_anomaly_enabled()
         or torch.compiler.is_compiling()
+        or torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
     )
 
 

@@ -100,6 +100,88 @@ class Budgets(ProcessCase):
         self.assertLessEqual(int(peak), whole - 3_000_000)
 
 
+class Callers(ProcessCase):
+    """What the caller does with the device beside the plan."""
+
+    def test_a_graph_that_the_caller_records(self):
+        text = """
+        def recorded(module, first):
+            train(module, first)
+            x = rows(0)
+            graph = torch.cuda.CUDAGraph()
+            module.zero_grad()
+            with torch.cuda.graph(graph):
+                loss = module(x).square().mean()
+                loss.backward()
+            graph.replay()
+            return [loss.item()] + [parameter.grad.cpu() for parameter in module.parameters()]
+
+        for first in (2, 7):
+            plain, ours = recorded(build(), first), recorded(rematlas.apply(build(), "90%", time_limit=0.3), first)
+            assert plain[0] == ours[0] and all(map(torch.equal, plain[1:], ours[1:]))
+        """
+        self.run_process(text)
+
+    def test_peaks_that_the_caller_reads_are_the_processes(self):
+        text = """
+        def seen(module):
+            torch.cuda.reset_peak_memory_stats(device)
+            peaks = []
+            for step in range(8):
+                module(rows(step)).square().mean().backward()
+                module.zero_grad()
+                peaks.append((torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device)))
+                if module._compiled_call_impl is not None:
+                    rematlas.status(module).wait()
+            return peaks
+
+        module = rematlas.apply(build(), "90%", time_limit=0.3)
+        peaks = seen(module)
+        assert rematlas.status(module).replayed >= 3
+        assert peaks == sorted(peaks), peaks
+        rematlas.remove(module)
+        del module
+        plain = seen(build())
+        assert peaks[0][0] >= plain[0][0], (peaks, plain)
+        """
+        self.run_process(text)
+
+    def test_a_step_that_the_device_has_no_room_for_is_planned_after_one_error(self):
+        self.needs_the_stand_in()
+        text = """
+        def steps(module):
+            failed = []
+            for step in range(5):
+                x = rows(step).repeat(12, 1)
+                try:
+                    loss = module(x).square().mean()
+                    loss.backward()
+                except torch.OutOfMemoryError:
+                    failed.append(step)
+                loss = x = None
+                module.zero_grad()
+            return failed
+
+        module = build()
+        if os.environ["PLAN"]:
+            rematlas.apply(module, os.environ["PLAN"], time_limit=0.3)
+        print(*steps(module), "end")
+        if os.environ["PLAN"]:
+            print(rematlas.status(module).state, rematlas.status(module).replayed)
+        free, total = torch.cuda.mem_get_info()
+        print(total - free)
+        """
+        whole = int(self.run_process(text, PLAN="")[0].split()[-1])
+        memory = str(whole - 40_000_000)
+        failed = self.run_process(text, PLAN="", SIMGPU_MEMORY=memory)[0].split()[:5]
+        self.assertEqual(failed, [str(step) for step in range(5)])
+        out = self.run_process(text, PLAN="60%", SIMGPU_MEMORY=memory)[0].split("end")
+        self.assertLessEqual(len(out[0].split()), 1, out)
+        state, replayed, _ = out[1].split()
+        self.assertEqual(state, "planned")
+        self.assertGreaterEqual(int(replayed), 3)
+
+
 class Device(ProcessCase):
     def test_it_must_have_what_the_plan_says(self):
         self.needs_the_stand_in()

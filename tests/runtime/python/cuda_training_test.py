@@ -43,8 +43,8 @@ def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1
     return losses, peaks
 
 
-class Training(unittest.TestCase):
-    def expect_as_plain(self, build, batches, loss_of, optimizer, share, arena=None, **how):
+class TrainingCase(unittest.TestCase):
+    def expect_as_plain(self, build, batches, loss_of, optimizer, share, arena=None, frames=1, **how):
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
         random, numbers = models.generator_states(), {name: value.cpu() for name, value in plain.state_dict().items()}
@@ -52,7 +52,7 @@ class Training(unittest.TestCase):
         alive = models.reset_peak()
         budget = alive + int(share * (max(peaks) - alive))
 
-        module = rematlas.apply(build(), budget, time_limit=0.5, arena=arena)
+        module = rematlas.apply(build(), budget, time_limit=0.5, arena=arena, frames=frames)
         ours, peaks = train(module, batches, loss_of, optimizer(module), **how)
         status = rematlas.status(module)
         self.assertEqual(losses, ours)
@@ -64,27 +64,35 @@ class Training(unittest.TestCase):
         self.assertLessEqual(max(peaks), budget)
         return status
 
+
+class Training(TrainingCase):
     def test_a_resnet(self):
         self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.75)
 
     def test_a_gpt_with_dropout(self):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
-    def test_in_an_arena(self):
+    def test_what_plain_training_keeps_is_kept(self):
+        """The loss lets go of the outputs, which are large here: they are not kept by the plan either."""
+        self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001)
+
+    def test_gradients_accumulate(self):
+        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, accumulate=2)
+
+    def test_two_forwards_are_open(self):
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, 0.9, frames=2, step_of=two_forwards)
+
+
+class InAnArena(TrainingCase):
+    def test_a_resnet_and_a_gpt(self):
         of_resnet = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.75, arena=True)
         of_gpt = self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85, arena=True)
         for status in (of_resnet, of_gpt):
             self.assertGreater(status.plans[0].last["arena_bytes"], 0)
             self.assertEqual(status.plans[0].last["system_allocations"], 0)
 
-    def test_in_an_arena_gradients_accumulate(self):
-        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, arena=True, accumulate=2)
-
     def test_gradients_accumulate(self):
-        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, accumulate=2)
-
-    def test_two_forwards_are_open(self):
-        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, 0.9, step_of=two_forwards)
+        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, arena=True, accumulate=2)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ def gpt() -> nn.Module:
     return export.Gpt(layers=4, width=64, heads=4, length=32, vocabulary=64, dropout=0.1)
 
 
+def wide_gpt() -> nn.Module:
+    torch.manual_seed(0)
+    return export.Gpt(layers=2, width=32, heads=2, length=32, vocabulary=2048, dropout=0.1)
+
+
 def images(step: int):
     generator = torch.Generator(DEVICE).manual_seed(step)
     return torch.randn(8, 3, 32, 32, generator=generator, device=DEVICE), torch.randint(10, (8,), generator=generator, device=DEVICE)
