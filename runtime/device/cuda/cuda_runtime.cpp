@@ -272,7 +272,7 @@ class CudaRuntime final : public DeviceRuntime {
     /// Autograd's thread may still be letting go of its last tensors.
     void settle() const {
         std::int64_t least = alive_bytes();
-        for (int unchanged = 0; unchanged < 5; ++unchanged) {
+        for (int unchanged = 0; unchanged < 20; ++unchanged) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
             if (alive_bytes() < least) least = alive_bytes(), unchanged = 0;
         }

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import torch
 from torch import nn
@@ -78,6 +79,19 @@ class Examples(ProgramCase):
         self.assertEqual(failed.returncode, 2)
         self.assertIn("there is no device 9, there are 2", failed.stderr)
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1, failed.stderr)
+
+
+    def test_other_workspaces_of_libraries(self):
+        inputs = json.loads((MODELS / "mlp_scripted.json").read_text())["inputs"]
+        run = ("run", MODELS / "mlp_scripted.pt", "g.plan", "--device", "cuda")
+        for captured, here in ((":4096:8", ":16:8"), (":16:8", ":4096:8")):
+            with unittest.mock.patch.dict(os.environ, CUBLAS_WORKSPACE_CONFIG=captured):
+                self.planned(MODELS / "mlp_scripted.pt", inputs, "100%")
+                self.expect(*run)
+            failed = self.call(*run, CUBLAS_WORKSPACE_CONFIG=here)
+            self.assertEqual(failed.returncode, 2)
+            self.assertIn("CUBLAS_WORKSPACE_CONFIG", failed.stderr)
+            self.assertEqual(len(failed.stderr.strip().splitlines()), 1, failed.stderr)
 
 
 class Attention(nn.Module):
