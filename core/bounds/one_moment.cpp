@@ -14,7 +14,7 @@
 namespace rematlas {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kImpossible = std::numeric_limits<double>::infinity();
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 /// The programme of one moment: the first run of the required op b.
@@ -65,7 +65,7 @@ class MomentProgramme {
         std::vector<std::int64_t> sizes;
         for (const Tensor& t : tensors_) sizes.push_back(flat_.bytes[t.id]);
         const std::int64_t room = largest_subset_sum(std::move(sizes), budget - held_);
-        if (least->kept > room) return kInfinite;
+        if (least->kept > room) return kImpossible;
         return keep.kept <= room ? 0 : best_price(network, keep, *least, room, price, stop);
     }
 
@@ -327,7 +327,7 @@ OverheadBound bound_of_moments(const FlatGraph& graph, Bytes budget, int at_most
         if (index < 0) break;
         ++bound.moments;
         MomentProgramme programme(graph, moments.op(index));
-        if (programme.held() > budget.value) return {.overhead = kInfinite, .moments = bound.moments};
+        if (programme.held() > budget.value) return {.overhead = kImpossible, .moments = bound.moments};
         // The best price so far tells at little cost whether a moment has promise.
         double value = price > 0 ? programme.extra_time(budget.value, price, stop) : 0;
         if (price <= 0 || value > 0.97 * extra) {
@@ -338,7 +338,7 @@ OverheadBound bound_of_moments(const FlatGraph& graph, Bytes budget, int at_most
         }
         moments.record(index, std::max(value, 0.0));
         extra = std::max(extra, value);
-        if (extra == kInfinite) break;
+        if (extra == kImpossible) break;
     }
     if (graph.base_time <= 0) return {.overhead = 1, .moments = bound.moments};
     bound.overhead = (required + extra) / static_cast<double>(graph.base_time);

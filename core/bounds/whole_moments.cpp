@@ -13,7 +13,6 @@
 namespace rematlas {
 namespace {
 
-constexpr auto kGlance = std::chrono::milliseconds(20);
 constexpr double kLargestEntry = 1000;  // of a row, to the library; and of the objective without reruns
 constexpr double kMargin = 1e-6;        // of the objective, for what the library is off
 

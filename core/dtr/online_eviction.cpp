@@ -6,8 +6,6 @@
 namespace rematlas {
 namespace {
 
-using Status = DtrOutcome::Status;
-
 class OnlineEviction {
   public:
     OnlineEviction(const Trace& trace, Bytes budget, const DtrOptions& options,
@@ -29,7 +27,7 @@ class OnlineEviction {
     }
 
     DtrOutcome run() {
-        while (next_ < trace_.program.size() && outcome_.status == Status::ok) {
+        while (next_ < trace_.program.size() && outcome_.status == DtrOutcome::Status::ok) {
             const auto [step, id] = trace_.program[next_++];
             switch (step) {
                 case Trace::Step::call:
@@ -43,7 +41,7 @@ class OnlineEviction {
                     break;
                 case Trace::Step::pin:
                     if (!defined_[id]) materialize(id);
-                    if (outcome_.status == Status::ok) pin(trace_.tensors[id].storage);
+                    if (outcome_.status == DtrOutcome::Status::ok) pin(trace_.tensors[id].storage);
                     break;
             }
         }
@@ -71,7 +69,7 @@ class OnlineEviction {
             if (trace_.tensors[t].view) neighbourhood_.grew(trace_.tensors[t].storage);
         }
         materialize(trace_.ops[op].outputs.front());
-        if (outcome_.status != Status::ok) return;
+        if (outcome_.status != DtrOutcome::Status::ok) return;
         for (int t : trace_.ops[op].outputs) pool_.used(trace_.tensors[t].storage, outcome_.time);
         if (options_.deallocation == DtrDeallocation::eager) settle(op);
     }
@@ -127,11 +125,11 @@ class OnlineEviction {
     bool make_room(std::int64_t bytes) {
         while (held_ + bytes > budget_) {
             if (pool_.empty()) {
-                outcome_.status = Status::oom;
+                outcome_.status = DtrOutcome::Status::oom;
             } else if (++outcome_.evictions % 16 == 0) {
                 ask_to_go_on();
             }
-            if (outcome_.status != Status::ok) return false;
+            if (outcome_.status != DtrOutcome::Status::ok) return false;
             evict(pool_.choose(outcome_.time));
         }
         return true;
@@ -139,7 +137,7 @@ class OnlineEviction {
 
     void ask_to_go_on() {
         const double done = static_cast<double>(next_) / static_cast<double>(trace_.program.size());
-        if (go_on_ && !go_on_(outcome_, done)) outcome_.status = Status::stopped;
+        if (go_on_ && !go_on_(outcome_, done)) outcome_.status = DtrOutcome::Status::stopped;
     }
 
     // Running.
@@ -228,9 +226,9 @@ class OnlineEviction {
             ++outcome_.rematerializations;
             rerun_time_ += static_cast<double>(op.time);
         }
-        if (rerun_time_ > rerun_limit_) outcome_.status = Status::thrash;
-        if (outcome_.status == Status::ok && outcome_.runs.size() % 64 == 0) ask_to_go_on();
-        return outcome_.status == Status::ok;
+        if (rerun_time_ > rerun_limit_) outcome_.status = DtrOutcome::Status::thrash;
+        if (outcome_.status == DtrOutcome::Status::ok && outcome_.runs.size() % 64 == 0) ask_to_go_on();
+        return outcome_.status == DtrOutcome::Status::ok;
     }
 
     /// The outputs are on the device. `first` is the one that was asked for: it becomes evictable last.

@@ -17,6 +17,9 @@
 
 namespace rematlas {
 
+/// How long callers wait for news before they look at their own limits.
+constexpr auto kGlance = std::chrono::milliseconds(20);
+
 class MilpThread {
   public:
     /// What came since the last look.

@@ -12,11 +12,12 @@ namespace rematlas {
 
 namespace {
 
-constexpr auto kLongestBound = std::chrono::milliseconds(200);
+constexpr auto kLongestQuickBound = std::chrono::milliseconds(200);
 constexpr double kRounding = 1e-9;  // of overheads as doubles
 
 BoundLimits bound_limits(const Limits& limits) {
-    return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestBound), .stop = limits.stop};
+    return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestQuickBound),
+            .stop = limits.stop};
 }
 
 /// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
@@ -28,7 +29,7 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
     if (!answer.proven && !fits_none(budget)) return;
     Bytes low = std::max(budget, answer.needed - Bytes(1)),
           high = answer.smallest_found.value_or(keep_all_peak(graph));
-    const auto end = std::chrono::steady_clock::now() + kLongestBound;
+    const auto end = std::chrono::steady_clock::now() + kLongestQuickBound;
     while (low + Bytes(1) < high && std::chrono::steady_clock::now() < end && !limits.stop.stop_requested()) {
         const Bytes middle((low.value + high.value) / 2);
         (fits_none(middle) ? low : high) = middle;

@@ -20,7 +20,7 @@ constexpr c10::DeviceType cuda = c10::DeviceType::CUDA;
 double capability = 0;
 
 /// One device, one stream, events that have always happened.
-struct Guard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
+struct OneDeviceGuard final : c10::impl::NoOpDeviceGuardImpl<cuda> {
     c10::Device exchangeDevice(c10::Device) const override { return {cuda, 0}; }
     c10::Device getDevice() const override { return {cuda, 0}; }
     c10::Stream getStream(c10::Device) const noexcept override { return stream(); }
@@ -103,7 +103,7 @@ void stand_in_for_cuda(const DeviceProfile& profile) {
     std::call_once(once, [] {
         auto& guard = c10::impl::device_guard_impl_registry[static_cast<std::size_t>(cuda)];
         if (guard.load()) return;
-        guard.store(new Guard());  // lives as long as the process, as the registry asks
+        guard.store(new OneDeviceGuard());  // lives as long as the process, as the registry asks
         at::CUDAHooksRegistry()->Register("CUDAHooks",
                                           [](at::CUDAHooksArgs) { return std::make_unique<Hooks>(); });
         at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&choose_attention);

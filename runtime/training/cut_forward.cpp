@@ -289,12 +289,6 @@ void CutForward::connect(const std::vector<at::Tensor>& outputs, const std::vect
     connected_ = true;
 }
 
-void CutForward::drop() {
-    inputs_.clear();
-    input_nodes_.clear();
-    output_edges_.clear();
-}
-
 void CutForward::uncut() {
     if (const auto node = node_.lock(); node && !output_edges_.empty())
         static_cast<CutNode&>(*node).pass_on(output_edges_);

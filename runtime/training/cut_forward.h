@@ -53,8 +53,6 @@ class CutForward {
     /// From now on gradients go to the module's own graph and nowhere else. Nothing happens where that has
     /// run.
     void uncut();
-    /// Lets go of the module's own graph, and of what it keeps. For a backward that has failed.
-    void drop();
 
     /// `gradients` of the outputs that `end` named, undefined ones allowed. Hooks of the parameters do not
     /// run: the caller's graph will run them. Throws what the module's own graph throws.

@@ -209,7 +209,6 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
             made = cut_.backward(gradients, parameters, false, false);
         } catch (const c10::OutOfMemoryError&) {
             out_of_memory_ = true;
-            cut_.drop();
             throw;
         }
         guard = nullptr;

@@ -55,7 +55,7 @@ int for_each_case(const Graph& graph, const Visit& visit) {
 }
 
 /// Share of what recomputation costs that was proven, so that a trivial bound does not pass.
-struct Proven {
+struct ShareProven {
     int cases = 0;
     double share = 0;
     void add(const Case& c, std::int64_t bound) {
@@ -76,7 +76,7 @@ std::vector<double> any_multipliers(std::size_t rows, std::mt19937_64& random) {
     return multipliers;
 }
 
-void expect_relaxations_below_optimum(const Graph& graph, Proven& one, Proven& all) {
+void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, ShareProven& all) {
     std::mt19937_64 random(graph.tensors.size());
     for_each_case(graph, [&](const Case& c) {
         std::int64_t best = c.required, single = c.required;
@@ -99,7 +99,7 @@ void expect_relaxations_below_optimum(const Graph& graph, Proven& one, Proven& a
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_of_random_training_graphs) {
-    Proven one, all;
+    ShareProven one, all;
     for (std::uint64_t seed = 1; seed <= 1200; ++seed) {
         const int forward_ops = seed % 40 == 0 ? 4 : 2 + static_cast<int>(seed % 2);
         expect_relaxations_below_optimum(random_training_graph(seed, {.forward_ops = forward_ops}), one, all);
@@ -110,7 +110,7 @@ TEST(ChainMoments, is_never_above_the_optimum_of_random_training_graphs) {
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_with_several_results) {
-    Proven one, all;
+    ShareProven one, all;
     for (std::uint64_t seed = 5001; seed <= 5600; ++seed) {
         const Graph graph = random_training_graph(
             seed, {.forward_ops = 3, .several_outputs = false, .inplace = false, .run_once = false});
@@ -120,7 +120,7 @@ TEST(ChainMoments, is_never_above_the_optimum_with_several_results) {
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_of_odd_graphs) {
-    Proven one, all;
+    ShareProven one, all;
     for (std::uint64_t seed = 1; seed <= 1500; ++seed)
         expect_relaxations_below_optimum(random_odd_graph(seed, static_cast<int>(seed % 10)), one, all);
 }
@@ -182,7 +182,7 @@ TEST(FirstOrderLp, sees_that_there_is_no_point) {
     EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
 }
 
-void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, Proven& proven) {
+void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, ShareProven& proven) {
     for_each_case(graph, [&](const Case& c) {
         const ChainMoments relaxation(c.flat, c.budget, {.join = 2});
         const DualValue relaxed = solve_relaxation(relaxation.programme(), {.iterations = 200}).value;
@@ -207,7 +207,7 @@ void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, Proven&
 TEST(WholeMoments, is_never_above_the_optimum) {
     if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
     for (const MilpLibrary library : milp_libraries()) {
-        Proven training, odd;
+        ShareProven training, odd;
         for (std::uint64_t seed = 1; seed <= 60; ++seed) {
             expect_whole_below_optimum(random_training_graph(seed, {.forward_ops = 3}), library, training);
             expect_whole_below_optimum(random_odd_graph(seed, 8), library, odd);
@@ -237,7 +237,7 @@ TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
 
 TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
     constexpr double kSpeeds[] = {0.03e9, 0.2e9, 0.5e9, 1e9};
-    Proven proven;
+    ShareProven proven;
     int faster_with_copies = 0;
     for (std::uint64_t seed = 1; seed <= 160; ++seed) {
         Graph graph = seed % 8 == 0 ? random_odd_graph(seed, 5)

@@ -1,7 +1,6 @@
 #include "tests/simgpu/engine.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <map>
@@ -72,44 +71,12 @@ struct Program {
     double nanoseconds = 0;
 };
 
-thread_local bool on_worker = false;
 thread_local int this_device = 0;
 thread_local cudaStreamCaptureMode this_mode = cudaStreamCaptureModeGlobal;
-
-/// Runs what it is given on a thread of its own, while the caller waits. CPU kernels see nothing there of
-/// what the caller's thread has switched on: modes, autograd, guards.
-class Worker {
-  public:
-    void call(const std::function<void()>& function) {
-        if (on_worker) return function();
-        std::lock_guard one(callers_);
-        if (!started_) std::thread([this] { serve(); }).detach(), started_ = true;
-        function_ = &function;
-        turn_.store(1, std::memory_order_release);
-        turn_.notify_all();
-        turn_.wait(1, std::memory_order_acquire);
-    }
-
-  private:
-    void serve() {
-        on_worker = true;
-        for (;;) {
-            turn_.wait(0, std::memory_order_acquire);
-            (*function_)();
-            turn_.store(0, std::memory_order_release);
-            turn_.notify_all();
-        }
-    }
-    std::mutex callers_;
-    bool started_ = false;
-    const std::function<void()>* function_ = nullptr;
-    std::atomic<int> turn_{0};
-};
 
 /// All state. It is never destroyed: libraries still call while the process ends.
 struct State {
     std::recursive_mutex mutex;
-    Worker worker;
     std::vector<std::unique_ptr<Stream>> streams;  ///< for good: events refer to them
     std::vector<Stream*> legacy;                   ///< a device's default stream
     std::set<Stream*> alive;
@@ -145,15 +112,9 @@ State& state() {
     return *made;
 }
 
-/// The worker runs while the thread that asked holds the state for it.
 class Lock {
-  public:
-    Lock() {
-        if (!on_worker) lock_ = std::unique_lock(state().mutex);
-    }
-
   private:
-    std::unique_lock<std::recursive_mutex> lock_;
+    std::lock_guard<std::recursive_mutex> lock_{state().mutex};
 };
 
 Stream* stream_of(cudaStream_t handle) {
@@ -178,10 +139,6 @@ void run_through(const Need& need) {
     }
 }
 
-void run_now(const Need& need) {
-    if (need.stream->done < need.count) state().worker.call([&] { run_through(need); });
-}
-
 std::uint64_t draw() {
     State& now = state();
     if (now.seeded_with != settings().seed)
@@ -199,7 +156,7 @@ void run_some() {
             if (stream->done < stream->submitted) waiting.push_back(stream.get());
         if (waiting.empty()) return;
         Stream* chosen = waiting[draw() % waiting.size()];
-        run_now({chosen, chosen->done + 1});
+        run_through({chosen, chosen->done + 1});
     }
 }
 
@@ -284,13 +241,9 @@ cudaError_t submit(cudaStream_t handle, Work work) {
     }
     stream.time = begin + work.nanoseconds;
     stream.queue.push_back({std::move(work), std::exchange(stream.needs, {})});
-    if (settings().order == Order::eager) run_now({&stream, stream.submitted});
+    if (settings().order == Order::eager) run_through({&stream, stream.submitted});
     if (settings().order == Order::seeded) run_some();
     return now.failed;
-}
-
-void run_aside(const std::function<void()>& function) {
-    state().worker.call(function);
 }
 
 cudaError_t synchronize_stream(cudaStream_t handle) {
@@ -300,7 +253,7 @@ cudaError_t synchronize_stream(cudaStream_t handle) {
         stream.capture->spoiled = true;
         return cudaErrorStreamCaptureUnsupported;
     }
-    run_now({&stream, stream.submitted});
+    run_through({&stream, stream.submitted});
     seen(stream.clock, stream.time);
     return state().failed;
 }
@@ -310,7 +263,7 @@ cudaError_t synchronize_device() {
     if (const cudaError_t error = unsafe_call(); error != cudaSuccess) return error;
     for (const auto& stream : state().streams) {
         if (stream->device != this_device || stream->capture) continue;
-        run_now({stream.get(), stream->submitted});
+        run_through({stream.get(), stream->submitted});
         seen(stream->clock, stream->time);
     }
     return state().failed;
@@ -326,7 +279,7 @@ cudaError_t create_stream(cudaStream_t* stream, unsigned flags, int priority) {
 cudaError_t destroy_stream(cudaStream_t handle) {
     Lock lock;
     Stream* stream = stream_of(handle);
-    run_now({stream, stream->submitted});
+    run_through({stream, stream->submitted});
     state().alive.erase(stream);
     return cudaSuccess;
 }
@@ -405,7 +358,7 @@ cudaError_t synchronize_event(cudaEvent_t handle) {
     const Event& event = *reinterpret_cast<Event*>(handle);
     if (!event.stream) return cudaSuccess;
     if (event.capture) return cudaErrorCapturedEvent;
-    run_now({event.stream, event.count});
+    run_through({event.stream, event.count});
     seen(event.clock, event.time);
     return state().failed;
 }
@@ -418,7 +371,7 @@ cudaError_t query_event(cudaEvent_t handle) {
     if (event.capture) return cudaErrorCapturedEvent;
     if (settings().order == Order::seeded) run_some();
     // Who asks again and again waits.
-    if (event.stream->done < event.count && ++event.queries > 1000) run_now({event.stream, event.count});
+    if (event.stream->done < event.count && ++event.queries > 1000) run_through({event.stream, event.count});
     if (event.stream->done < event.count) return cudaErrorNotReady;
     seen(event.clock, event.time);
     return state().failed;
@@ -561,7 +514,7 @@ double simgpu_busy(int device, int lane) {
 void simgpu_synchronize() {
     Lock lock;
     for (const auto& stream : state().streams) {
-        run_now({stream.get(), stream->submitted});
+        run_through({stream.get(), stream->submitted});
         seen(stream->clock, stream->time);
     }
 }

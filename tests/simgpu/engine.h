@@ -1,8 +1,8 @@
 // The heart of the stand-in: streams that are queues of work, events, recorded graphs, virtual time.
 //
 // Everything is ordered by the program, not by the clock of the machine: the program's calls say when work
-// may begin (streams, events, waits), and an order says when it does. One worker thread runs all of it, while
-// the thread that asked waits; so a run repeats to the bit, given one order and one thread of the program.
+// may begin (streams, events, waits), and an order says when it does. It runs on the thread whose call let it
+// run, one piece at a time; so a run repeats to the bit, given one order and one thread of the program.
 #pragma once
 
 #include <driver_types.h>
@@ -41,8 +41,6 @@ enum class Order {
 
 /// Adds to the stream's queue, or to the graph that the stream is recorded into.
 cudaError_t submit(cudaStream_t stream, Work work);
-/// Runs on the worker's thread, now, beside all streams.
-void run_aside(const std::function<void()>& function);
 
 cudaError_t synchronize_stream(cudaStream_t stream);
 cudaError_t synchronize_device();

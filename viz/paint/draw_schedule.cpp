@@ -24,8 +24,6 @@ constexpr double kLaneHeight = 30;
 constexpr double kLaneGap = 6;
 constexpr double kMemoryHeight = 330;
 
-const TextStyle kTick{.size = 10, .color = kQuiet};
-const TextStyle kNote{.size = 10, .color = kQuiet};
 const TextStyle kLaneName{.size = 11, .color = kInk, .align = Align::right};
 
 struct Lane {

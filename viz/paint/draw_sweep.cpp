@@ -18,9 +18,7 @@ using namespace palette;
 constexpr Size kPage{1040, 560};
 constexpr Rect kPlot{84, 86, 756, 404};
 
-const TextStyle kTick{.size = 10, .color = kQuiet};
 const TextStyle kAxisTitle{.size = 11, .color = kInk};
-const TextStyle kNote{.size = 10, .color = kQuiet};
 
 /// A schedule that was found: what it needs and what it costs.
 struct Found {

@@ -11,8 +11,13 @@
 #include "viz/block_view/block_view.h"
 #include "viz/layout/layout.h"
 #include "viz/paint/canvas.h"
+#include "viz/paint/palette.h"
 
 namespace rematlas {
+
+/// Of the numbers along an axis, and of what is said beside a picture.
+inline const TextStyle kTick{.size = 10, .color = palette::kQuiet};
+inline const TextStyle kNote{.size = 10, .color = palette::kQuiet};
 
 /// Sizes that hold the texts of the items and the titles of the clusters.
 std::vector<Size> item_sizes(const BlockView& view, bool with_schedule);

@@ -16,7 +16,6 @@ constexpr double kFirstSize = 12, kLeastSize = 4, kMostSize = 64, kGrowth = 1.05
 constexpr std::size_t kMostStages = 400;
 constexpr int kMostDraws = 200;
 constexpr auto kWindowTime = std::chrono::seconds(1);
-constexpr auto kGlance = std::chrono::milliseconds(20);
 constexpr double kGap = 1e-7;
 
 }  // namespace

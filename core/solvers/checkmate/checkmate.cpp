@@ -18,8 +18,6 @@ namespace {
 
 constexpr auto kLongestWarmUp = std::chrono::seconds(2);
 constexpr std::size_t kLarge = 120;  // ops
-constexpr auto kGlance = std::chrono::milliseconds(20);
-constexpr double kRounding = 1e-7;  ///< what a bound in doubles may be off
 
 class Search {
   public:
@@ -103,7 +101,7 @@ class Search {
         if (best_.any())
             if (auto point = model->encode(best_.runs())) start = *std::move(point);
         // The library's gap is of the objective, ours of the bound, which is rounded down besides.
-        const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kRounding);
+        const double gap = std::max(0.0, options_.gap / (1 + options_.gap) - 2 * kBoundRounding);
         MilpLimits limits{.relative_gap = gap, .threads = limits_.threads, .seed = limits_.seed};
         limits.time = deadline_.left();
         // Shares the ownership of the whole model.
@@ -129,7 +127,7 @@ class Search {
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));
-        double bound = model.time_of(objective) / base * (1 - kRounding);
+        double bound = model.time_of(objective) / base * (1 - kBoundRounding);
         if (best_.any()) bound = std::min(bound, best_.overhead());
         if (bound <= bound_) return false;
         bound_ = bound;

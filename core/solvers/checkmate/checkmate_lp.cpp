@@ -19,8 +19,6 @@
 namespace rematlas {
 namespace {
 
-constexpr auto kGlance = std::chrono::milliseconds(20);
-constexpr double kRounding = 1e-7;                               ///< what a bound in doubles may be off
 constexpr std::size_t kThresholds = 64;                          ///< at most so many
 constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
 constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< each
@@ -89,7 +87,7 @@ class Rounding {
         if (margin == 1) {
             bounding_ = std::chrono::steady_clock::now() - begin;
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
-            bound_ = model.time_of(answer->objective) / base * (1 - kRounding);
+            bound_ = model.time_of(answer->objective) / base * (1 - kBoundRounding);
             if (best_.any()) bound_ = std::min(bound_, best_.overhead());
         }
         for (double threshold : thresholds(model, answer->values)) {

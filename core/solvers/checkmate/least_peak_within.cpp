@@ -15,8 +15,6 @@
 namespace rematlas {
 namespace {
 
-constexpr auto kGlance = std::chrono::milliseconds(20);
-constexpr double kRounding = 1e-7;                    ///< what a bound in doubles may be off
 constexpr double kStart = 0.15, kStartOfLarge = 0.4;  ///< share of the time for the start
 constexpr std::size_t kLarge = 120;                   ///< ops
 constexpr double kPrecision = 1e-3;                   ///< of the bytes in question, where bisections end
@@ -164,7 +162,7 @@ class Search {
         std::vector<double> start;
         if (known >= best_.peak.value)
             if (auto point = model->encode(best_.runs)) start = *std::move(point);
-        MilpLimits limits{.relative_gap = std::max(0.0, options_.gap - 2 * kRounding),
+        MilpLimits limits{.relative_gap = std::max(0.0, options_.gap - 2 * kBoundRounding),
                           .threads = limits_.threads,
                           .seed = limits_.seed};
         limits.time = deadline_.left();
@@ -192,7 +190,7 @@ class Search {
     void raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return;
         const double room = model.peak_of(objective) - static_cast<double>(graph_.resident_bytes);
-        raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kRounding))));
+        raise_to(graph_.resident_bytes + static_cast<std::int64_t>(std::ceil(room * (1 - kBoundRounding))));
     }
 
     /// To the next bytes that a schedule can have; schedules of more than the start may not be in the model.

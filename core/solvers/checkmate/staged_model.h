@@ -34,6 +34,9 @@
 
 namespace rematlas {
 
+/// What a bound that a library gives in doubles may be off, as a share of it.
+constexpr double kBoundRounding = 1e-7;
+
 /// Bytes held beside the tensors of the graph: while reruns of a stage run, while its first run does, and at
 /// most between that and the next stage.
 struct StageBytes {

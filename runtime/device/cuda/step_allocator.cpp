@@ -354,17 +354,11 @@ class StepAllocator final : public CUDAAllocator {
 
     /// False where its own allocator had served it.
     bool return_to_arena(void* data) {
-        OneArena* arena = nullptr;
-        {
-            const std::lock_guard lock(mutex_);
-            arena = arena_of(data);
-        }
-        const int device = arena ? arena->device : 0;
         const auto bytes = calls_.give_back(data);
         if (!bytes) return false;
         const std::lock_guard lock(mutex_);
         // It is gone when this was the last that was held of it.
-        if (OneArena* still = arena_of(data); still && still->device == device) still->handed_out -= *bytes;
+        if (OneArena* arena = arena_of(data)) arena->handed_out -= *bytes;
         return true;
     }
 

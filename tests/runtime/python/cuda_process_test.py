@@ -8,7 +8,12 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import traceback
 import unittest
+
+import torch  # so that processes begin with both: to import them takes longer than most of these tests
+
+import rematlas
 
 START = """
 import ctypes, os, warnings
@@ -45,6 +50,20 @@ def planned(budget, steps=8, **options):
 class ProcessCase(unittest.TestCase):
     def run_process(self, text, status=0, **environment):
         """What it prints, and on standard error."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+            process = os.fork()
+            if process == 0:
+                run_and_exit(text, environment, out, err)
+            _, ended = os.waitpid(process, 0)
+            told = []
+            for file in (out, err):
+                file.seek(0)
+                told.append(file.read().strip())
+        self.assertEqual(os.waitstatus_to_exitcode(ended), status, "\n".join(told))
+        return told
+
+    def run_new_process(self, text, status=0, **environment):
+        """For what libtorch asks when it is loaded."""
         done = subprocess.run(
             [sys.executable, "-c", START + textwrap.dedent(text)],
             env={**os.environ, **environment},
@@ -57,6 +76,20 @@ class ProcessCase(unittest.TestCase):
     def needs_the_stand_in(self):
         if "simgpu" not in os.environ.get("LD_PRELOAD", ""):
             self.skipTest("asks the stand-in for a GPU")
+
+
+def run_and_exit(text, environment, out, err):
+    """In a fork of this process, which has not touched the device."""
+    status = 1
+    try:
+        os.dup2(out.fileno(), 1), os.dup2(err.fileno(), 2)
+        os.environ.update(environment)
+        exec(compile(START + textwrap.dedent(text), "case", "exec"), {"__name__": "__main__"})
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(status)
 
 
 class Budgets(ProcessCase):
@@ -269,7 +302,7 @@ class Settings(ProcessCase):
             ("PYTORCH_CUDA_ALLOC_CONF", "roundup_power2_divisions:4", "roundup_power2_divisions"),
             ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1", "PYTORCH_NO_CUDA_MEMORY_CACHING"),
         ):
-            _, err = self.run_process('planned("70%", on_refuse="raise")', status=1, **{variable: value})
+            _, err = self.run_new_process('planned("70%", on_refuse="raise")', status=1, **{variable: value})
             self.assertIn(told, err.splitlines()[-1])
 
     def test_the_process_keeps_its_own(self):

@@ -157,7 +157,7 @@ class SeveralFrames(unittest.TestCase):
 
     def test_as_told(self):
         for frames in (1, 2):
-            module = rematlas.apply(self.build(), self.budget, time_limit=0.5, frames=frames)
+            module = rematlas.apply(self.build(), self.budget, time_limit=0.3, frames=frames)
             losses, peaks = train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
             self.assertEqual(losses, self.losses)
             for number, parameter in zip(self.numbers, module.parameters()):
@@ -166,7 +166,7 @@ class SeveralFrames(unittest.TestCase):
             del module
 
     def test_where_they_come_later(self):
-        module = rematlas.apply(self.build(), self.budget, time_limit=0.5)
+        module = rematlas.apply(self.build(), self.budget, time_limit=0.3)
         train(module, rows, lambda module, x: (module(x) - 1).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
         before = rematlas.status(module).replayed
         self.assertEqual(rematlas.status(module).plans[0].overhead, 1)
@@ -177,14 +177,14 @@ class SeveralFrames(unittest.TestCase):
         self.assertGreaterEqual(status.replayed, before + 6)
 
     def test_shares_are_of_all_that_is_open(self):
-        module = rematlas.apply(self.build(), "70%", time_limit=0.5, frames=2)
+        module = rematlas.apply(self.build(), "70%", time_limit=0.3, frames=2)
         train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
 
     def test_where_no_plan_has_room_for_them(self):
         def trained(budget):
             gc.collect()
-            module = rematlas.apply(self.build(), budget, time_limit=0.5)
+            module = rematlas.apply(self.build(), budget, time_limit=0.3)
             train(module, rows, lambda module, x: module(x).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
             return module
 
@@ -213,7 +213,7 @@ class LargeSteps(unittest.TestCase):
         noted = models.reset_peak() - alive
         budget = alive + noted + stays + int((max(peaks) - alive - stays) * share)
 
-        module = rematlas.apply(build(), budget, time_limit=0.5)
+        module = rematlas.apply(build(), budget, time_limit=0.3)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ours, peaks = train(module, batches, loss_of, optimizer=optimizer)
@@ -255,7 +255,7 @@ class LargeSteps(unittest.TestCase):
             return sum(output.square().mean() for output in module(x))
 
         plain = train(Transposed(), rows, loss_of, optimizer=sgd)[0]
-        module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), time_limit=0.5)
+        module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), time_limit=0.3)
         self.assertEqual(train(module, rows, loss_of, optimizer=sgd)[0], plain)
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
 

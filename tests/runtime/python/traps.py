@@ -178,7 +178,7 @@ def train(trap: Trap, apply: Callable[[nn.Module], Callable[[], None]] | None = 
     with trap.around():
         done = apply(trap.model) if apply else lambda: None
         parameters = [parameter for parameter in trap.model.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(parameters, lr=1e-2, foreach=False)
+        optimizer = torch.optim.AdamW(parameters, lr=1e-2, foreach=not ON_HOST)
         records = []
         for step in range(1, STEPS + 1):
             records.append(run_step(trap, optimizer, step))

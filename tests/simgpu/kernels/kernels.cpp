@@ -2,7 +2,6 @@
 // device's own allocator, and submits the CPU's kernel, on the same bytes, to the stream.
 #include <ATen/Context.h>
 #include <ATen/EmptyTensor.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/op_registration/op_registration.h>
 #include <ATen/cuda/CUDAContext.h>
@@ -244,6 +243,7 @@ class Call {
         if (draws_) draw = draw_for(*generator_, elements_);
         work.run = [op = op_, special = special_, arguments = std::move(arguments_),
                     targets = std::move(targets_), draw] {
+            const Apart apart;
             Stack stack = arguments;
             at::Generator generator;
             if (draw) generator = generator_at(draw->now().first, draw->now().second);
@@ -256,7 +256,6 @@ class Call {
                             "the shape depends on values, and is taken from zeros");
                 target.copy_(result);
             };
-            at::AutoDispatchBelowADInplaceOrView below;
             for (const c10::IValue& result : stack) {
                 if (result.isTensorList())
                     for (const at::Tensor& tensor : result.toTensorVector()) store(tensor);
@@ -273,20 +272,15 @@ class Call {
         C10_CUDA_CHECK(cudaStreamSynchronize(stream));
         read_arguments();
         Stack results = arguments_;
-        std::exception_ptr error;
         at::Generator generator;
         if (draws_) {
             const auto [seed, offset] = draw_for(*generator_, elements_).now();
             generator = generator_at(seed, offset);
         }
-        run_aside([&] {
-            try {
-                call_twin(op_, special_, results, generator);
-            } catch (...) {
-                error = std::current_exception();
-            }
-        });
-        if (error) std::rethrow_exception(error);
+        {
+            const Apart apart;
+            call_twin(op_, special_, results, generator);
+        }
         for (c10::IValue& result : results)
             result = mapped(result, [&](const at::Tensor& tensor) {
                 for (const c10::IValue& argument : arguments_)
@@ -299,7 +293,7 @@ class Call {
                 work.accesses = {bytes_of(made, true)};
                 work.nanoseconds = settings().launch_nanoseconds;
                 work.run = [target = on_host(made), tensor] {
-                    at::AutoDispatchBelowADInplaceOrView below;
+                    const Apart apart;
                     target.copy_(tensor);
                 };
                 C10_CUDA_CHECK(submit(stream, std::move(work)));

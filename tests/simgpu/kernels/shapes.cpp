@@ -2,7 +2,6 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
 
 #include <mutex>
@@ -104,8 +103,6 @@ at::Generator generator_at(std::uint64_t seed, std::uint64_t offset) {
 
 void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, Stack& stack,
                const at::Generator& generator) {
-    at::AutoDispatchBelowADInplaceOrView below;
-    at::NoGradGuard no_grad;
     for (c10::IValue& value : stack)
         if (value.isGenerator()) value = generator;
     const auto& arguments = op.schema().arguments();
@@ -125,21 +122,13 @@ const Shapes& shapes_of(const c10::OperatorHandle& op, const std::string& name, 
     const std::string key = signature(name, arguments);
     const auto found = known.find(key);
     if (found != known.end()) return found->second;
+    const Apart apart;
     Shapes made;
-    std::exception_ptr error;
-    run_aside([&] {
-        at::AutoDispatchBelowADInplaceOrView below;
-        try {
-            try {
-                made = shapes_from(op, special, arguments, 0);
-            } catch (const c10::Error&) {
-                made = shapes_from(op, special, arguments, 1);
-            }
-        } catch (...) {
-            error = std::current_exception();
-        }
-    });
-    if (error) std::rethrow_exception(error);
+    try {
+        made = shapes_from(op, special, arguments, 0);
+    } catch (const c10::Error&) {
+        made = shapes_from(op, special, arguments, 1);
+    }
     return known.emplace(key, std::move(made)).first->second;
 }
 

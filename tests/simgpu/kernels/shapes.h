@@ -39,7 +39,7 @@ inline bool writes(const c10::Argument& argument) {
 /// A generator of the host for what a kernel draws from there.
 at::Generator generator_at(std::uint64_t seed, std::uint64_t offset);
 
-/// Runs the CPU's kernel; the results take the place of the arguments. On the worker's thread.
+/// Runs the CPU's kernel; the results take the place of the arguments. Called apart.
 void call_twin(const c10::OperatorHandle& op, const SpecialKernel* special, torch::jit::Stack& stack,
                const at::Generator& generator);
 

@@ -1,9 +1,21 @@
 #include "tests/simgpu/kernels/tensors.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/from_blob.h>
 
+#include <future>
+
 namespace simgpu {
+namespace {
+
+const at::ThreadLocalState& state_of_a_new_thread() {
+    static const at::ThreadLocalState state =
+        std::async(std::launch::async, [] { return at::ThreadLocalState(); }).get();
+    return state;
+}
+
+}  // namespace
+
+Apart::Apart() : guard_(state_of_a_new_thread()) {}
 
 Access bytes_of(const at::Tensor& tensor, bool writes) {
     if (tensor.numel() == 0) return {};
@@ -22,11 +34,8 @@ at::Tensor on_host(const at::Tensor& tensor) {
 }
 
 at::Tensor snapshot(const at::Tensor& tensor) {
-    at::Tensor copy;
-    run_aside([&] {
-        at::AutoDispatchBelowADInplaceOrView below;
-        copy = tensor.detach().clone();
-    });
+    const Apart apart;
+    at::Tensor copy = tensor.clone();
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
         copy.unsafeGetTensorImpl()->set_wrapped_number(true);
     return copy;

@@ -1,8 +1,11 @@
 // Tensors of the device seen as tensors of the host: readable memory is readable memory.
 #pragma once
 
+#include <ATen/ThreadLocalState.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/ivalue.h>
 
 #include <algorithm>
@@ -10,6 +13,18 @@
 #include "tests/simgpu/engine.h"
 
 namespace simgpu {
+
+/// While it lives, kernels of the CPU that this thread calls see nothing of what the program has switched on:
+/// modes, autograd, guards.
+class Apart {
+  public:
+    Apart();
+
+  private:
+    at::ThreadLocalStateGuard guard_;
+    at::AutoDispatchBelowADInplaceOrView below_;
+    at::NoGradGuard no_grad_;
+};
 
 Access bytes_of(const at::Tensor& tensor, bool writes);
 /// The same bytes as a tensor of the host that owns nothing.
