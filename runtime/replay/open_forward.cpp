@@ -26,6 +26,15 @@ const std::vector<int>& gradient_operands(const BoundModel& model) {
     return model.tape.ops[model.loss].arguments[1].operands;
 }
 
+/// Whether this reference is the only one, and no view shares the memory. What Python has made keeps a Python
+/// object, which holds the tensor and is held by it: that object alone is nobody.
+bool is_held_here_alone(const at::Tensor& tensor) {
+    const auto uses = tensor.use_count();
+    const bool alone =
+        uses == 1 || (uses == 2 && tensor.unsafeGetTensorImpl()->pyobj_slot()->has_unique_reference());
+    return alone && tensor.storage().use_count() == 1;
+}
+
 }  // namespace
 
 Snapshot::Snapshot(const BoundModel& model, Of of)
@@ -149,7 +158,7 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
                             lies_as(given, operand.strides) && given.device() == model.device.device() &&
                             model.device.footprint(static_cast<std::int64_t>(given.storage().nbytes())) ==
                                 model.graph.tensors[operand.tensor].bytes.value;
-        const bool alone = usable && given.use_count() == 1 && given.storage().use_count() == 1;
+        const bool alone = usable && is_held_here_alone(given);
         if (!usable || !(alone || plan_->stays(operand.tensor))) {
             given_.push_back(given);
             continue;

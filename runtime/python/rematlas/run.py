@@ -33,8 +33,7 @@ class Side:
         torch.manual_seed(seed)
         alive, began = self.reset_peak(), self.now()
         self.template, outputs = structure.flatten(self.module(*args, **kwargs))
-        roots = [outputs[place] for place in used if outputs[place].requires_grad]
-        torch.autograd.backward(roots, [gradient_for(root) for root in roots])
+        AnyLoss.apply(*(outputs[place] for place in used if outputs[place].requires_grad)).backward()
         self.seconds.append(self.now() - began)
         peak = self.peak() - alive
         leaves = [*self.module.parameters(), *structure.flatten_call(args, kwargs)[1]]
@@ -67,11 +66,21 @@ class Side:
         return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else ops.counted_peak_bytes()
 
 
-def gradient_for(output):
-    """The same for equal seeds, and the model's random numbers stay what they were."""
-    generator = torch.Generator(output.device).manual_seed(7)
-    real = torch.rand(output.shape, generator=generator, device=output.device, dtype=torch.float32)
-    return real.to(output.dtype)
+class AnyLoss(torch.autograd.Function):
+    """A loss whose gradients are any numbers, the same in each step. As with other losses they are made when the backward
+    begins, and nobody else holds them; the model's random numbers stay what they were."""
+
+    @staticmethod
+    def forward(ctx, *outputs):
+        ctx.like = [(output.shape, output.device, output.dtype) for output in outputs]
+        return torch.zeros((), device=outputs[0].device)
+
+    @staticmethod
+    def backward(ctx, _):
+        return tuple(
+            torch.rand(shape, generator=torch.Generator(device).manual_seed(7), device=device, dtype=torch.float32).to(dtype)
+            for shape, device, dtype in ctx.like
+        )
 
 
 def identical(a, b) -> bool:

@@ -23,6 +23,7 @@ from torch import nn
 import models
 import rematlas
 from rematlas.__main__ import main
+from rematlas.api import of
 
 STEPS = 12
 
@@ -104,6 +105,32 @@ class Training(TrainingCase):
         self.assertGreaterEqual(status.replayed, 4)
         self.assertLessEqual(max(peaks), budget)
         self.assertEqual(kept.numel(), 1 << 20)
+
+
+class Mean(torch.autograd.Function):
+    """A loss written in Python, as the fused ones of libraries are: its gradient is a tensor that Python has made."""
+
+    @staticmethod
+    def forward(ctx, output):
+        ctx.shape, ctx.device = output.shape, output.device
+        return output.mean()
+
+    @staticmethod
+    def backward(ctx, scale):
+        return torch.full(ctx.shape, scale.item() / ctx.shape.numel(), device=ctx.device)
+
+
+class GradientsOfOutputs(TrainingCase):
+    def test_one_that_python_made_is_taken_over_as_others_are(self):
+        module = rematlas.apply(models.gpt(), "100%", solver="keep-all")
+        of(module).measures = True
+        for step in range(8):
+            Mean.apply(module(models.texts(step)[0])).backward()
+            module.zero_grad()
+            wait(module)
+        status = rematlas.status(module)
+        self.assertGreaterEqual(status.replayed, 4)
+        self.assertEqual(status.plans[0].last["peak_bytes"], status.plans[0].peak_bytes)
 
 
 class InPlace(TrainingCase):
