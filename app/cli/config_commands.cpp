@@ -4,7 +4,7 @@
 
 #include "app/cli/command.h"
 #include "core/base/files.h"
-#include "core/config/config.h"
+#include "core/planning/config.h"
 
 namespace rematlas {
 

@@ -4,8 +4,8 @@
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/schedule_file.h"
-#include "core/sweep/sweep.h"
 #include "viz/paint/draw.h"
 
 namespace rematlas {

@@ -13,9 +13,9 @@
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
+#include "core/planning/solve.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/solve.h"
-#include "core/sweep/sweep.h"
 
 namespace rematlas {
 namespace {

@@ -13,7 +13,8 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
-#include "core/maxbatch/largest_batch.h"
+#include "core/planning/largest_batch.h"
+#include "core/planning/registry.h"
 #include "core/schedule/schedule_file.h"
 #include "core/solvers/checkmate/checkmate.h"
 
@@ -101,7 +102,8 @@ Result<void> write(LargestBatch& found, const std::filesystem::path& path) {
 json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, const LargestBatch& found) {
     json next = {{"batch", found.batch + 1},
                  {"proven", found.proven},
-                 {"proven_in_class", found.next_needs_in_class ? json(kStagedClass) : json(nullptr)},
+                 {"proven_in_class",
+                  found.next_needs_in_class ? json(to_string(ScheduleClass::staged)) : json(nullptr)},
                  {"needed_bytes_in_class",
                   found.next_needs_in_class ? json(found.next_needs_in_class->value) : json(nullptr)},
                  {"needed_bytes", found.next_needs ? json(found.next_needs->value) : json(nullptr)},
@@ -140,7 +142,7 @@ std::string why_not_more(const LargestBatchOptions& options, const LargestBatch&
     }
     if (!found.proven && !found.next_needs_in_class) return "no schedule was found for " + next;
     return next + " provably does not fit" + (options.max_overhead ? " within the overhead" : "") +
-           (found.proven ? "" : ", in " + std::string(kStagedClass));
+           (found.proven ? "" : ", in " + std::string(to_string(ScheduleClass::staged)));
 }
 
 void print(const LargestBatchOptions& options, const LargestBatch& found) {

@@ -5,7 +5,8 @@
 
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 

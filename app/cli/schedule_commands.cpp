@@ -8,11 +8,11 @@
 #include "app/cli/reading.h"
 #include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
-#include "core/addresses/check_addresses.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "core/checking/check.h"
+#include "core/checking/check_addresses.h"
 #include "core/graph/graph_file.h"
-#include "core/schedule/check.h"
 #include "core/schedule/export.h"
 #include "core/schedule/schedule_file.h"
 
@@ -42,7 +42,8 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
                                  .effort = asked ? 1'000'000'000 : AddressOptions{}.effort};
     const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps, options);
     if (!plan) return plan.error();
-    if (const Result<void> sound = check_addresses(graph, schedule.steps, *plan, options); !sound)
+    const Addresses addresses = addresses_from(*plan, options.alignment);
+    if (const Result<void> sound = check_addresses(graph, schedule.steps, addresses); !sound)
         return sound.error();
     return std::optional(plan->arena);
 }

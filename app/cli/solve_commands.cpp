@@ -7,11 +7,12 @@
 #include "app/cli/reading.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
-#include "core/config/config.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/config.h"
+#include "core/planning/registry.h"
+#include "core/planning/solve_in_arena.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/schedule_file.h"
-#include "core/solvers/solve_in_arena.h"
-#include "core/sweep/sweep.h"
 #include "viz/paint/draw.h"
 
 namespace rematlas {
@@ -109,6 +110,10 @@ std::string seconds_text(double seconds) {
     return format_duration(Nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
 }
 
+json json_of_class(const std::optional<Bound>& bound) {
+    return bound && bound->over ? json(to_string(*bound->over)) : json(nullptr);
+}
+
 json schedule_json(const Schedule& schedule) {
     return {{"status", schedule.status},
             {"solver", schedule.solver},
@@ -118,7 +123,7 @@ json schedule_json(const Schedule& schedule) {
             {"arena_bytes", schedule.addresses ? json(schedule.addresses->arena.value) : json(nullptr)},
             {"budget_bytes", schedule.budget.value},
             {"bound", schedule.bound ? json(schedule.bound->overhead) : json(nullptr)},
-            {"bound_class", schedule.bound ? json(schedule.bound->over) : json(nullptr)},
+            {"bound_class", json_of_class(schedule.bound)},
             {"gap", schedule.bound ? json(schedule.bound->gap) : json(nullptr)},
             {"bound_seconds", schedule.bound ? json(schedule.bound->seconds) : json(nullptr)},
             {"nodes", schedule.bound && schedule.bound->nodes ? json(*schedule.bound->nodes) : json(nullptr)},
@@ -131,8 +136,8 @@ void print_bound(const std::optional<Bound>& bound) {
         std::printf("%-10s none is known\n", "bound");
         return;
     }
-    std::printf("%-10s %.4f over %s; gap %.2f %%", "bound", bound->overhead, bound->over.c_str(),
-                bound->gap * 100);
+    const std::string over(bound->over ? to_string(*bound->over) : "a class that is not named");
+    std::printf("%-10s %.4f over %s; gap %.2f %%", "bound", bound->overhead, over.c_str(), bound->gap * 100);
     if (bound->seconds > 0) std::printf("; took %s", seconds_text(bound->seconds).c_str());
     if (bound->nodes) std::printf(", %lld nodes", static_cast<long long>(*bound->nodes));
     std::printf("\n");
@@ -153,7 +158,7 @@ void print_schedule(const Schedule& schedule) {
 
 Progress solve_progress(const OutputFlags& flags) {
     if (!flags.shows_progress()) return {};
-    return [](const Incumbent& best) {
+    return [](const ProgressReport& best) {
         std::fprintf(stderr, "\r\033[K%3.0f %%  overhead %.4f  peak %s", best.fraction_done * 100,
                      best.overhead, format_bytes(best.peak).c_str());
         std::fflush(stderr);
@@ -306,8 +311,7 @@ void add_solve_commands(const Commands& commands) {
     CLI::App* app = commands.add("solve", "a checked schedule under a budget",
                                  "rematlas solve resnet50.graph.json --budget 60% -o resnet50.schedule.json",
                                  output, [] { return solve_command(flags, output); });
-    std::string names;
-    for (std::string_view name : solver_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+    const std::string names = solver_names();
     app->add_option("graph", flags.graph, "a .graph.json file")->required();
     app->add_option("--budget", flags.budget,
                     "bytes (2GiB, 512MiB) or a share of the peak without recomputation (60%)")

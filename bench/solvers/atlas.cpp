@@ -17,14 +17,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/solvers/gpt_graph.h"
 #include "core/base/files.h"
+#include "core/checking/check.h"
 #include "core/graph/graph_file.h"
-#include "core/schedule/check.h"
+#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
-#include "core/solvers/required_once.h"
+#include "core/solving/answers.h"
+#include "tests/core/support/gpt_graph.h"
 
 namespace rematlas {
 
@@ -52,7 +53,7 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     const double start = cpu_seconds();
     double first = -1, last = -1;
     double best = 0;
-    const auto progress = [&](const Incumbent& incumbent) {
+    const auto progress = [&](const ProgressReport& incumbent) {
         if (first < 0) {
             first = cpu_seconds() - start;
             print(graph.name, run + " first", incumbent.overhead, "overhead");
@@ -142,11 +143,11 @@ void bench_graph(const Graph& graph, double seconds) {
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));
-    atlas::Candidate start = atlas::best_start(flat, budget, atlas::Candidate::of(flat, required_once(flat)),
-                                               deadline, 1, [](const atlas::Candidate&) {});
+    Candidate start = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)),
+                                               deadline, 1, [](const Candidate&) {});
     const AtlasOptions options;
     atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
-    const auto go_on = [](const atlas::Candidate&) { return true; };
+    const auto go_on = [](const Candidate&) { return true; };
     annealer.run_cycle(20'000, 1, deadline, go_on);
     const double begin = cpu_seconds();
     std::uint64_t moves = 0;

@@ -6,9 +6,10 @@
 #include <cstdlib>
 
 #include "core/graph/graph_file.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/checkmate/least_peak_within.h"
-#include "core/solvers/solve.h"
 
 namespace rematlas {
 namespace {
@@ -23,7 +24,7 @@ std::int64_t by_atlas(const Problem& problem, double overhead, double seconds) {
         std::stop_source enough;
         Limits limits{.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds / 12 * 1e9)),
                       .stop = enough.get_token()};
-        const Answer answer = make_atlas()->solve(problem, budget, limits, [&](const Incumbent& found) {
+        const Answer answer = make_atlas()->solve(problem, budget, limits, [&](const ProgressReport& found) {
             if (found.peak <= budget && found.overhead <= overhead) enough.request_stop();
         });
         const auto* found = std::get_if<Solution>(&answer);

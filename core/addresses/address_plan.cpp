@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/addresses/check_addresses.h"
 #include "core/addresses/packing.h"
 #include "core/schedule/simulate.h"
 
@@ -170,23 +169,6 @@ Addresses addresses_from(const AddressPlan& plan, std::int64_t alignment) {
     Addresses addresses{.alignment = alignment, .arena = plan.arena, .offsets = {}};
     for (const Placement& p : plan.placements) addresses.offsets.push_back(p.offset);
     return addresses;
-}
-
-Result<AddressPlan> address_plan_from(const Graph& graph, const std::vector<Step>& steps,
-                                      const Addresses& addresses) {
-    const AddressOptions options{.alignment = addresses.alignment};
-    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
-    Recorder recorder(graph, options);
-    recorder.play(steps);
-    AddressPlan plan = recorder.unplaced();
-    if (plan.placements.size() != addresses.offsets.size())
-        return Error{"addresses: " + std::to_string(addresses.offsets.size()) + " offsets for " +
-                         std::to_string(plan.placements.size()) + " lifetimes",
-                     ErrorKind::negative};
-    plan.arena = addresses.arena;
-    for (std::size_t i = 0; i < plan.placements.size(); ++i) plan.placements[i].offset = addresses.offsets[i];
-    if (Result<void> sound = check_addresses(graph, steps, plan, options); !sound) return sound.error();
-    return plan;
 }
 
 }  // namespace rematlas

@@ -59,9 +59,4 @@ std::int64_t alignment_for(const Graph& graph);
 /// The plan as it is kept with a schedule.
 Addresses addresses_from(const AddressPlan& plan, std::int64_t alignment);
 
-/// The plan again, from its offsets. Errors: those of `plan_addresses`; another number of offsets than the
-/// steps have lifetimes and workspaces; what `check_addresses` finds.
-Result<AddressPlan> address_plan_from(const Graph& graph, const std::vector<Step>& steps,
-                                      const Addresses& addresses);
-
 }  // namespace rematlas

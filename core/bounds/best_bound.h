@@ -28,7 +28,7 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
     bool whole = true;  ///< false: only what is exact in whole numbers, without a library
-    /// For schedules that may copy tensors to the host and back: a weaker bound, of `kHostCopiesBoundClass`.
+    /// For schedules that may copy tensors to the host and back: a weaker bound, of the class `with_copies`.
     std::optional<HostLinks> host = {};
 };
 
@@ -43,9 +43,8 @@ struct ProvenBound {
     RunSequence runs;  ///< read back from the whole solution: executable, perhaps over the budget; or empty
 };
 
-/// Never fails: with no time left it returns what is known. Class: `kOverheadBoundClass`,
-/// or with links to the host `kHostCopiesBoundClass`. Rigorous to the
-/// last bit but for `whole_moments`, see there. One thread at a time.
+/// Never fails: with no time left it returns what is known. Class: `any_order`, or with links to the
+/// host `with_copies`. Rigorous to the last bit but for `whole_moments`, see there. One thread at a time.
 ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits = {});
 
 }  // namespace rematlas

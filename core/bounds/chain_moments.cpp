@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/bounds/subset_sum.h"
+#include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 

@@ -47,9 +47,4 @@ inline bool proves_optimal(std::int64_t bound, std::int64_t time) {
     return static_cast<double>(time) <= static_cast<double>(bound) * (1 + 1e-9);
 }
 
-/// What the bound is a bound over, for `Bound::over`.
-inline constexpr const char* kOverheadBoundClass = "any order, any reruns";
-/// The same where schedules may copy tensors to the host and back.
-inline constexpr const char* kHostCopiesBoundClass = "any order, any reruns, copies to the host";
-
 }  // namespace rematlas

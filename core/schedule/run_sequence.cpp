@@ -109,10 +109,31 @@ std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> ru
     return steps;
 }
 
+std::optional<RunSequence> runs_of(std::span<const Step> steps) {
+    RunSequence runs;
+    for (const Step& step : steps) {
+        if (step.kind == StepKind::offload || step.kind == StepKind::fetch) return std::nullopt;
+        if (step.runs()) runs.push_back(step.id);
+    }
+    return runs;
+}
+
 RunSequence keep_all_sequence(const FlatGraph& graph) {
     RunSequence runs(graph.op_count);
     std::iota(runs.begin(), runs.end(), 0);
     return runs;
+}
+
+RunSequence required_once(const FlatGraph& graph) {
+    RunSequence runs;
+    for (int op = 0; op < graph.op_count; ++op) {
+        if (graph.required[op]) runs.push_back(op);
+    }
+    return runs;
+}
+
+Bytes keep_all_peak(const FlatGraph& graph) {
+    return Bytes(cost_of(graph, keep_all_sequence(graph)).peak);
 }
 
 }  // namespace rematlas

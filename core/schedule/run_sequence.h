@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,17 @@ bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);
 /// `run_inplace` is used only when every pair of the op can run in place.
 std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
+/// The runs of a schedule. Nothing where it moves tensors to the host or back: runs alone do not say that.
+std::optional<RunSequence> runs_of(std::span<const Step> steps);
+
 /// Every op once, in the graph's order.
 RunSequence keep_all_sequence(const FlatGraph& graph);
+
+/// Every required op once, in the graph's order: no schedule takes less time, because every schedule runs
+/// these. Executable in every valid graph.
+RunSequence required_once(const FlatGraph& graph);
+
+/// Peak of the step without recomputation: that of `keep_all_sequence`.
+Bytes keep_all_peak(const FlatGraph& graph);
 
 }  // namespace rematlas

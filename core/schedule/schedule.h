@@ -34,11 +34,30 @@ struct Step {
     bool operator==(const Step&) const = default;
 };
 
-/// A proven lower bound on the overhead, over all schedules of the class it names.
+/// A class of schedules, from the smallest to the largest: each holds those before it.
+enum class ScheduleClass : std::uint8_t {
+    staged,       ///< Checkmate's stages in the graph's order (core/solvers/checkmate/staged_model.h)
+    any_order,    ///< any order of the ops, any reruns
+    with_copies,  ///< the same, with copies of tensors to the host and back
+};
+
+/// As in files, `bound.class`.
+std::string_view to_string(ScheduleClass of);
+std::optional<ScheduleClass> schedule_class_from(std::string_view text);
+
+/// What is proven of all schedules of `of` holds for those of `over`.
+constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
+    return of >= over;
+}
+
+/// The class that a list of steps belongs to, as far as its kinds of steps tell.
+ScheduleClass class_of(const std::vector<Step>& steps);
+
+/// A proven lower bound on the overhead, over all schedules of a class.
 struct Bound {
     double overhead = 1.0;
-    double gap = 0.0;    ///< (overhead of the schedule - bound) / bound
-    std::string over;    ///< the class, `bound.class` in files, e.g. "any order, any reruns"
+    double gap = 0.0;                   ///< (overhead of the schedule - bound) / bound
+    std::optional<ScheduleClass> over;  ///< none where a file names one that is not known here
     double seconds = 0;  ///< spent on bounds for this answer, those that gave way to a better one included
     /// Of the last branch and bound on the way to it; none where no mixed-integer programme was solved.
     std::optional<std::int64_t> nodes = {};

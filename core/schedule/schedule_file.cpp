@@ -1,9 +1,9 @@
 #include "core/schedule/schedule_file.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "core/addresses/address_plan.h"
 #include "core/base/files.h"
 #include "core/base/json_fields.h"
 #include "core/graph/graph_file.h"
@@ -14,6 +14,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 5> kStepNames = {"run", "run_inplace", "free", "offload", "fetch"};
+constexpr std::array<std::string_view, 3> class_names = {"Checkmate's stages in the graph's order",
+                                                         "any order, any reruns",
+                                                         "any order, any reruns, copies to the host"};
 
 Step read_step(const Fields& file, const json& step, std::size_t index) {
     const std::string key = "steps[" + std::to_string(index) + "]";
@@ -56,6 +59,23 @@ std::string_view to_string(StepKind kind) {
     return kStepNames[static_cast<std::size_t>(kind)];
 }
 
+std::string_view to_string(ScheduleClass of) {
+    return class_names[static_cast<std::size_t>(of)];
+}
+
+std::optional<ScheduleClass> schedule_class_from(std::string_view text) {
+    const auto found = std::find(class_names.begin(), class_names.end(), text);
+    if (found == class_names.end()) return std::nullopt;
+    return static_cast<ScheduleClass>(found - class_names.begin());
+}
+
+ScheduleClass class_of(const std::vector<Step>& steps) {
+    const bool copies = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+        return step.kind == StepKind::offload || step.kind == StepKind::fetch;
+    });
+    return copies ? ScheduleClass::with_copies : ScheduleClass::any_order;
+}
+
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
     Result<json> parsed = parse_json(text, name);
     if (!parsed) return parsed.error();
@@ -93,14 +113,17 @@ std::optional<Bound> bound_from(const Fields& object) {
     if (!object.has("bound")) return std::nullopt;
     const Fields fields(object.at("bound"), "bound");
     Bound bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
-                fields.text_or("class", ""), fields.has("seconds") ? fields.number("seconds") : 0.0};
+                schedule_class_from(fields.text_or("class", "")),
+                fields.has("seconds") ? fields.number("seconds") : 0.0};
     if (fields.has("nodes")) bound.nodes = fields.integer("nodes");
     return bound;
 }
 
 json bound_json(const std::optional<Bound>& bound) {
     if (!bound) return nullptr;
-    json object = {{"overhead", bound->overhead}, {"gap", bound->gap}, {"class", bound->over}};
+    json object = {{"overhead", bound->overhead},
+                   {"gap", bound->gap},
+                   {"class", bound->over ? to_string(*bound->over) : std::string_view()}};
     if (bound->seconds > 0) object["seconds"] = bound->seconds;
     if (bound->nodes) object["nodes"] = *bound->nodes;
     return object;
@@ -177,10 +200,6 @@ Result<Plan> parse_plan(std::string_view bytes, const std::string& name) {
     if (!schedule) return schedule.error();
     if (schedule->graph_sha256 != graph->sha256)
         return Error{name + ": the schedule in it belongs to another graph"};
-    if (schedule->addresses) {
-        const auto addresses = address_plan_from(*graph, schedule->steps, *schedule->addresses);
-        if (!addresses) return Error{name + ": " + addresses.error().message};
-    }
     return Plan{graph.take(), schedule.take()};
 }
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
+#include "core/checking/check.h"
 #include "core/graph/flat_graph.h"
-#include "core/schedule/check.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/sizes.h"
+#include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/capture/record_step.h"

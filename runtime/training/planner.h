@@ -15,7 +15,7 @@
 #include <variant>
 
 #include "core/graph/graph.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
 #include "runtime/capture/build_graph.h"
 #include "runtime/training/step_recording.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/schedule/check.h"
+#include "core/checking/check.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
 

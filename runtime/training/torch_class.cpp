@@ -14,9 +14,9 @@
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"
-#include "core/config/config.h"
+#include "core/checking/check.h"
 #include "core/graph/graph_file.h"
-#include "core/schedule/check.h"
+#include "core/planning/config.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/build_graph.h"

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/schedule/run_sequence.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/room.h"
 #include "runtime/replay/verify.h"

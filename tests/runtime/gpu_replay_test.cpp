@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/addresses/caching_allocator.h"
+#include "core/schedule/run_sequence.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "core/schedule/run_sequence.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"

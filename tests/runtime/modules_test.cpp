@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
+#include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/schedule/run_sequence.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"

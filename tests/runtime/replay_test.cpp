@@ -1,6 +1,7 @@
 // Replay against the original, bit by bit, over a table of models and schedules.
 #include <gtest/gtest.h>
 
+#include "core/schedule/run_sequence.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 

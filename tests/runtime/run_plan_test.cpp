@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
+#include "core/schedule/run_sequence.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
 

@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

@@ -9,9 +9,9 @@
 
 #include "core/base/files.h"
 #include "core/graph/flat_graph.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
-#include "core/sweep/sweep.h"
 #include "tests/viz/layered_graph.h"
 #include "viz/layout/layout_worker.h"
 #include "viz/paint/draw.h"
@@ -96,7 +96,7 @@ class Pictures : public testing::Test {
                                         "feasible",
                                         Bytes((19 + 10 * i) << 20),
                                         1.3 - 0.1 * i,
-                                        Bound{1.2 - 0.06 * i, 0, "any order, any reruns"},
+                                        Bound{1.2 - 0.06 * i, 0, ScheduleClass::any_order},
                                         {}});
             curve.points.insert(curve.points.begin(), {Bytes(5 << 20), "infeasible", Bytes(0), 0, {}, {}});
             made.curves.push_back(curve);

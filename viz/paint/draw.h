@@ -10,8 +10,8 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
-#include "core/sweep/sweep.h"
 
 namespace rematlas {
 

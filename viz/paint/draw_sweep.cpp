@@ -4,7 +4,8 @@
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 #include "viz/paint/axis.h"
 #include "viz/paint/painters.h"
 #include "viz/paint/palette.h"

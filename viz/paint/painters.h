@@ -5,9 +5,9 @@
 
 #include "core/base/result.h"
 #include "core/graph/graph.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
-#include "core/sweep/sweep.h"
 #include "viz/block_view/block_view.h"
 #include "viz/layout/layout.h"
 #include "viz/paint/canvas.h"

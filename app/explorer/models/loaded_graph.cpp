@@ -6,7 +6,8 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 
 namespace rematlas::explorer {
 namespace {

@@ -84,7 +84,7 @@ Schedule keep_all_schedule(const LoadedGraph& graph) {
             .time = Nanoseconds(cost.time),
             .overhead = 1.0,
             .peak = Bytes(cost.peak),
-            .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = "all schedules"},
+            .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order},
             .status = "optimal",
             .solve_seconds = 0,
             .steps = lower(graph.flat, runs)};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/explorer/models/loaded_graph.h"
-#include "core/schedule/check.h"
+#include "core/checking/check.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
 #include "viz/block_view/block_view.h"

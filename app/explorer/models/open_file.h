@@ -8,7 +8,7 @@
 
 #include "app/explorer/models/loaded_schedule.h"
 #include "core/base/result.h"
-#include "core/sweep/sweep.h"
+#include "core/planning/sweep.h"
 
 namespace rematlas::explorer {
 

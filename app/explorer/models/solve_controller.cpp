@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/explorer/models/wording.h"
+#include "core/planning/registry.h"
 #include "core/solvers/atlas/smallest_budget.h"
 
 namespace rematlas::explorer {
@@ -19,8 +20,8 @@ Result<Outcome> solve_with_core(const LoadedGraph& graph, const SolveRequest& re
 /// A run that improves thousands of times a second must not fill the GUI's queue.
 class ThrottledProgress {
   public:
-    explicit ThrottledProgress(std::function<void(const Incumbent&)> show) : show_(std::move(show)) {}
-    void operator()(const Incumbent& incumbent) {
+    explicit ThrottledProgress(std::function<void(const ProgressReport&)> show) : show_(std::move(show)) {}
+    void operator()(const ProgressReport& incumbent) {
         const auto now = std::chrono::steady_clock::now();
         if (now - last_ < std::chrono::milliseconds(40)) return;
         last_ = now;
@@ -28,7 +29,7 @@ class ThrottledProgress {
     }
 
   private:
-    std::function<void(const Incumbent&)> show_;
+    std::function<void(const ProgressReport&)> show_;
     std::chrono::steady_clock::time_point last_{};
 };
 
@@ -105,7 +106,7 @@ SolveController::SolveController(QObject* parent) : QObject(parent), solve_(solv
 void SolveController::solve(GraphPtr graph, SolveRequest request) {
     job_.start(
         [this, graph = std::move(graph), request = std::move(request), solve = solve_](std::stop_token stop) {
-            ThrottledProgress progress([this, stop](const Incumbent& i) {
+            ThrottledProgress progress([this, stop](const ProgressReport& i) {
                 job_.post(stop, [this, i] {
                     emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
                 });

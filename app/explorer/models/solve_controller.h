@@ -11,7 +11,7 @@
 
 #include "app/explorer/models/background_job.h"
 #include "app/explorer/models/loaded_schedule.h"
-#include "core/solvers/solve.h"
+#include "core/planning/solve.h"
 
 namespace rematlas::explorer {
 

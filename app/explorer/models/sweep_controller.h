@@ -10,7 +10,7 @@
 #include "app/explorer/models/background_job.h"
 #include "app/explorer/models/loaded_graph.h"
 #include "app/explorer/models/loaded_schedule.h"
-#include "core/sweep/sweep.h"
+#include "core/planning/sweep.h"
 
 namespace rematlas::explorer {
 

@@ -9,6 +9,7 @@
 
 #include "app/explorer/models/wording.h"
 #include "app/explorer/views/theme.h"
+#include "core/planning/registry.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -99,14 +100,11 @@ QWidget* SolvePanel::make_solver_fields() {
     grid->setVerticalSpacing(6);
     solver_ = new QComboBox;
     solver_->setObjectName("solver");
-    for (std::string_view name : solver_names()) {
-        solver_->addItem(text(name));
-        if (const auto solver = make_solver(name)) {
+    for (const SolverEntry* entry : all_solvers()) {
+        solver_->addItem(text(entry->traits.name));
+        if (const auto solver = make_solver(entry->traits.name))
             solver_->setItemData(solver_->count() - 1, text((*solver)->summary()), Qt::ToolTipRole);
-        }
     }
-    const int atlas = solver_->findText("atlas");
-    solver_->setCurrentIndex(atlas >= 0 ? atlas : 0);
     time_ = new QDoubleSpinBox;
     time_->setRange(0.1, 36000);
     time_->setDecimals(1);

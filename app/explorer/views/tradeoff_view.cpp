@@ -11,6 +11,7 @@
 
 #include "app/explorer/models/wording.h"
 #include "app/explorer/views/theme.h"
+#include "core/planning/registry.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -31,9 +32,9 @@ Unit unit_for(std::int64_t bytes) {
 
 /// By name, so that a solver keeps its colour from sweep to sweep.
 QColor color_of(const std::string& solver) {
-    const auto names = solver_names();
+    const auto known = all_solvers();
     return theme::solver_color(
-        static_cast<int>(std::find(names.begin(), names.end(), solver) - names.begin()));
+        static_cast<int>(std::find(known.begin(), known.end(), find_solver(solver)) - known.begin()));
 }
 
 bool useful(const SweepPoint& point) {
@@ -86,11 +87,10 @@ QWidget* TradeoffView::make_controls() {
     solvers_button_->setToolTip(tr("Which solvers the sweep compares"));
     solvers_button_->setPopupMode(QToolButton::InstantPopup);
     solvers_ = new QMenu(solvers_button_);
-    for (std::string_view name : solver_names()) {
-        QAction* action = solvers_->addAction(text(name));
+    for (const SolverEntry* solver : all_solvers()) {
+        QAction* action = solvers_->addAction(text(solver->traits.name));
         action->setCheckable(true);
-        action->setChecked(name == "atlas" || name == "chen-greedy" || name == "chen-sqrt" ||
-                           name == "rotor" || name == "dtr" || solver_names().size() == 1);
+        action->setChecked(solver->traits.compared);
     }
     solvers_button_->setMenu(solvers_);
     points_ = new QSpinBox;

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/solvers/atlas/candidate.h"
+#include "core/solving/candidate.h"
 #include "core/solvers/atlas/moves.h"
 #include "core/solvers/atlas/options.h"
 #include "core/solvers/atlas/random.h"
 #include "core/solvers/atlas/run_profile.h"
-#include "core/solvers/deadline.h"
+#include "core/solving/limits.h"
 
 namespace rematlas::atlas {
 

@@ -1,5 +1,4 @@
-// The default solver: annealing on the flat run sequence, from greedy starts and from Rotor, Chen and DTR; when
-// it stalls, exact windows (window.h) where the build has a library for them.
+// The default solver: annealing on the flat run sequence, from greedy starts and from Rotor, Chen and DTR.
 //
 //     auto atlas = make_atlas({});
 //     Answer answer = atlas->solve(problem, budget, {.time = 5s}, {});
@@ -12,13 +11,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "core/solvers/atlas/options.h"
-#include "core/solvers/solver.h"
+#include "core/solving/solver_entry.h"
 
 namespace rematlas {
 
 std::unique_ptr<Solver> make_atlas(const AtlasOptions& options = {});
+extern const SolverEntry atlas_solver;
 
 }  // namespace rematlas

@@ -12,8 +12,8 @@
 
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/candidate.h"
-#include "core/solvers/deadline.h"
+#include "core/solving/candidate.h"
+#include "core/solving/limits.h"
 
 namespace rematlas::atlas {
 

@@ -1,22 +1,16 @@
 #include "core/solvers/atlas/options.h"
 
-#include "core/solvers/option_reader.h"
-
 namespace rematlas {
 
-Result<AtlasOptions> atlas_options(const nlohmann::json* json) {
-    AtlasOptions options;
-    OptionReader reader("atlas", json);
+void read_options(OptionReader& reader, AtlasOptions& options) {
     reader.unsigned_integer("seed", options.seed);
     reader.unsigned_integer("max_moves", options.max_moves);
     reader.integer("first_cycle", options.first_cycle, 100, 1'000'000'000);
     reader.number("cycle_growth", options.cycle_growth, 1, 10);
     reader.number("start_temperature", options.start_temperature, 1e-9, 1e6);
     reader.number("end_temperature", options.end_temperature, 1e-9, 1e6);
-    if (auto read = reader.finish(); !read) return read.error();
     if (options.end_temperature > options.start_temperature)
-        return Error{"atlas: option 'end_temperature' must not be above 'start_temperature'"};
-    return options;
+        reader.reject("option 'end_temperature' must not be above 'start_temperature'");
 }
 
 }  // namespace rematlas

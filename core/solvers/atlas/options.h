@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 
-#include "core/base/result.h"
+#include "core/solving/option_reader.h"
 
 namespace rematlas {
 
@@ -17,7 +16,6 @@ struct AtlasOptions {
     double end_temperature = 0.01;  ///< the same
 };
 
-/// Null: the defaults. Errors: an unknown key, a wrong type or a value out of range, each naming the key.
-Result<AtlasOptions> atlas_options(const nlohmann::json* json);
+void read_options(OptionReader& reader, AtlasOptions& options);
 
 }  // namespace rematlas

@@ -7,9 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/random.h"
-#include "core/solvers/required_once.h"
+#include "core/solving/answers.h"
 
 namespace rematlas::atlas {
 

@@ -6,10 +6,10 @@
 #include <span>
 
 #include "core/graph/flat_graph.h"
-#include "core/solvers/atlas/candidate.h"
+#include "core/solving/candidate.h"
 #include "core/solvers/atlas/options.h"
 #include "core/solvers/atlas/repeats.h"
-#include "core/solvers/deadline.h"
+#include "core/solving/limits.h"
 
 namespace rematlas::atlas {
 

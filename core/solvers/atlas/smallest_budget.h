@@ -3,7 +3,7 @@
 
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/solver.h"
+#include "core/solving/solver.h"
 
 namespace rematlas {
 

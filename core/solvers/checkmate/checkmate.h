@@ -9,11 +9,9 @@
 #pragma once
 
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 
-#include "core/base/result.h"
 #include "core/milp/milp.h"
-#include "core/solvers/solver.h"
+#include "core/solving/solver_entry.h"
 
 namespace rematlas {
 
@@ -27,7 +25,8 @@ struct CheckmateOptions {
 /// class and better. The bound is over the class. Memory and time grow with the square of the ops: for graphs
 /// of up to about 200.
 std::unique_ptr<Solver> make_checkmate(const CheckmateOptions& options = {});
-Result<CheckmateOptions> checkmate_options(const nlohmann::json* json);
+extern const SolverEntry checkmate_solver;
+void read_options(OptionReader& reader, CheckmateOptions& options);
 
 struct CheckmateLpOptions {
     MilpLibrary library = CheckmateOptions{}.library;
@@ -41,9 +40,7 @@ struct CheckmateLpOptions {
 /// solved for smaller budgets. Never worse than the best of chen-greedy, chen-sqrt and dtr. No bound of its
 /// own but that of the relaxation.
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options = {});
-Result<CheckmateLpOptions> checkmate_lp_options(const nlohmann::json* json);
-
-/// What the bounds of both are over, for `Bound::over`.
-inline constexpr const char* kStagedClass = "Checkmate's stages in the graph's order";
+extern const SolverEntry checkmate_lp_solver;
+void read_options(OptionReader& reader, CheckmateLpOptions& options);
 
 }  // namespace rematlas

@@ -5,20 +5,22 @@
 #include <set>
 
 #include "core/milp/milp_thread.h"
+#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/anneal.h"
-#include "core/solvers/checkmate/best_found.h"
 #include "core/solvers/checkmate/checkmate.h"
 #include "core/solvers/checkmate/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
-#include "core/solvers/chen.h"
-#include "core/solvers/deadline.h"
-#include "core/solvers/dtr.h"
-#include "core/solvers/option_reader.h"
-#include "core/solvers/required_once.h"
+#include "core/solvers/chen/chen.h"
+#include "core/solvers/dtr/dtr.h"
+#include "core/solving/answers.h"
+#include "core/solving/incumbent.h"
+#include "core/solving/limits.h"
+#include "core/solving/option_reader.h"
 
 namespace rematlas {
 namespace {
 
+constexpr double kStartShare = 0.05;                             ///< of the time, for each start
 constexpr std::size_t kThresholds = 64;                          ///< at most so many
 constexpr std::size_t kMostRepairs = 8;                          ///< of a relaxation's schedules
 constexpr std::uint64_t kRepairMovesAnOp = 100;                  ///< each
@@ -34,9 +36,8 @@ class Rounding {
           budget_(budget),
           limits_(limits),
           options_(options),
-          progress_(progress),
           deadline_(limits),
-          best_(problem.flat, budget) {}
+          best_(problem.flat, budget, deadline_, progress) {}
 
     Answer run() {
         start();
@@ -48,29 +49,17 @@ class Rounding {
             round_at(margin);
             repair();
         }
-        if (!best_.any()) return infeasible_from(graph_, budget_, {});
-        Solution solution = solution_from(graph_, best_.runs());
-        if (!solution.bound && bound_ > 0) {
-            const double bound = std::min(bound_, solution.overhead);
-            solution.bound =
-                Bound{bound, (solution.overhead - bound) / bound, kStagedClass, bounding_.count()};
-        }
-        return solution;
+        return best_.answer();
     }
 
   private:
-    void offer(RunSequence runs) {
-        if (best_.offer(std::move(runs)) && progress_)
-            progress_({best_.overhead(), best_.peak(), std::nullopt, deadline_.fraction()});
-    }
-
     void start() {
         const std::unique_ptr<Solver> published[] = {make_chen_greedy(), make_chen_sqrt(), make_dtr()};
         Limits share = limits_;
-        share.time = limits_.time / 20;
+        share.time = share_of(limits_.time, kStartShare);
         for (const auto& solver : published) {
             const Answer answer = solver->solve(problem_, budget_, share, {});
-            if (const auto* solution = std::get_if<Solution>(&answer)) best_.offer(*solution);
+            if (const auto* solution = std::get_if<Solution>(&answer)) best_.offer_solution(*solution);
         }
     }
 
@@ -79,16 +68,19 @@ class Rounding {
         const auto budget = graph_.resident_bytes + static_cast<std::int64_t>(room * margin);
         const auto begin = std::chrono::steady_clock::now();
         StagedModelOptions interest{.stop = limits_.stop};
-        if (best_.any() && margin == 1) interest.below = best_.time();
+        if (best_.fits() && margin == 1) interest.below = best_.best().time;
         const auto shared = std::make_shared<const StagedModel>(graph_, budget, interest);
         const StagedModel& model = *shared;
         const std::optional<MilpAnswer> answer = relaxed(shared);
         if (!answer) return;
         if (margin == 1) {
-            bounding_ = std::chrono::steady_clock::now() - begin;
+            best_.add_bound_work(
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
             const double base = double(std::max<std::int64_t>(graph_.base_time, 1));
-            bound_ = model.time_of(answer->objective) / base * (1 - kBoundRounding);
-            if (best_.any()) bound_ = std::min(bound_, best_.overhead());
+            const double bound = model.time_of(answer->objective) / base * (1 - kBoundRounding);
+            // Schedules of the start's time and more may be missing from the model.
+            best_.raise_bound(best_.fits() ? std::min(bound, best_.overhead()) : bound,
+                              ScheduleClass::staged);
         }
         for (double threshold : thresholds(model, answer->values)) {
             if (deadline_.passed()) break;
@@ -120,33 +112,29 @@ class Rounding {
                  const std::vector<double>& threshold) {
         auto runs = model.round(values, threshold);
         if (!runs || !is_executable(graph_, *runs)) return;
-        if (const SequenceCost cost = cost_of(graph_, *runs); cost.peak > budget_.value) {
-            over_.push_back({*std::move(runs), cost.time, cost.peak});
-            return;
-        }
-        rounded_ = true;
-        offer(*std::move(runs));
+        Candidate candidate = Candidate::of(graph_, *std::move(runs));
+        if (candidate.peak > budget_.value) over_.push_back(candidate);
+        rounded_ |= candidate.peak <= budget_.value;
+        best_.offer(std::move(candidate));
     }
 
     /// Those that are least over the budget, by annealing that ends at the first schedule that fits.
     void repair() {
-        std::sort(over_.begin(), over_.end(), [](const atlas::Candidate& a, const atlas::Candidate& b) {
+        std::sort(over_.begin(), over_.end(), [](const Candidate& a, const Candidate& b) {
             return std::pair(a.peak, a.time) < std::pair(b.peak, b.time);
         });
-        const auto same = [](const atlas::Candidate& a, const atlas::Candidate& b) {
-            return a.runs == b.runs;
-        };
+        const auto same = [](const Candidate& a, const Candidate& b) { return a.runs == b.runs; };
         over_.erase(std::unique(over_.begin(), over_.end(), same), over_.end());
         if (over_.size() > kMostRepairs) over_.resize(kMostRepairs);
         const AtlasOptions annealing;
         const auto moves = kRepairMovesAnOp * static_cast<std::uint64_t>(graph_.op_count);
-        for (const atlas::Candidate& over : std::exchange(over_, {})) {
+        for (const Candidate& over : std::exchange(over_, {})) {
             if (deadline_.passed()) return;
             atlas::Annealer annealer(graph_, budget_.value, over, annealing, options_.seed + limits_.seed);
             annealer.run_cycle(moves, kRepairHeat, deadline_,
-                               [&](const atlas::Candidate& found) { return found.peak > budget_.value; });
+                               [&](const Candidate& found) { return found.peak > budget_.value; });
             rounded_ |= annealer.best().peak <= budget_.value;
-            offer(annealer.best().runs);
+            best_.offer(annealer.best());
         }
     }
 
@@ -166,13 +154,10 @@ class Rounding {
     const Bytes budget_;
     const Limits& limits_;
     const CheckmateLpOptions& options_;
-    const Progress& progress_;
     const Deadline deadline_;
-    BestFound best_;
-    std::vector<atlas::Candidate> over_;  ///< rounded schedules that do not fit the budget
-    bool rounded_ = false;                ///< a rounded schedule fits it, as it is or repaired
-    double bound_ = 0;
-    std::chrono::duration<double> bounding_{};  ///< with the relaxation that the bound is from
+    Incumbent best_;
+    std::vector<Candidate> over_;  ///< rounded schedules that do not fit the budget
+    bool rounded_ = false;         ///< a rounded schedule fits it, as it is or repaired
 };
 
 class CheckmateLp final : public Solver {
@@ -197,18 +182,17 @@ class CheckmateLp final : public Solver {
 
 }  // namespace
 
-Result<CheckmateLpOptions> checkmate_lp_options(const nlohmann::json* json) {
-    CheckmateLpOptions options;
-    OptionReader reader("checkmate-lp", json);
+void read_options(OptionReader& reader, CheckmateLpOptions& options) {
     reader.integer("draws", options.draws, 0, 100000);
     reader.unsigned_integer("seed", options.seed);
-    if (Result<void> read = finish_with_library(reader, "checkmate-lp", options.library); !read)
-        return read.error();
-    return options;
+    read_library(reader, options.library);
 }
 
 std::unique_ptr<Solver> make_checkmate_lp(const CheckmateLpOptions& options) {
     return std::make_unique<CheckmateLp>(options);
 }
+
+constinit const SolverEntry checkmate_lp_solver =
+    solver_entry<CheckmateLpOptions, make_checkmate_lp>({.name = "checkmate-lp"});
 
 }  // namespace rematlas

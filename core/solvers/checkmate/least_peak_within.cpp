@@ -6,26 +6,29 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
+#include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/checkmate/staged_model.h"
-#include "core/solvers/deadline.h"
-#include "core/solvers/required_once.h"
+#include "core/solving/answers.h"
+#include "core/solving/limits.h"
 
 namespace rematlas {
 namespace {
 
-constexpr double kStart = 0.15, kStartOfLarge = 0.4;  ///< share of the time for the start
-constexpr std::size_t kLarge = 120;                   ///< ops
-constexpr double kPrecision = 1e-3;                   ///< of the bytes in question, where bisections end
-constexpr double kProof = 0.15;                       ///< share of what is left, over any order
-constexpr auto kStartAPair = std::chrono::microseconds(500);  ///< the start is no longer, for each two ops
-constexpr int kRounds = 10;                                   ///< of atlas, at most about so many
+// Shares of the time limit.
+constexpr double kStart = 0.15;        // for the start
+constexpr double kStartOfLarge = 0.4;  // for that of a large programme
+constexpr double kProof = 0.15;        // of what is left, for a bound over any order
 
-class Search {
+constexpr double kPrecision = 1e-3;  // of the bytes in question: where bisections end
+constexpr auto kMostStartForTwoOps = std::chrono::microseconds(500);  // the start takes at most this x ops^2
+constexpr int kRounds = 10;                                           // about the most calls of atlas
+
+class LeastPeakSearch {
   public:
-    Search(const Problem& problem, Nanoseconds most_time, const Limits& limits,
-           const LeastPeakOptions& options)
+    LeastPeakSearch(const Problem& problem, Nanoseconds most_time, const Limits& limits,
+                    const LeastPeakOptions& options)
         : problem_(problem),
           graph_(problem.flat),
           most_time_(most_time.value),
@@ -52,8 +55,8 @@ class Search {
     /// The programme takes the longer the larger it is, and so may its start.
     Limits start() const {
         const std::size_t ops = required_once(graph_).size();
-        Limits limits = within(ops > kLarge ? kStartOfLarge : kStart);
-        limits.time = std::min<std::chrono::nanoseconds>(limits.time, kStartAPair * (ops * ops));
+        Limits limits = within(ops > kLargeProgramme ? kStartOfLarge : kStart);
+        limits.time = std::min<std::chrono::nanoseconds>(limits.time, kMostStartForTwoOps * (ops * ops));
         return limits;
     }
 
@@ -143,16 +146,14 @@ class Search {
         limits.stop = enough.get_token();
         const auto most = static_cast<double>(most_time_) /
                           static_cast<double>(std::max<std::int64_t>(graph_.base_time, 1));
-        const Answer answer = make_atlas()->solve(problem_, budget, limits, [&](const Incumbent& found) {
+        const Answer answer = make_atlas()->solve(problem_, budget, limits, [&](const ProgressReport& found) {
             if (found.peak <= budget && found.overhead <= most) enough.request_stop();
             if (found.bound && *found.bound > most * (1 + 1e-9)) enough.request_stop();
         });
         const auto* found = std::get_if<Solution>(&answer);
         if (!found) return false;
-        RunSequence runs;
-        for (const Step& step : found->steps)
-            if (step.runs()) runs.push_back(step.id);
-        return offer(std::move(runs));
+        std::optional<RunSequence> runs = runs_of(found->steps);
+        return runs && offer(*std::move(runs));
     }
 
     void solve() {
@@ -215,7 +216,7 @@ class Search {
 
 Result<LeastPeak> least_peak_within(const Problem& problem, Nanoseconds most_time, const Limits& limits,
                                     const LeastPeakOptions& options) {
-    return Search(problem, most_time, limits, options).run();
+    return LeastPeakSearch(problem, most_time, limits, options).run();
 }
 
 }  // namespace rematlas

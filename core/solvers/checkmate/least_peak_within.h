@@ -14,7 +14,7 @@
 #include "core/base/result.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/checkmate.h"
-#include "core/solvers/solver.h"
+#include "core/solving/solver.h"
 
 namespace rematlas {
 

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/solvers/required_once.h"
+#include "core/schedule/run_sequence.h"
+#include "core/solving/answers.h"
 
 namespace rematlas {
 namespace {
@@ -268,7 +269,8 @@ void StagedModel::add_memory(int stage, const StageBytes& held) {
         after.add({column, 0}, -1);
         after.store(milp_, 0, 0);
         alive = Row{{{column, 1.0}}, 0};
-        if (place == stage && held.after > 0) milp_.columns[column].upper = kBudgetInRows - beside(held.after);
+        if (place == stage && held.after > 0)
+            milp_.columns[column].upper = kBudgetInRows - beside(held.after);
     }
 }
 

@@ -34,6 +34,9 @@
 
 namespace rematlas {
 
+/// Required ops beyond which the programme seldom gets far: the time is then better spent on its start.
+constexpr std::size_t kLargeProgramme = 120;
+
 /// What a bound that a library gives in doubles may be off, as a share of it.
 constexpr double kBoundRounding = 1e-7;
 

@@ -11,13 +11,14 @@
 #include <sstream>
 
 #include "core/base/files.h"
+#include "core/checking/check.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
-#include "core/schedule/check.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
 #include "core/schedule/schedule_file.h"
-#include "core/solvers/solve.h"
-#include "tests/core/random_graph.h"
-#include "tests/core/small_graph.h"
+#include "tests/core/support/random_graph.h"
+#include "tests/core/support/small_graph.h"
 
 namespace rematlas {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/dtr/online_eviction.h"
 #include "core/dtr/trace_log.h"
-#include "tests/core/problem_files.h"
+#include "tests/core/support/problem_files.h"
 
 namespace rematlas {
 namespace {

@@ -1,0 +1,21 @@
+// The independent checker of planned addresses: shares no code with the planner.
+#pragma once
+
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+
+namespace rematlas {
+
+/// Replays the steps, gives each lifetime and each workspace the next offset (residents come first, then step
+/// by step the outputs in the op's order and the workspace), and compares every range that is taken with
+/// every range held then, byte by byte wide. Without `residents` these have no offsets: they live elsewhere.
+/// Errors: the first place, by step, where two overlap, an output of a run in place does not start where its
+/// input starts, an offset is not aligned, or a range leaves the arena; then another number of offsets than
+/// of lifetimes. The steps must be possible (`check`). Cost: runs times what is alive.
+Result<void> check_addresses(const Graph& graph, const std::vector<Step>& steps, const Addresses& addresses,
+                             bool residents = true);
+
+}  // namespace rematlas

@@ -1,0 +1,80 @@
+#include "core/planning/config.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+#include "core/planning/registry.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+/// Types of published tools whose solver is not in this version.
+constexpr std::string_view missing[] = {"rockmate", "hilp", "hiremate", "offmate"};
+
+std::string_view type_of(const SolverEntry& solver) {
+    return solver.traits.config_type.empty() ? solver.traits.name : solver.traits.config_type;
+}
+
+Result<const SolverEntry*> solver_of(std::string_view type) {
+    for (const SolverEntry* solver : all_solvers())
+        if (type_of(*solver) == type) return solver;
+    std::string available = "; there are:";
+    for (const std::string_view known : config_types())
+        available += (known == config_types().front() ? " " : ", ") + std::string(known);
+    if (std::find(std::begin(missing), std::end(missing), type) != std::end(missing))
+        return Error{"type '" + std::string(type) + "': its solver is not in this version" + available};
+    return Error{"type '" + std::string(type.substr(0, 60)) + "' is not known" + available};
+}
+
+}  // namespace
+
+std::vector<std::string_view> config_types() {
+    std::vector<std::string_view> types;
+    for (const SolverEntry* solver : all_solvers()) types.push_back(type_of(*solver));
+    return types;
+}
+
+Result<std::string> generate_config(std::string_view name) {
+    const Result<const SolverEntry*> solver = solver_of(name);
+    if (!solver) return solver.error();
+    const json config = {{"format", "rematlas.config"},
+                         {"version", 1},
+                         {"type", name},
+                         {"options", (*solver)->defaults((*solver)->traits.name)}};
+    return config.dump(2) + "\n";
+}
+
+Result<Config> read_config(const std::filesystem::path& path) {
+    Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    return parse_config(*text, path.string());
+}
+
+Result<Config> parse_config(std::string_view text, const std::string& name) {
+    Result<json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    try {
+        const Fields file(*parsed, "");
+        expect_format(file, "rematlas.config", 1);
+        for (const auto& [key, value] : parsed->items()) {
+            if (key != "format" && key != "version" && key != "type" && key != "options")
+                file.fail("key '" + key.substr(0, 60) + "' is not known");
+        }
+        const std::string type = file.text("type");
+        const Result<const SolverEntry*> solver = solver_of(type);
+        if (!solver) file.fail(solver.error().message);
+        const json options = file.has("options") ? file.at("options") : json::object();
+        if (!options.is_object()) file.fail("options is not an object");
+        const std::string_view named = (*solver)->traits.name;
+        if (const auto made = (*solver)->make(named, &options); !made) file.fail(made.error().message);
+        return Config{type, std::string(named), std::make_shared<const json>(options)};
+    } catch (const FieldError& failure) {
+        return Error{name + ": " + failure.message};
+    }
+}
+
+}  // namespace rematlas

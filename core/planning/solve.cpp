@@ -1,0 +1,147 @@
+#include "core/planning/solve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/bounds/best_bound.h"
+#include "core/checking/check.h"
+#include "core/planning/registry.h"
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+
+namespace {
+
+constexpr auto kLongestQuickBound = std::chrono::milliseconds(200);
+constexpr double kRounding = 1e-9;  // of overheads as doubles
+
+BoundLimits bound_limits(const Limits& limits) {
+    return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestQuickBound),
+            .stop = limits.stop};
+}
+
+/// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
+/// footprint of an op.
+void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
+    const auto fits_none = [&](Bytes tried) {
+        return std::isinf(overhead_lower_bound(graph, tried, bound_limits(limits)).overhead);
+    };
+    if (!answer.proven && !fits_none(budget)) return;
+    Bytes low = std::max(budget, answer.needed - Bytes(1)),
+          high = answer.smallest_found.value_or(keep_all_peak(graph));
+    const auto end = std::chrono::steady_clock::now() + kLongestQuickBound;
+    while (low + Bytes(1) < high && std::chrono::steady_clock::now() < end && !limits.stop.stop_requested()) {
+        const Bytes middle((low.value + high.value) / 2);
+        (fits_none(middle) ? low : high) = middle;
+    }
+    answer.needed = std::max(answer.needed, low + Bytes(1));
+    answer.proven = answer.needed > budget;
+}
+
+/// The bound of solvers that do not copy holds in a smaller class of schedules.
+void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
+    if (!problem.graph.device) return;
+    const HostLinks links{problem.graph.device->to_host_bytes_per_second,
+                          problem.graph.device->to_device_bytes_per_second};
+    const ProvenBound bound = best_bound(
+        problem.flat, budget,
+        {.time = std::max(bound_limits(limits).time, limits.bound_time), .stop = limits.stop, .host = links});
+    schedule.bound = Bound{bound.overhead, 0, ScheduleClass::with_copies, bound.seconds, bound.nodes};
+}
+
+void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
+    const ProvenBound bound = best_bound(
+        graph, budget, {.time = limits.bound_time, .stop = limits.stop, .known = schedule.time.value});
+    const double before = schedule.bound ? schedule.bound->seconds : 0;
+    const auto nodes = bound.nodes || !schedule.bound ? bound.nodes : schedule.bound->nodes;
+    if (!schedule.bound || bound.overhead > schedule.bound->overhead)
+        schedule.bound = Bound{bound.overhead, 0, ScheduleClass::any_order};
+    schedule.bound->seconds = before + bound.seconds;
+    schedule.bound->nodes = nodes;
+}
+
+}  // namespace
+
+Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
+    const bool copies = class_of(schedule.steps) == ScheduleClass::with_copies;
+    const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
+    if (copies) {
+        if (!schedule.bound) bound_with_copies(problem, budget, limits, schedule);
+    } else if (limits.bound_time.count() > 0 && !proven) {
+        raise_bound(problem.flat, budget, limits, schedule);
+    } else if (!schedule.bound) {
+        const OverheadBound bound = overhead_lower_bound(problem.flat, budget, bound_limits(limits));
+        if (bound.overhead > 0)
+            schedule.bound = Bound{bound.overhead, 0, ScheduleClass::any_order, bound.seconds};
+    }
+    if (!schedule.bound) return {};
+    if (schedule.bound->overhead > schedule.overhead * (1 + kRounding)) {
+        return Error{"solver " + schedule.solver + " went below the proven bound " +
+                     std::to_string(schedule.bound->overhead) + ", please report it"};
+    }
+    schedule.bound->overhead = std::min(schedule.bound->overhead, schedule.overhead);
+    // A step that need not take any time, of ops nobody needs, leaves both at 0.
+    const double above = schedule.overhead - schedule.bound->overhead;
+    schedule.bound->gap = above > 0 ? above / schedule.bound->overhead : 0;
+    if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
+    return {};
+}
+
+Result<Schedule> checked(const Problem& problem, Solution solution, std::string_view solver, Bytes budget,
+                         const Limits& limits) {
+    Schedule schedule;
+    schedule.graph = problem.graph.name;
+    schedule.graph_sha256 = problem.graph.sha256;
+    schedule.solver = solver;
+    schedule.budget = budget;
+    schedule.time = solution.time;
+    schedule.overhead = solution.overhead;
+    schedule.peak = solution.peak;
+    schedule.bound = std::move(solution.bound);
+    schedule.status = solution.status == Status::optimal ? "optimal" : "feasible";
+    schedule.steps = std::move(solution.steps);
+    if (Result<void> bounded = add_bound(problem, budget, limits, schedule); !bounded) return bounded.error();
+    if (const CheckReport report = check(problem.graph, schedule, budget); !report.ok())
+        return Error{
+            "solver " + schedule.solver +
+            " made a schedule that the checker refuses, please report it: " + report.violations.front()};
+    return schedule;
+}
+
+Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
+                      const Progress& progress) {
+    const auto start = std::chrono::steady_clock::now();
+    Answer answer = solver.solve(problem, budget, limits, progress);
+    Outcome outcome;
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    outcome.seconds = seconds();
+    if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
+        raise_needed(problem.flat, budget, limits, *infeasible);
+        outcome.answer = std::move(*infeasible);
+        return outcome;
+    }
+    Result<Schedule> schedule =
+        checked(problem, std::get<Solution>(std::move(answer)), solver.name(), budget, limits);
+    if (!schedule) return schedule.error();
+    schedule->solve_seconds = outcome.seconds = seconds();
+    outcome.answer = schedule.take();
+    return outcome;
+}
+
+Result<Outcome> solve(const Graph& graph, std::string_view name, const nlohmann::json* options, Bytes budget,
+                      const Limits& limits, const Progress& progress) {
+    Result<std::unique_ptr<Solver>> solver = make_solver(name, options);
+    if (!solver) return solver.error();
+    const FlatGraph flat = flatten(graph);
+    Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, budget, limits, progress);
+    if (outcome && options) {
+        if (auto* schedule = std::get_if<Schedule>(&outcome->answer))
+            schedule->config = std::make_shared<const nlohmann::json>(*options);
+    }
+    return outcome;
+}
+
+}  // namespace rematlas

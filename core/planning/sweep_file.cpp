@@ -1,0 +1,94 @@
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/base/json_fields.h"
+#include "core/planning/sweep.h"
+#include "core/schedule/schedule_file.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+SweepPoint read_point(const Fields& fields) {
+    SweepPoint point;
+    point.budget = Bytes(fields.integer("budget_bytes"));
+    point.status = fields.text("status");
+    if (point.status != "optimal" && point.status != "feasible" && point.status != "infeasible") {
+        fields.fail("status '" + point.status.substr(0, 60) + "' is not known");
+    }
+    if (point.status != "infeasible") {
+        point.peak = Bytes(fields.integer("peak_bytes"));
+        point.overhead = fields.number("overhead");
+        if (fields.has("arena_bytes")) point.arena = Bytes(fields.integer("arena_bytes"));
+    }
+    if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0)
+        fields.fail("a value is negative");
+    point.bound = bound_from(fields);
+    return point;
+}
+
+json point_json(const SweepPoint& point) {
+    json out = {
+        {"budget_bytes", point.budget.value}, {"status", point.status}, {"bound", bound_json(point.bound)}};
+    if (point.status == "infeasible") return out;
+    out["peak_bytes"] = point.peak.value;
+    if (point.arena) out["arena_bytes"] = point.arena->value;
+    out["overhead"] = point.overhead;
+    return out;
+}
+
+}  // namespace
+
+Result<Sweep> read_sweep(const std::filesystem::path& path) {
+    Result<std::string> text = read_file(path);
+    if (!text) return text.error();
+    return parse_sweep(*text, path.string());
+}
+
+Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
+    Result<json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    Sweep sweep;
+    try {
+        const Fields file(*parsed, "");
+        expect_format(file, "rematlas.sweep", 1);
+        sweep.graph = file.text("graph");
+        sweep.graph_sha256 = file.text_or("graph_sha256", "");
+        const json& curves = file.array("curves");
+        for (std::size_t c = 0; c < curves.size(); ++c) {
+            const std::string place = "curves[" + std::to_string(c) + "]";
+            const Fields curve(curves[c], place);
+            sweep.curves.push_back({curve.text("solver"), {}});
+            const json& points = curve.array("points");
+            for (std::size_t p = 0; p < points.size(); ++p) {
+                sweep.curves.back().points.push_back(
+                    read_point(Fields(points[p], place + ".points[" + std::to_string(p) + "]")));
+            }
+        }
+    } catch (const FieldError& failure) {
+        return Error{name + ": " + failure.message};
+    }
+    return sweep;
+}
+
+std::string sweep_text(const Sweep& sweep) {
+    json curves = json::array();
+    for (const SweepCurve& curve : sweep.curves) {
+        json points = json::array();
+        for (const SweepPoint& point : curve.points) points.push_back(point_json(point));
+        curves.push_back({{"solver", curve.solver}, {"points", std::move(points)}});
+    }
+    const json out = {{"format", "rematlas.sweep"},
+                      {"version", 1},
+                      {"graph", sweep.graph},
+                      {"graph_sha256", sweep.graph_sha256},
+                      {"curves", std::move(curves)}};
+    return out.dump(1) + "\n";
+}
+
+Result<void> write_sweep(const Sweep& sweep, const std::filesystem::path& path) {
+    return write_file(path, sweep_text(sweep));
+}
+
+}  // namespace rematlas

@@ -1,0 +1,140 @@
+#include "core/solvers/dtr/dtr.h"
+
+#include <utility>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solving/answers.h"
+#include "core/solving/limits.h"
+#include "core/solving/option_reader.h"
+
+namespace rematlas {
+namespace {
+
+/// The program that the graph stands for. `ops` has the graph's op for each of the trace's; -1 for the
+/// residents, which are its first.
+struct GraphTrace {
+    Trace trace;
+    std::vector<int> ops;
+
+    explicit GraphTrace(const FlatGraph& flat) : last_use_(flat.tensor_count, -1), made_(flat.tensor_count) {
+        trace.constant(flat.resident_bytes);
+        ops.push_back(-1);
+        for (int op = 0; op < flat.op_count; ++op) {
+            if (!flat.required[op]) continue;
+            for (int t : flat.inputs[op]) last_use_[t] = op;
+            for (int t : flat.outputs[op]) last_use_[t] = op;
+        }
+        for (int op = 0; op < flat.op_count; ++op) {
+            if (flat.required[op]) add(flat, op);
+        }
+    }
+
+  private:
+    void add(const FlatGraph& flat, int op) {
+        Trace::Op called{.time = flat.time[op],
+                         .workspace = flat.workspace[op],
+                         .recomputable = flat.recomputable[op] != 0};
+        for (int t : flat.inputs[op]) called.inputs.push_back(made_[t]);
+        for (const FlatGraph::Pair& pair : flat.inplace_pairs(op))
+            called.in_place.push_back({made_[pair.in], pair.saved});
+        std::vector<Trace::Output> outputs;
+        for (int t : flat.outputs[op]) outputs.push_back({.bytes = flat.bytes[t]});
+        const bool silent = outputs.empty();
+        if (silent) outputs.push_back({});
+        const std::vector<int> tensors = trace.call(std::move(called), outputs);
+        if (silent) trace.release(tensors.front());
+        ops.push_back(op);
+        for (std::size_t i = 0; i < flat.outputs[op].size(); ++i) made_[flat.outputs[op][i]] = tensors[i];
+        release_last_uses(flat, op);
+    }
+
+    void release_last_uses(const FlatGraph& flat, int op) {
+        for (const auto& list : {flat.inputs[op], flat.outputs[op]}) {
+            for (int t : list) {
+                if (last_use_[t] != op || flat.is_result[t]) continue;
+                trace.release(made_[t]);
+            }
+        }
+        for (int t : flat.outputs[op]) {
+            if (flat.is_result[t]) trace.pin(made_[t]);
+        }
+    }
+
+    std::vector<int> last_use_;  // per tensor of the graph: the last required op that reads or makes it
+    std::vector<int> made_;      // per tensor of the graph: the trace's
+};
+
+class Dtr : public Solver {
+  public:
+    explicit Dtr(DtrOptions options) : options_(options) {}
+    std::string_view name() const override { return "dtr"; }
+    std::string_view summary() const override {
+        return "online greedy eviction, simulated (Kirisame et al. 2021); heuristic, any graph";
+    }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        const Deadline deadline(limits);
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+        const GraphTrace program(problem.flat);
+        const DtrOutcome outcome =
+            evict_online(program.trace, budget, options_, [&](const DtrOutcome& now, double done) {
+                if (progress) progress({now.overhead(), now.peak, {}, done});
+                return !deadline.passed();
+            });
+        if (outcome.status != DtrOutcome::Status::ok) {
+            Infeasible none = infeasible_from(problem.flat, budget, std::nullopt);
+            none.reason = reason(outcome.status);
+            return none;
+        }
+        RunSequence runs;
+        for (int op : outcome.runs) {
+            if (program.ops[op] >= 0) runs.push_back(program.ops[op]);
+        }
+        return solution_from(problem.flat, runs);
+    }
+
+  private:
+    static std::string reason(DtrOutcome::Status status) {
+        switch (status) {
+            case DtrOutcome::Status::oom:
+                return "nothing was left to evict";
+            case DtrOutcome::Status::thrash:
+                return "it thrashed: reruns took more than its limit";
+            default:
+                return "it was stopped before the end";
+        }
+    }
+
+    DtrOptions options_;
+};
+
+}  // namespace
+
+void read_options(OptionReader& reader, DtrOptions& options) {
+    reader.choice<DtrHeuristic>("heuristic", options.heuristic,
+                                {{"dtr-eq", DtrHeuristic::dtr_eq},
+                                 {"dtr", DtrHeuristic::dtr},
+                                 {"local", DtrHeuristic::local},
+                                 {"lru", DtrHeuristic::lru},
+                                 {"size", DtrHeuristic::size},
+                                 {"msps", DtrHeuristic::msps},
+                                 {"random", DtrHeuristic::random}});
+    reader.choice<DtrDeallocation>("deallocation", options.deallocation,
+                                   {{"eager", DtrDeallocation::eager},
+                                    {"ignore", DtrDeallocation::ignore},
+                                    {"banish", DtrDeallocation::banish}});
+    reader.number("thrash", options.thrash, 1, 1e6);
+    reader.flag("sample", options.sample);
+    reader.flag("ignore_small", options.ignore_small);
+    reader.unsigned_integer("seed", options.seed);
+}
+
+std::unique_ptr<Solver> make_dtr(DtrOptions options) {
+    return std::make_unique<Dtr>(options);
+}
+
+constinit const SolverEntry dtr_solver =
+    solver_entry<DtrOptions, make_dtr>({.name = "dtr", .compared = true});
+
+}  // namespace rematlas

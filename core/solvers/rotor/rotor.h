@@ -1,0 +1,48 @@
+// Rotor: optimal persistent checkpointing of a heterogeneous chain. "Optimal checkpointing for heterogeneous
+// chains: how to train deep neural networks with limited memory", Beaumont, Eyraud-Dubois, Herrmann, Joly and
+// Shilova, 2019 (theorem 1).
+//
+// The graph is read as a chain of stages: its forward part is cut at articulation points (tensors through
+// which all of the flow passes), and each backward op joins the stage whose tensors it reads. A dynamic
+// programme over (first stage, last stage, memory) chooses, for each stage, between running it with all that
+// its backward part reads kept, and running ahead to a checkpoint and coming back later. Beyond the paper:
+// where the backward part of a stage reads the stage's own output and that is the checkpoint, it may stay and
+// is not made twice.
+//
+// Optimal among memory-persistent schedules of that chain, in exact bytes, up to what the chain does not see
+// (running in place, tensors freed inside a stage's neighbour): memory is tried from slightly above the
+// budget downwards and the exact peak decides. Only where a part of the chain has more than `slots`
+// trade-offs between memory and time is the memory of the further ones rounded up, by at most a `slots`-th at
+// each level, so the budget is kept. Captured models have up to 1,400 in a part, 150 stages whose sizes and
+// times all differ 4,000. Any graph; one without at least two stages falls back on the schedule without
+// reruns.
+//
+// One table answers all budgets up to the one it was filled for, each with the very answer of its own solve:
+//
+//     std::unique_ptr<Solver> curve = make_rotor()->up_to(problem, largest_budget, limits);
+//     for (Bytes budget : budgets) answers.push_back(curve->solve(problem, budget, limits, {}));
+//
+// Cost: stages^3 / 3 * trade-offs of a part at worst, and 16 bytes for each of stages^2 * trade-offs: 10 ms
+// for captured models of up to 42 stages, 0.6 s at 101 and 4 s at 150 that all differ. At most `max_stages`
+// stages, neighbours are merged beyond, and `slots` are reduced so that the tables stay within about 4 GiB:
+// to 2,900 at 150 stages, to 67 at 1,000.
+#pragma once
+
+#include <memory>
+
+#include "core/solving/solver_entry.h"
+
+namespace rematlas {
+
+struct RotorOptions {
+    int slots = 5000;  ///< trade-offs of a part of the chain that keep exact bytes; the others are rounded
+                       ///< up, by at most a `slots`-th of their memory
+    int max_stages = 150;  ///< longer chains have their cheapest neighbours merged
+};
+
+void read_options(OptionReader& reader, RotorOptions& options);
+
+std::unique_ptr<Solver> make_rotor(RotorOptions options = {});
+extern const SolverEntry rotor_solver;
+
+}  // namespace rematlas

@@ -1,0 +1,64 @@
+// A training graph read as a chain of stages, with what Rotor's dynamic programme needs to know of each.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solving/solver.h"
+
+namespace rematlas {
+
+/// Stage i of 1 .. n makes boundary tensor a_i out of a_(i-1); a_0 is resident. Its backward group runs after
+/// those of the stages above it. Bytes leave out what `RotorChain::always` counts. The input a_(i-1) is left
+/// out of peaks unless they say otherwise.
+struct RotorStage {
+    std::vector<std::int32_t> advance;    ///< ops that make a_i from a_(i-1)
+    std::vector<std::int32_t> save;       ///< ops that make a_i and all that the backward group reads
+    std::vector<std::int32_t> save_last;  ///< the same without a_i where the backward group does not read it
+    std::vector<std::int32_t> save_beside;  ///< the same where a_i is there already
+    std::vector<std::int32_t>
+        first;  ///< ops that the first visit runs whatever its kind, beside the list above
+    std::vector<std::int32_t> backward;  ///< the backward group
+
+    std::int64_t advance_time = 0, save_time = 0, save_last_time = 0, save_beside_time = 0, backward_time = 0;
+    std::int64_t boundary = 0;      ///< bytes of a_i
+    std::int64_t saved = 0;         ///< bytes of what the backward group reads of the stage, and of a_i
+    std::int64_t gradients = 0;     ///< bytes made by the groups above that are there when this group starts
+    std::int64_t advance_peak = 0;  ///< beside `gradients` of the last stage under way
+    std::int64_t advance_peak_with_input = 0;  ///< the same with a_(i-1), freed after its last use
+    std::int64_t save_peak = 0;
+    std::int64_t save_beside_peak = 0;  ///< a_i left out
+    std::int64_t backward_peak = 0;     ///< `gradients` included
+};
+
+struct RotorChain {
+    std::vector<RotorStage> stages;  ///< stage 1 is stages[0]
+    std::int64_t always = 0;  ///< bytes counted all along: residents, forward results, what must not be made
+                              ///< twice or is read out of turn
+};
+
+/// Writes a schedule of a chain as runs: what the first visit of a stage must run beside is added by itself.
+class ChainRuns {
+  public:
+    explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}
+    /// `ops`: one of the stage's lists.
+    void forward(int stage, const std::vector<std::int32_t>& ops);
+    void backward(int stage);
+    RunSequence take() { return std::move(runs_); }
+
+  private:
+    const RotorChain& chain_;
+    std::vector<bool> visited_;
+    RunSequence runs_;
+};
+
+/// Cost: near linear, and (cuts)^2 for merging beyond `max_stages`. Fewer than two stages: the graph is no
+/// chain.
+RotorChain rotor_chain(const Problem& problem, int max_stages);
+
+/// The answer, with that as its reason.
+Infeasible no_chain(Infeasible answer);
+
+}  // namespace rematlas

@@ -1,0 +1,180 @@
+#include "core/solvers/rotor/rotor_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace rematlas {
+namespace {
+
+const TradeOffs kNothing{{0, 0}};
+
+/// How many steps are within m bytes; at least `from`.
+std::size_t steps_within(const TradeOffs& steps, std::int64_t m, std::size_t from = 0) {
+    const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
+    return static_cast<std::size_t>(
+        std::upper_bound(first, steps.end(), m,
+                         [](std::int64_t bytes, const TradeOff& step) { return bytes < step.bytes; }) -
+        steps.begin());
+}
+
+std::int64_t time_within(const TradeOffs& steps, std::int64_t m) {
+    const std::size_t end = steps_within(steps, m);
+    return end == 0 ? RotorTable::kNever : steps[end - 1].time;
+}
+
+/// Bytes of step i, or more than any.
+std::int64_t bytes_at(const TradeOffs& steps, std::size_t i, std::int64_t beside) {
+    return i < steps.size() ? steps[i].bytes + beside : RotorTable::kNever;
+}
+
+/// The checkpoint before stage `next` when stage s is the first: what going there takes at its worst moment,
+/// and its time.
+struct Advance {
+    std::int64_t peak = 0, time = 0;
+
+    void extend(const std::vector<RotorStage>& stages, int s, int next) {
+        const RotorStage& stage = stages[next - 1];
+        peak = std::max(peak, next - 1 == s ? stage.advance_peak : stage.advance_peak_with_input);
+        time += stage.advance_time;
+    }
+};
+
+}  // namespace
+
+RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots)
+    : stages_(stages),
+      n_(static_cast<int>(stages.size())),
+      most_bytes_(most_bytes),
+      slots_(static_cast<std::size_t>(slots)),
+      absent_(index(0, n_)),
+      present_(index(0, n_)) {}
+
+bool RotorTable::fill(const Deadline& deadline) {
+    for (int length = 1; length <= n_; ++length) {
+        for (int s = 0; s + length <= n_; ++s) {
+            const int t = s + length - 1;
+            if (!fill_part(s, t, false, deadline) || !fill_part(s, t, true, deadline)) return false;
+        }
+    }
+    return true;
+}
+
+std::int64_t RotorTable::least_time(int s, int t, std::int64_t m, bool present) const {
+    return time_within(of(s, t, present), m);
+}
+
+std::int64_t RotorTable::Way::time_in(std::int64_t m) const {
+    if (m < least) return kNever;
+    const std::int64_t first = time_within(above, m - held), second = time_within(below, m);
+    return first == kNever || second == kNever ? kNever : first + second + time;
+}
+
+int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
+    const std::int64_t wanted = least_time(s, t, m, present);
+    if (keeping(s, t, present).time_in(m) <= wanted) return -1;
+    Advance advance;
+    for (int next = s + 1; next <= t; ++next) {
+        advance.extend(stages_, s, next);
+        const Way way{of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, advance.time,
+                      held(t, present) + advance.peak};
+        if (way.time_in(m) <= wanted) return next;
+    }
+    return -1;
+}
+
+/// What is there of the groups above t when the stages up to t run forward, and a_t.
+std::int64_t RotorTable::held(int t, bool present) const {
+    return stages_[t].gradients + (present ? stages_[t].boundary : 0);
+}
+
+/// Stage s runs with all that its group reads kept.
+RotorTable::Way RotorTable::keeping(int s, int t, bool present) const {
+    const RotorStage& stage = stages_[s];
+    const bool beside = present && s == t;
+    const std::int64_t least =
+        std::max(held(t, present) + (beside ? stage.save_beside_peak : stage.save_peak), stage.backward_peak);
+    if (s < t) {
+        return {of(s + 1, t, present), kNothing, stage.saved, stage.save_time + stage.backward_time, least};
+    }
+    const std::int64_t forward = beside ? stage.save_beside_time : stage.save_last_time;
+    return {kNothing, kNothing, 0, forward + stage.backward_time, least};
+}
+
+/// False when the deadline passed.
+bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline) {
+    part_.clear();
+    offer(keeping(s, t, present));
+    if (present) offer({of(s, t, false), kNothing});
+    Advance advance;
+    for (int next = s + 1; next <= t; ++next) {
+        if (next % 8 == 0 && deadline.passed()) return false;
+        advance.extend(stages_, s, next);
+        offer({of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, advance.time,
+               held(t, present) + advance.peak});
+    }
+    (present ? present_ : absent_)[index(s, t)] = rounded_where_long();
+    return !deadline.passed();
+}
+
+/// Follows the staircase of the way and notes each step that is below that of the part. Stretches in which
+/// even the way's last time is no better are jumped over, in jumps that double while they succeed and halve
+/// while they fail.
+void RotorTable::offer(const Way& way) {
+    if (way.above.empty() || way.below.empty()) return;
+    std::int64_t m = std::max({way.least, way.above[0].bytes + way.held, way.below[0].bytes});
+    std::size_t i = steps_within(way.above, m - way.held) - 1, j = steps_within(way.below, m) - 1,
+                k = steps_within(part_, m), jump = way.above.size() + way.below.size();
+    better_.clear();
+    while (m <= most_bytes_) {
+        const std::int64_t known = k == 0 ? kNever : part_[k - 1].time;
+        const std::size_t i_end = std::min(i + jump, way.above.size()),
+                          j_end = std::min(j + jump, way.below.size());
+        const std::int64_t least = way.time + way.above[i_end - 1].time + way.below[j_end - 1].time;
+        if (least < known && jump > 1) {
+            jump /= 2;
+            continue;
+        }
+        if (least < known && (better_.empty() || least < better_.back().time)) better_.push_back({m, least});
+        m = std::min(bytes_at(way.above, i_end, way.held), bytes_at(way.below, j_end, 0));
+        if (m == kNever) break;
+        // After a jump of one, i_end and j_end are the next steps themselves.
+        i = (jump == 1 ? i + (bytes_at(way.above, i_end, way.held) == m)
+                       : steps_within(way.above, m - way.held, i) - 1);
+        j = (jump == 1 ? j + (bytes_at(way.below, j_end, 0) == m) : steps_within(way.below, m, j) - 1);
+        while (k < part_.size() && part_[k].bytes <= m) ++k;
+        if (least >= known) jump *= 2;
+    }
+    if (!better_.empty()) merge_better();
+}
+
+void RotorTable::merge_better() {
+    merged_.clear();
+    const auto add = [&](const TradeOff& step) {
+        if (!merged_.empty() && merged_.back().time <= step.time) return;
+        if (!merged_.empty() && merged_.back().bytes == step.bytes) merged_.pop_back();
+        merged_.push_back(step);
+    };
+    auto known = part_.begin();
+    for (const TradeOff& step : better_) {
+        while (known != part_.end() && known->bytes <= step.bytes) add(*known++);
+        add(step);
+    }
+    while (known != part_.end()) add(*known++);
+    part_.swap(merged_);
+}
+
+TradeOffs RotorTable::rounded_where_long() const {
+    TradeOffs steps(part_.begin(),
+                    part_.begin() + static_cast<std::ptrdiff_t>(std::min(part_.size(), slots_)));
+    for (std::size_t i = steps.size(); i < part_.size(); ++i) {
+        const auto share = static_cast<std::uint64_t>(part_[i].bytes) / slots_;
+        const auto unit = static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(share, 1)));
+        const std::int64_t bytes = (part_[i].bytes + unit - 1) / unit * unit;
+        if (bytes > most_bytes_) break;
+        if (steps.size() > slots_ && steps.back().bytes == bytes) steps.pop_back();
+        steps.push_back({bytes, part_[i].time});
+    }
+    return steps;
+}
+
+}  // namespace rematlas

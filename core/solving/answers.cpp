@@ -1,0 +1,52 @@
+#include "core/solving/answers.h"
+
+#include "core/bounds/one_moment.h"
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+namespace {
+
+/// True when every op must run, so that no schedule can take less time than each op once.
+bool all_required(const FlatGraph& graph) {
+    for (int op = 0; op < graph.op_count; ++op) {
+        if (!graph.required[op] && graph.time[op] > 0) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    const SequenceCost cost = cost_of(graph, runs);
+    Solution solution;
+    solution.steps = lower(graph, runs);
+    solution.time = Nanoseconds(cost.time);
+    solution.peak = Bytes(cost.peak);
+    solution.overhead =
+        graph.base_time > 0 ? static_cast<double>(cost.time) / static_cast<double>(graph.base_time) : 1.0;
+    if (cost.time == graph.base_time && all_required(graph)) {
+        solution.status = Status::optimal;
+        solution.bound = Bound{1.0, 0.0, ScheduleClass::any_order};
+    }
+    return solution;
+}
+
+Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found) {
+    const PeakBound bound = least_peak(graph);
+    return {.needed = bound.bytes,
+            .proven = bound.bytes > budget,
+            .smallest_found = smallest_found,
+            .op = bound.op,
+            .dominant = bound.tensors};
+}
+
+std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget) {
+    const RunSequence runs = required_once(graph);
+    if (cost_of(graph, runs).peak > budget.value) return std::nullopt;
+    Solution solution = solution_from(graph, runs);
+    solution.status = Status::optimal;
+    solution.bound = Bound{.overhead = solution.overhead, .gap = 0, .over = ScheduleClass::any_order};
+    return solution;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,21 @@
+// The answers that solvers have in common.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solving/solver.h"
+
+namespace rematlas {
+
+/// The steps, time and peak of a run sequence as a solution.
+Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
+/// The answer when nothing fits the budget.
+Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
+
+/// `required_once`, proven optimal, when it fits the budget. Cost: linear.
+std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget);
+
+}  // namespace rematlas

@@ -1,0 +1,31 @@
+// A run sequence with what it costs.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+
+struct Candidate {
+    RunSequence runs;
+    std::int64_t time = 0;
+    std::int64_t peak = 0;
+
+    /// `runs` must be executable. Cost: linear.
+    static Candidate of(const FlatGraph& graph, RunSequence runs) {
+        const SequenceCost cost = cost_of(graph, runs);
+        return {std::move(runs), cost.time, cost.peak};
+    }
+
+    /// Within the budget first, then less time, then less memory; over it, less memory.
+    bool better_than(const Candidate& other, std::int64_t budget) const {
+        const bool fits = peak <= budget, other_fits = other.peak <= budget;
+        if (fits != other_fits) return fits;
+        if (fits) return std::pair(time, peak) < std::pair(other.time, other.peak);
+        return std::pair(peak, time) < std::pair(other.peak, other.time);
+    }
+};
+
+}  // namespace rematlas

@@ -1,0 +1,56 @@
+// How long a solver may work, and when it must stop: its time limit or its stop token, whichever comes first.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <stop_token>
+
+namespace rematlas {
+
+struct Limits {
+    std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
+    std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
+    std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
+    int threads = 1;
+    /// After the solver has ended with a gap: more wall clock for a better bound. Planning sees to it
+    /// (planning/solve.h).
+    std::chrono::nanoseconds bound_time{0};
+};
+
+/// 0.25 of a minute: 15 seconds.
+inline std::chrono::nanoseconds share_of(std::chrono::nanoseconds time, double share) {
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(share * static_cast<double>(time.count())));
+}
+
+/// Starts counting when it is made. `passed` reads the clock (about 30 ns); call it every few thousand
+/// operations of the inner loop.
+class Deadline {
+  public:
+    explicit Deadline(const Limits& limits)
+        : start_(Clock::now()),
+          limit_(std::max(limits.time, std::chrono::nanoseconds(0))),
+          stop_(limits.stop) {}
+
+    bool passed() const { return stop_.stop_requested() || Clock::now() - start_ >= limit_; }
+
+    std::chrono::nanoseconds left() const {
+        return std::max<std::chrono::nanoseconds>(limit_ - (Clock::now() - start_),
+                                                  std::chrono::nanoseconds(0));
+    }
+
+    /// Share of the time limit that has gone by, 0 .. 1.
+    double fraction() const {
+        if (limit_.count() == 0) return 1;
+        return std::min(1.0, std::chrono::duration<double>(Clock::now() - start_) /
+                                 std::chrono::duration<double>(limit_));
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    Clock::time_point start_;
+    std::chrono::nanoseconds limit_;
+    std::stop_token stop_;
+};
+
+}  // namespace rematlas

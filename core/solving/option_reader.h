@@ -1,0 +1,76 @@
+// Reads a solver's options from JSON: every key that is not asked for, every wrong type and every value out
+// of range is an error that names the key.
+//
+//     void read_options(OptionReader& reader, RotorOptions& options) {
+//         reader.integer("slots", options.slots, 10, 100000);
+//     }
+//     Result<RotorOptions> options = options_from<RotorOptions>("rotor", &json);
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+/// Keys that are absent leave the default as it is. Ranges are inclusive. The first error is kept.
+class OptionReader {
+  public:
+    /// `options`: null or an object; `solver` starts every message.
+    OptionReader(std::string_view solver, const nlohmann::json* options);
+
+    void integer(std::string_view key, int& value, int least, int most);
+    void unsigned_integer(std::string_view key, std::uint64_t& value);
+    void number(std::string_view key, double& value, double least, double most);
+    void flag(std::string_view key, bool& value);
+
+    /// A word out of a list that pairs each with its value.
+    template <class T>
+    void choice(std::string_view key, T& value,
+                std::initializer_list<std::pair<std::string_view, T>> choices) {
+        std::vector<std::string_view> words;
+        for (const auto& [word, unused] : choices) words.push_back(word);
+        std::string_view before;
+        for (const auto& [word, meant] : choices)
+            if (meant == value) before = word;
+        const int at = word(key, before, words);
+        if (at >= 0) value = (choices.begin() + at)->second;
+    }
+
+    /// For what concerns several options: an error unless there is one already.
+    void reject(const std::string& what);
+
+    /// The first error, or that of a key nobody asked for.
+    Result<void> finish() const;
+
+    /// Every key that was asked for, with the value it had before.
+    const nlohmann::json& defaults() const { return defaults_; }
+
+  private:
+    const nlohmann::json* find(std::string_view key, nlohmann::json before);
+    int word(std::string_view key, std::string_view before, const std::vector<std::string_view>& words);
+    void fail(std::string_view key, const std::string& what);
+
+    std::string solver_;
+    const nlohmann::json* options_;
+    nlohmann::json defaults_ = nlohmann::json::object();
+    std::string error_;
+};
+
+/// By the function `read_options` of the type. Null: the defaults.
+template <class Options>
+Result<Options> options_from(std::string_view solver, const nlohmann::json* json) {
+    Options options;
+    OptionReader reader(solver, json);
+    read_options(reader, options);
+    if (Result<void> read = reader.finish(); !read) return read.error();
+    return options;
+}
+
+}  // namespace rematlas

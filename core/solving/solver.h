@@ -1,0 +1,79 @@
+// One interface for all solvers. Who wants an answer asks planning/solve.h, which checks it.
+//
+//     std::unique_ptr<Solver> solver = make_rotor();
+//     Answer answer = solver->solve({graph, flat}, Bytes(2 << 30), {.time = 10s}, {});
+//     if (auto* solution = std::get_if<Solution>(&answer)) ...
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/graph/flat_graph.h"
+#include "core/schedule/schedule.h"
+#include "core/solving/limits.h"
+
+namespace rematlas {
+
+struct Problem {
+    const Graph& graph;     ///< names, phases, module paths, blocks
+    const FlatGraph& flat;  ///< flatten(graph)
+};
+
+/// The best schedule so far, told on the way.
+struct ProgressReport {
+    double overhead = 0;
+    Bytes peak;
+    std::optional<double> bound;  ///< proven lower bound on the overhead
+    double fraction_done = 0;     ///< of the time or the work, 0 .. 1
+};
+using Progress =
+    std::function<void(const ProgressReport&)>;  ///< called from the solver's thread; may be empty
+
+enum class Status { optimal, feasible };
+
+struct Solution {
+    std::vector<Step> steps;
+    Nanoseconds time;
+    Bytes peak;
+    double overhead = 1.0;
+    Status status = Status::feasible;
+    std::optional<Bound> bound;
+};
+
+/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule; `proven`
+/// says whether it exceeds the budget, i.e. no solver can do it, or whether only this solver found nothing.
+struct Infeasible {
+    Bytes needed;
+    bool proven = false;
+    ScheduleClass over = ScheduleClass::any_order;  ///< whose schedules all need so much
+    std::optional<Bytes> smallest_found;            ///< least peak this solver reached
+    OpId op;                                        ///< where the memory is needed
+    std::vector<TensorId> dominant;                 ///< the tensors held there, heaviest first
+    std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty
+};
+
+using Answer = std::variant<Solution, Infeasible>;
+
+class Solver {
+  public:
+    virtual ~Solver() = default;
+    virtual std::string_view name() const = 0;
+    virtual std::string_view summary() const = 0;  ///< one line: what it is and what it assumes
+    virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                         const Progress& progress) const = 0;
+
+    /// For many budgets up to `largest`: a solver of this problem alone (which must outlive it) with the work
+    /// that its budgets share done, within the limits. Same answers. For one thread at a time. Null: they
+    /// share none.
+    virtual std::unique_ptr<Solver> up_to(const Problem& /*problem*/, Bytes /*largest*/,
+                                          const Limits& /*limits*/) const {
+        return nullptr;
+    }
+};
+
+}  // namespace rematlas

@@ -1,0 +1,337 @@
+// What the relaxations over a chain of moments prove is never above what the brute force finds over all
+// orders and reruns, on any kind of graph, whatever the multipliers.
+#include "core/bounds/chain_moments.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "core/bounds/best_bound.h"
+#include "core/bounds/first_order_lp.h"
+#include "core/bounds/whole_moments.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
+#include "tests/core/support/brute_force.h"
+#include "tests/core/support/brute_force_with_host.h"
+#include "tests/core/support/problem_files.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+constexpr ChainMomentsOptions kSettings[] = {{.moments = 1, .join = 0},
+                                             {.moments = 2, .join = 2},
+                                             {.join = 0},
+                                             {.join = 2},
+                                             {.join = 4},
+                                             {.join = 2, .suffixes = true},
+                                             {.moments = 3, .join = 3, .suffixes = true}};
+
+/// A budget of a graph with the least time of any schedule within it.
+struct Case {
+    const FlatGraph& flat;
+    std::int64_t budget, optimum, required;
+    std::string name;
+};
+
+/// Five budgets from the least possible to where nothing need run again.
+template <class Visit>
+int for_each_case(const Graph& graph, const Visit& visit) {
+    const FlatGraph flat = flatten(graph);
+    std::int64_t required = 0;
+    for (int op = 0; op < flat.op_count; ++op) required += flat.required[op] ? flat.time[op] : 0;
+    const std::int64_t least = brute_force_least_peak(flat),
+                       most = cost_of(flat, keep_all_sequence(flat)).peak;
+    int cases = 0;
+    for (std::int64_t budget = least; budget <= most;
+         budget += std::max<std::int64_t>(1, (most - least) / 4)) {
+        const auto optimum = brute_force(flat, budget);
+        EXPECT_TRUE(optimum);
+        if (!optimum) break;
+        visit(Case{flat, budget, optimum->time, required, graph.name + " at " + std::to_string(budget)});
+        ++cases;
+    }
+    return cases;
+}
+
+/// Share of what recomputation costs that was proven, so that a trivial bound does not pass.
+struct ShareProven {
+    int cases = 0;
+    double share = 0;
+    void add(const Case& c, std::int64_t bound) {
+        if (c.optimum == c.required) return;
+        ++cases;
+        share += static_cast<double>(bound - c.required) / static_cast<double>(c.optimum - c.required);
+    }
+    double mean() const { return cases == 0 ? 0 : share / cases; }
+};
+
+/// Multipliers of every size, most of them 0 or small.
+std::vector<double> any_multipliers(std::size_t rows, std::mt19937_64& random) {
+    std::vector<double> multipliers(rows);
+    for (double& y : multipliers) {
+        const double u = std::uniform_real_distribution<double>(0, 1)(random);
+        y = random() % 3 == 0 ? 0 : random() % 50 == 0 ? 1e30 * u : 10 * u;
+    }
+    return multipliers;
+}
+
+void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, ShareProven& all) {
+    std::mt19937_64 random(graph.tensors.size());
+    for_each_case(graph, [&](const Case& c) {
+        std::int64_t best = c.required, single = c.required;
+        for (const ChainMomentsOptions& settings : kSettings) {
+            const ChainMoments relaxation(c.flat, c.budget, settings);
+            const std::string where = c.name + " moments " + std::to_string(settings.moments) + " join " +
+                                      std::to_string(settings.join);
+            EXPECT_FALSE(relaxation.impossible()) << where;
+            const DualBest found = solve_relaxation(relaxation.programme(), {.iterations = 400});
+            EXPECT_LE(found.value.bound, c.optimum) << where;
+            EXPECT_FALSE(found.value.infeasible) << where;
+            const std::vector<double> wild = any_multipliers(relaxation.programme().rows(), random);
+            EXPECT_LE(dual_value(relaxation.programme(), wild).bound, c.optimum) << where;
+            best = std::max(best, found.value.bound);
+            if (settings.moments == 1) single = found.value.bound;
+        }
+        one.add(c, single);
+        all.add(c, best);
+    });
+}
+
+TEST(ChainMoments, is_never_above_the_optimum_of_random_training_graphs) {
+    ShareProven one, all;
+    for (std::uint64_t seed = 1; seed <= 1200; ++seed) {
+        const int forward_ops = seed % 40 == 0 ? 4 : 2 + static_cast<int>(seed % 2);
+        expect_relaxations_below_optimum(random_training_graph(seed, {.forward_ops = forward_ops}), one, all);
+    }
+    EXPECT_GT(all.cases, 1000);
+    EXPECT_GT(all.mean(), 0.6);
+    EXPECT_GT(all.mean(), one.mean() + 0.05);
+}
+
+TEST(ChainMoments, is_never_above_the_optimum_with_several_results) {
+    ShareProven one, all;
+    for (std::uint64_t seed = 5001; seed <= 5600; ++seed) {
+        const Graph graph = random_training_graph(
+            seed, {.forward_ops = 3, .several_outputs = false, .inplace = false, .run_once = false});
+        expect_relaxations_below_optimum(graph, one, all);
+    }
+    EXPECT_GT(all.mean(), 0.6);
+}
+
+TEST(ChainMoments, is_never_above_the_optimum_of_odd_graphs) {
+    ShareProven one, all;
+    for (std::uint64_t seed = 1; seed <= 1500; ++seed)
+        expect_relaxations_below_optimum(random_odd_graph(seed, static_cast<int>(seed % 10)), one, all);
+}
+
+TEST(ChainMoments, is_never_above_the_best_known_overhead_of_the_problem_files) {
+    const auto problems = read_problem_files();
+    if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
+    for (const ProblemFile& problem : problems) {
+        const FlatGraph flat = flatten(problem.graph);
+        for (const ProblemFile::Reference& reference : problem.references) {
+            const ChainMoments relaxation(flat, reference.budget.value, {.moments = 16});
+            const DualBest found = solve_relaxation(relaxation.programme(), {.iterations = 500});
+            EXPECT_LE(static_cast<double>(found.value.bound) / static_cast<double>(flat.base_time),
+                      reference.best_known + 1e-9)
+                << problem.graph.name << " at " << reference.fraction;
+        }
+    }
+}
+
+TEST(ChainMoments, proves_that_nothing_fits_a_budget_below_what_one_op_takes) {
+    const FlatGraph flat = flatten(random_chain(3, 6));
+    const ChainMoments relaxation(flat, least_peak(flat).bytes.value - 1);
+    const bool proven =
+        relaxation.impossible() || solve_relaxation(relaxation.programme(), {}).value.infeasible;
+    EXPECT_TRUE(proven);
+    EXPECT_TRUE(std::isinf(best_bound(flat, Bytes(least_peak(flat).bytes.value - 1)).overhead));
+}
+
+TEST(DualValue, is_exact_where_doubles_are_not) {
+    // 3 x >= 1 at a price of 2^52 + 1: the multiplier 2^52 / 3 is worth ceil(2^52 / 3).
+    MilpModel programme;
+    const std::int64_t cost = (std::int64_t{1} << 52) + 1;
+    const int x = programme.add_column({.lower = 0, .upper = 1, .cost = static_cast<double>(cost)});
+    programme.add_row(1, kInfinite, std::vector<std::pair<int, double>>{{x, 3.0}});
+    programme.offset = 7;
+    EXPECT_EQ(dual_value(programme, std::vector<double>{std::ldexp(1.0, 50)}).bound,
+              7 + (std::int64_t{1} << 50));
+    EXPECT_EQ(dual_value(programme, std::vector<double>{std::ldexp(1.0, 50)}).reduced_cost,
+              std::vector<std::int64_t>{cost - 3 * (std::int64_t{1} << 50)});
+    EXPECT_EQ(dual_value(programme, std::vector<double>{-5.0}).bound, 7);
+    EXPECT_EQ(dual_value(programme, std::vector<double>{std::nan("")}).bound, 7);
+    EXPECT_LE(dual_value(programme, std::vector<double>{kInfinite}).bound, 7 + (cost + 2) / 3);
+}
+
+TEST(FirstOrderLp, comes_to_the_optimum_of_a_small_programme) {
+    // Three sets to cover three elements, any two by one set: 3/2 of the cost of one.
+    MilpModel programme;
+    for (int i = 0; i < 3; ++i) programme.add_column({.lower = 0, .upper = 1, .cost = 1e9});
+    for (int i = 0; i < 3; ++i)
+        programme.add_row(1, kInfinite, std::vector<std::pair<int, double>>{{i, 1.0}, {(i + 1) % 3, 1.0}});
+    EXPECT_NEAR(static_cast<double>(solve_relaxation(programme, {}).value.bound), 1.5e9, 1e3);
+}
+
+TEST(FirstOrderLp, sees_that_there_is_no_point) {
+    MilpModel programme;
+    for (int i = 0; i < 2; ++i) programme.add_column({.lower = 0, .upper = 1, .cost = 10});
+    programme.add_row(2, kInfinite, std::vector<std::pair<int, double>>{{0, 1.0}, {1, 1.0}});
+    programme.add_row(-1, kInfinite, std::vector<std::pair<int, double>>{{0, -1.0}, {1, -1.0}});
+    EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
+}
+
+void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, ShareProven& proven) {
+    for_each_case(graph, [&](const Case& c) {
+        const ChainMoments relaxation(c.flat, c.budget, {.join = 2});
+        const DualValue relaxed = solve_relaxation(relaxation.programme(), {.iterations = 200}).value;
+        for (const std::int64_t known :
+             {std::numeric_limits<std::int64_t>::max(), c.optimum + 5, c.optimum}) {
+            const Result<WholeMoments> whole =
+                solve_whole_moments(c.flat, Bytes(c.budget), relaxed, library,
+                                    {.time = std::chrono::seconds(60), .known = known});
+            ASSERT_TRUE(whole);
+            EXPECT_LE(whole->bound, c.optimum) << c.name << " known " << known;
+            EXPECT_GE(whole->bound, relaxed.bound) << c.name;
+            if (!whole->runs.empty()) {
+                ASSERT_TRUE(is_executable(c.flat, whole->runs)) << c.name;
+                const SequenceCost cost = cost_of(c.flat, whole->runs);
+                EXPECT_TRUE(cost.peak > c.budget || cost.time >= c.optimum) << c.name;
+            }
+            if (known > c.optimum + 5) proven.add(c, whole->bound);
+        }
+    });
+}
+
+TEST(WholeMoments, is_never_above_the_optimum) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
+    for (const MilpLibrary library : milp_libraries()) {
+        ShareProven training, odd;
+        for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+            expect_whole_below_optimum(random_training_graph(seed, {.forward_ops = 3}), library, training);
+            expect_whole_below_optimum(random_odd_graph(seed, 8), library, odd);
+        }
+        EXPECT_GT(training.mean(), 0.75) << to_string(library);
+    }
+}
+
+TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
+    int cases = 0, met = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const Graph graphs[] = {random_training_graph(seed, {.forward_ops = 3}),
+                                random_odd_graph(seed, static_cast<int>(seed % 10))};
+        for (const Graph& graph : graphs) {
+            for_each_case(graph, [&](const Case& c) {
+                const ProvenBound bound =
+                    best_bound(c.flat, Bytes(c.budget), {.time = std::chrono::seconds(60)});
+                EXPECT_LE(bound.time, c.optimum) << c.name;
+                EXPECT_GE(bound.time, c.required) << c.name;
+                ++cases;
+                met += bound.time == c.optimum;
+            });
+        }
+    }
+    EXPECT_GT(met, milp_libraries().empty() ? cases / 2 : cases * 8 / 10);
+}
+
+TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
+    constexpr double kSpeeds[] = {0.03e9, 0.2e9, 0.5e9, 1e9};
+    ShareProven proven;
+    int faster_with_copies = 0;
+    for (std::uint64_t seed = 1; seed <= 160; ++seed) {
+        Graph graph = seed % 8 == 0 ? random_odd_graph(seed, 5)
+                      : seed % 8 == 1
+                          ? random_training_graph(seed, {.forward_ops = 2, .several_outputs = false})
+                          : random_chain(seed, 3, true);
+        if (graph.tensors.size() > 8) continue;
+        const HostLinks links{kSpeeds[seed / 8 % 4], kSpeeds[seed / 8 / 4 % 4]};
+        graph.device = Device{.name = "",
+                              .memory = {},
+                              .to_host_bytes_per_second = links.to_host,
+                              .to_device_bytes_per_second = links.to_device};
+        const FlatGraph flat = flatten(graph);
+        std::int64_t required = 0;
+        for (int op = 0; op < flat.op_count; ++op) required += flat.required[op] ? flat.time[op] : 0;
+        const std::int64_t most = cost_of(flat, keep_all_sequence(flat)).peak;
+        for (std::int64_t budget = least_peak(flat).bytes.value; budget < most; budget += 3) {
+            const auto best = brute_force_with_host(graph, budget);
+            const auto without = brute_force(flat, budget);
+            if (!best && !without) continue;
+            const std::int64_t least = std::min(best.value_or(std::numeric_limits<std::int64_t>::max()),
+                                                without ? without->time : *best);
+            faster_with_copies += !without || least < without->time;
+            const ProvenBound bound =
+                best_bound(flat, Bytes(budget), {.time = std::chrono::seconds(20), .host = links});
+            const std::string name = graph.name + " at " + std::to_string(budget);
+            EXPECT_LE(bound.time, least) << name;
+            proven.add({flat, budget, least, required, name}, bound.time);
+        }
+    }
+    EXPECT_GT(proven.cases, 50);
+    EXPECT_GT(faster_with_copies, 5);
+    EXPECT_GT(proven.mean(), 0.1);
+}
+
+TEST(BestBound, returns_what_is_known_when_stopped) {
+    const FlatGraph flat = flatten(random_training_graph(1, {.forward_ops = 60}));
+    std::stop_source stop;
+    stop.request_stop();
+    const Bytes budget(least_peak(flat).bytes.value + 20);
+    const ProvenBound bound = best_bound(flat, budget, {.stop = stop.get_token()});
+    EXPECT_EQ(bound.by, ProvenBound::By::required_runs);
+    EXPECT_LE(bound.overhead, 1.0);
+}
+
+TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
+    Graph graph = random_chain(3, 4, true);
+    graph.device =
+        Device{.name = "", .memory = {}, .to_host_bytes_per_second = 1e8, .to_device_bytes_per_second = 1e8};
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget(brute_force_least_peak(flat) + 1);
+    Schedule schedule;
+    schedule.time = Nanoseconds(brute_force(flat, budget.value)->time);
+    schedule.overhead = static_cast<double>(schedule.time.value) / static_cast<double>(flat.base_time);
+    Schedule copying = schedule;
+    copying.steps = {Step::run(OpId(0)), Step::offload(graph.ops[OpId(0)].outputs.front())};
+    for (Schedule* s : {&schedule, &copying})
+        ASSERT_TRUE(add_bound({graph, flat}, budget, {.time = std::chrono::seconds(20)}, *s));
+    EXPECT_EQ(schedule.bound->over, ScheduleClass::any_order);
+    EXPECT_EQ(copying.bound->over, ScheduleClass::with_copies);
+    EXPECT_LE(copying.bound->overhead, schedule.bound->overhead);
+}
+
+/// Rotor is optimal on most of these chains and has no bound of its own.
+TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optimal) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
+    int optimal = 0, proven_before = 0, proven = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Graph graph = random_chain(seed, 4, true);
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget(brute_force_least_peak(flat) + 3);
+        const auto optimum = brute_force(flat, budget.value);
+        const auto by_rotor = [&](std::chrono::nanoseconds bound_time) {
+            return solve(graph, "rotor", nullptr, budget,
+                         {.time = std::chrono::seconds(20), .bound_time = bound_time});
+        };
+        const Result<Outcome> brief = by_rotor({}), outcome = by_rotor(std::chrono::seconds(20));
+        ASSERT_TRUE(brief && outcome && optimum);
+        const Schedule* schedule = outcome->schedule();
+        if (!schedule || !brief->schedule()) continue;
+        ASSERT_TRUE(schedule->bound);
+        EXPECT_EQ(schedule->bound->over, ScheduleClass::any_order);
+        EXPECT_GE(schedule->bound->overhead, brief->schedule()->bound->overhead);
+        EXPECT_TRUE(schedule->bound->seconds > 0 || schedule->overhead == 1) << graph.name;
+        const bool is_optimum = schedule->time.value == optimum->time;
+        EXPECT_TRUE(is_optimum || schedule->status != "optimal") << graph.name;
+        optimal += is_optimum;
+        proven_before += brief->schedule()->status == "optimal";
+        proven += schedule->status == "optimal";
+    }
+    EXPECT_GT(proven, proven_before);
+    EXPECT_GE(proven, optimal * 8 / 10);
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,135 @@
+// Damaged files never crash a reader and never pass as valid with broken contents: a few thousand random
+// edits of each format. The targets in tests/fuzz search further, guided by coverage.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/checking/check.h"
+#include "core/dtr/online_eviction.h"
+#include "core/dtr/trace_log.h"
+#include "core/graph/graph_file.h"
+#include "core/planning/config.h"
+#include "core/planning/sweep.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/schedule_file.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+/// Feeds edits of `text` to `read`, which returns the error's message or nothing.
+void expect_survives(const std::string& text, const std::function<std::string(const std::string&)>& read) {
+    ASSERT_EQ(read(text), "");
+    std::uint64_t state = 1;
+    const auto next = [&state](std::uint64_t n) {
+        return state = state * 6364136223846793005ull + 1442695040888963407ull, (state >> 33) % n;
+    };
+    int refused = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::string damaged = text;
+        for (std::uint64_t i = 0; i <= next(3); ++i) {
+            if (next(4) == 0)
+                damaged.erase(next(damaged.size()), next(20));
+            else
+                damaged[next(damaged.size())] = "0123456789-[]{},:\"e.x\n"[next(22)];
+        }
+        const std::string message = read(damaged);
+        refused += !message.empty();
+        EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    }
+    EXPECT_GT(refused, 200);
+}
+
+template <class T>
+std::string message_of(const Result<T>& result) {
+    return result ? "" : result.error().message;
+}
+
+struct Samples {
+    Graph graph = random_training_graph(3);
+    Schedule schedule;
+
+    Samples() {
+        const FlatGraph flat = flatten(graph);
+        graph.replay = std::make_shared<const nlohmann::json>(nlohmann::json::object());
+        graph.sha256 = sha256(graph_text(graph));
+        schedule.graph = graph.name;
+        schedule.graph_sha256 = graph.sha256;
+        schedule.steps = lower(flat, keep_all_sequence(flat));
+    }
+};
+
+TEST(DamagedFiles, graph) {
+    expect_survives(graph_text(Samples().graph), [](const std::string& text) {
+        const Result<Graph> read = parse_graph(text, "g");
+        if (read) {
+            EXPECT_TRUE(validate(*read));
+        }
+        return message_of(read);
+    });
+}
+
+TEST(DamagedFiles, schedule_and_its_check) {
+    const Samples samples;
+    expect_survives(schedule_text(samples.schedule), [&](const std::string& text) {
+        const Result<Schedule> read = parse_schedule(text, "s");
+        if (read) check(samples.graph, *read);
+        return message_of(read);
+    });
+}
+
+TEST(DamagedFiles, plan) {
+    const Samples samples;
+    const std::string graph = graph_text(samples.graph), schedule = schedule_text(samples.schedule);
+    const nlohmann::json head = {{"format", "rematlas.plan"},
+                                 {"version", 1},
+                                 {"graph_bytes", graph.size()},
+                                 {"schedule_bytes", schedule.size()}};
+    expect_survives(head.dump() + "\n" + graph + schedule,
+                    [](const std::string& bytes) { return message_of(parse_plan(bytes, "p")); });
+}
+
+TEST(DamagedFiles, sweep) {
+    const SweepPoint point{.budget = Bytes(10),
+                           .status = "feasible",
+                           .peak = Bytes(9),
+                           .overhead = 1.5,
+                           .bound = Bound{1.2, 0.25, ScheduleClass::any_order, 0.5, 7},
+                           .steps = {}};
+    const Sweep sweep{"g", "ab", {{"atlas", {point, point}}}};
+    expect_survives(sweep_text(sweep),
+                    [](const std::string& text) { return message_of(parse_sweep(text, "w")); });
+}
+
+TEST(DamagedFiles, trace_log_and_its_simulation) {
+    const std::string log = R"({"INSTRUCTION":"CONSTANT","NAME":"w"}
+{"INSTRUCTION":"MEMORY","NAME":"w","MEMORY":"8"}
+{"INSTRUCTION":"CALL","NAME":"mm","ARGS":["w"],"RESULT":["y","v"],"TIME":"5"}
+{"INSTRUCTION":"MEMORY","NAME":"y","MEMORY":"4"}
+{"INSTRUCTION":"ALIAS","NAME":"y","ALIAS":"-1"}
+{"INSTRUCTION":"MEMORY","NAME":"v","MEMORY":"8"}
+{"INSTRUCTION":"ALIAS","NAME":"v","ALIAS":"0"}
+{"INSTRUCTION":"COPY","DST":"z","SRC":"y"}
+{"INSTRUCTION":"MUTATE","NAME":"add_","ARGS":["y","w"],"MUTATE":[0],"TIME":"2"}
+{"INSTRUCTION":"COPY_FROM","DST":"v","SRC":"z"}
+{"INSTRUCTION":"RELEASE","NAME":"z"}
+)";
+    expect_survives(log, [](const std::string& text) {
+        const Result<Trace> read = parse_trace_log(text, "l");
+        if (read) {
+            const Bytes budget(unbounded_peak(*read).value / 2);
+            EXPECT_LE(evict_online(*read, budget, {.thrash = 2}).peak, budget);
+        }
+        return message_of(read);
+    });
+}
+
+TEST(DamagedFiles, config) {
+    expect_survives(*generate_config("dtr"),
+                    [](const std::string& text) { return message_of(parse_config(text, "c")); });
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,169 @@
+#include "core/planning/sweep.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+
+#include "core/base/files.h"
+#include "core/bounds/one_moment.h"
+#include "core/checking/check.h"
+#include "core/milp/milp.h"
+#include "core/planning/registry.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
+#include "tests/core/support/brute_force.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+using namespace std::chrono_literals;
+
+SweepOptions quick(std::vector<std::string> solvers) {
+    SweepOptions options{.solvers = std::move(solvers), .budgets = {}, .count = 6, .limits = {}};
+    options.limits.time = 200ms;
+    return options;
+}
+
+TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 8});
+        const FlatGraph flat = flatten(graph);
+        const Result<Sweep> sweep = run_sweep(graph, quick({"atlas", "dtr", "keep-all"}));
+        ASSERT_TRUE(sweep) << sweep.error().message;
+        for (const SweepCurve& curve : sweep->curves) {
+            ASSERT_FALSE(curve.points.empty());
+            if (curve.solver == "atlas") {
+                EXPECT_NE(curve.points.front().status, "infeasible");
+            }
+            EXPECT_EQ(curve.points.back().budget, keep_all_peak(flat));
+            EXPECT_NE(curve.points.back().status, "infeasible");
+            double last = INFINITY;
+            for (const SweepPoint& point : curve.points) {
+                if (point.status == "infeasible") continue;
+                EXPECT_LE(point.peak, point.budget);
+                EXPECT_LE(point.overhead, last);
+                last = point.overhead;
+                Schedule schedule;
+                schedule.steps = point.steps;
+                EXPECT_TRUE(check(graph, schedule, point.budget).ok());
+            }
+        }
+    }
+}
+
+TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_of_its_own) {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+        for (const bool arena : {false, true}) {
+            const Graph graph = random_chain(seed, 12);
+            SweepOptions options = quick({"rotor"});
+            options.count = 12;
+            options.limits.time = 60s;
+            options.arena = arena;
+            const Result<Sweep> sweep = run_sweep(graph, options);
+            ASSERT_TRUE(sweep) << sweep.error().message;
+            EXPECT_EQ(sweep->curves.front().solver, "rotor");
+            for (const SweepPoint& point : sweep->curves.front().points) {
+                if (arena) {
+                    EXPECT_TRUE(point.status == "infeasible" || point.arena <= point.budget);
+                    continue;
+                }
+                const Result<Outcome> alone = solve(graph, "rotor", nullptr, point.budget, {});
+                ASSERT_TRUE(alone) << alone.error().message;
+                if (!alone->schedule()) continue;
+                ASSERT_NE(point.status, "infeasible");
+                EXPECT_LE(point.overhead, alone->schedule()->overhead);
+            }
+        }
+    }
+}
+
+TEST(Sweep, reads_back_what_it_wrote) {
+    const Graph graph = random_training_graph(5, {.forward_ops = 6});
+    const Result<Sweep> sweep = run_sweep(graph, quick({"atlas", "keep-all"}));
+    ASSERT_TRUE(sweep);
+    const auto path = std::filesystem::path(testing::TempDir()) /
+                      ("rematlas_" + std::to_string(::getpid()) + ".sweep.json");
+    ASSERT_TRUE(write_sweep(*sweep, path));
+    const Result<Sweep> read = read_sweep(path);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(sweep_text(*read), sweep_text(*sweep));
+    ASSERT_TRUE(write_file(path, sweep_text(*sweep).substr(0, 100)));
+    EXPECT_FALSE(read_sweep(path));
+    std::filesystem::remove(path);
+}
+
+TEST(Sweep, an_unknown_solver_is_an_error_that_lists_the_known) {
+    const Result<Sweep> sweep = run_sweep(random_training_graph(1), quick({"magic"}));
+    ASSERT_FALSE(sweep);
+    EXPECT_NE(sweep.error().message.find("keep-all"), std::string::npos);
+}
+
+TEST(Sweep, budgets_are_even_and_hold_both_ends) {
+    EXPECT_EQ(even_budgets(Bytes(10), Bytes(30), 3), (std::vector{Bytes(10), Bytes(20), Bytes(30)}));
+    EXPECT_EQ(even_budgets(Bytes(30), Bytes(30), 3), std::vector{Bytes(30)});
+}
+
+bool lacks_its_library(std::string_view solver) {
+    return milp_libraries().empty() && solver.starts_with("checkmate");
+}
+
+TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Graph graph = random_training_graph(seed);
+        const FlatGraph flat = flatten(graph);
+        const Bytes least = least_peak(flat).bytes;
+        for (int share : {0, 1, 2}) {
+            const Bytes budget = least + Bytes((keep_all_peak(flat) - least).value * share / 2);
+            const auto optimum = brute_force(flat, budget.value);
+            for (const SolverEntry* entry : all_solvers()) {
+                const std::string_view name = entry->traits.name;
+                if (lacks_its_library(name)) continue;
+                Limits limits;
+                limits.time = 20ms;
+                const Result<Outcome> outcome = solve(graph, name, nullptr, budget, limits);
+                ASSERT_TRUE(outcome) << outcome.error().message;
+                if (const Schedule* schedule = outcome->schedule()) {
+                    ASSERT_TRUE(optimum) << name << " at " << seed;
+                    EXPECT_GE(schedule->time.value, optimum->time) << name << " at " << seed;
+                    // Others are bounds over fewer schedules than the exhaustive search tries.
+                    const bool any_order =
+                        schedule->bound && schedule->bound->over == ScheduleClass::any_order;
+                    if (any_order && schedule->status == "optimal") {
+                        EXPECT_EQ(schedule->time.value, optimum->time) << name << " at " << seed;
+                    }
+                    if (any_order) {
+                        EXPECT_LE(schedule->bound->overhead * static_cast<double>(flat.base_time),
+                                  static_cast<double>(optimum->time) * (1 + 1e-9))
+                            << name << " at " << seed;
+                    }
+                } else if (outcome->infeasible()->proven) {
+                    EXPECT_FALSE(optimum) << name << " at " << seed;
+                    EXPECT_GT(outcome->infeasible()->needed, budget) << name << " at " << seed;
+                    EXPECT_LE(outcome->infeasible()->needed.value, brute_force_least_peak(flat))
+                        << name << " at " << seed;
+                }
+            }
+        }
+    }
+}
+
+TEST(Solve, below_the_proven_least_peak_every_solver_says_how_much_is_needed) {
+    const Graph graph = random_training_graph(2);
+    const Bytes least = least_peak(flatten(graph)).bytes;
+    for (const SolverEntry* entry : all_solvers()) {
+        const std::string_view name = entry->traits.name;
+        if (lacks_its_library(name)) continue;
+        const Result<Outcome> outcome = solve(graph, name, nullptr, least - Bytes(1), {});
+        ASSERT_TRUE(outcome);
+        ASSERT_TRUE(outcome->infeasible()) << name;
+        EXPECT_TRUE(outcome->infeasible()->proven);
+        EXPECT_GE(outcome->infeasible()->needed, least);
+        EXPECT_LE(outcome->infeasible()->needed.value, brute_force_least_peak(flatten(graph)));
+        EXPECT_FALSE(outcome->infeasible()->dominant.empty());
+    }
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,133 @@
+#include "core/schedule/schedule_file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/files.h"
+#include "core/graph/graph_file.h"
+#include "tests/core/support/small_graph.h"
+
+namespace rematlas {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+Schedule some_schedule(const std::string& digest) {
+    Schedule schedule;
+    schedule.graph = "small";
+    schedule.graph_sha256 = digest;
+    schedule.solver = "atlas";
+    schedule.budget = Bytes(500);
+    schedule.time = Nanoseconds(60);
+    schedule.overhead = 1.2;
+    schedule.peak = Bytes(410);
+    schedule.bound = Bound{1.1, 0.09, ScheduleClass::any_order, 0.25, 12};
+    schedule.status = "feasible";
+    schedule.solve_seconds = 0.5;
+    schedule.steps = {Step::run(OpId(0)), Step::run_inplace(OpId(1)), Step::free(TensorId(2)),
+                      Step::offload(TensorId(3)), Step::fetch(TensorId(3))};
+    return schedule;
+}
+
+TEST(ScheduleFile, a_written_schedule_reads_back_equal) {
+    const Schedule schedule = some_schedule("ab");
+    const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(schedule_text(*read), schedule_text(schedule));
+    EXPECT_EQ(read->steps, schedule.steps);
+    EXPECT_EQ(read->bound->over, ScheduleClass::any_order);
+    EXPECT_EQ(read->bound->seconds, 0.25);
+    EXPECT_EQ(read->bound->nodes, 12);
+}
+
+TEST(ScheduleFile, a_bound_need_not_tell_what_it_took) {
+    const Result<Schedule> read = parse_schedule(
+        R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[],"bound":{"overhead":1.5}})", "s");
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_TRUE(read->bound);
+    EXPECT_FALSE(read->bound->nodes);
+    EXPECT_EQ(json::parse(schedule_text(*read))["bound"],
+              json({{"overhead", 1.5}, {"gap", 0.0}, {"class", ""}}));
+}
+
+TEST(ScheduleFile, a_schedule_of_another_writer_needs_the_steps_only) {
+    const Result<Schedule> read =
+        parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[["run",0]]})", "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_FALSE(read->bound);
+}
+
+TEST(ScheduleFile, broken_steps_are_named) {
+    for (const char* steps :
+         {R"([["jump", 1]])", R"([["run", -1]])", R"([["run", 1.5]])", R"([["run"]])", R"([["run", 1, 2]])",
+          R"(["run"])", R"([[1, "run"]])", R"([["run", 99999999999]])"}) {
+        const Result<Schedule> read = parse_schedule(
+            R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":)" + std::string(steps) + "}",
+            "s");
+        ASSERT_FALSE(read) << steps;
+        EXPECT_NE(read.error().message.find("steps[0]"), std::string::npos) << read.error().message;
+    }
+}
+
+TEST(ScheduleFile, every_truncation_is_refused) {
+    const std::string text = schedule_text(some_schedule("ab"));
+    for (std::size_t length = 0; length + 2 < text.size(); ++length)
+        EXPECT_FALSE(parse_schedule(text.substr(0, length), "s")) << length;
+}
+
+class PlanFile : public testing::Test {
+  protected:
+    void SetUp() override {
+        folder_ = fs::path(testing::TempDir()) / ("rematlas_plan_" + std::to_string(::getpid()));
+        fs::create_directories(folder_);
+        graph_ = small_graph();
+        graph_.replay = std::make_shared<const json>(json{{"calls", json::array()}});
+        ASSERT_TRUE(write_graph(graph_, folder_ / "small.graph.json"));
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+    fs::path folder_;
+    Graph graph_;
+};
+
+TEST_F(PlanFile, holds_the_graph_and_the_schedule) {
+    ASSERT_TRUE(write_plan(graph_text(graph_), some_schedule(graph_.sha256), folder_ / "x.plan"));
+    const Result<Plan> plan = read_plan_or_schedule(folder_ / "x.plan");
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->graph.sha256, graph_.sha256);
+    EXPECT_EQ(plan->schedule.steps, some_schedule("").steps);
+}
+
+TEST_F(PlanFile, refuses_a_schedule_of_another_graph_and_a_graph_without_replay) {
+    EXPECT_FALSE(write_plan(graph_text(graph_), some_schedule("00"), folder_ / "x.plan"));
+    graph_.replay = nullptr;
+    const std::string text = graph_text(graph_);
+    const Result<void> written = write_plan(text, some_schedule(sha256(text)), folder_ / "x.plan");
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.error().message.find("nothing to replay"), std::string::npos);
+    EXPECT_FALSE(fs::exists(folder_ / "x.plan"));
+}
+
+TEST_F(PlanFile, a_cut_or_padded_plan_is_refused) {
+    ASSERT_TRUE(write_plan(graph_text(graph_), some_schedule(graph_.sha256), folder_ / "x.plan"));
+    const std::string bytes = *read_file(folder_ / "x.plan");
+    for (std::size_t length : {std::size_t{0}, std::size_t{10}, bytes.size() / 2, bytes.size() - 1}) {
+        ASSERT_TRUE(write_file(folder_ / "y.plan", bytes.substr(0, length)));
+        EXPECT_FALSE(read_plan(folder_ / "y.plan")) << length;
+    }
+    ASSERT_TRUE(write_file(folder_ / "y.plan", bytes + "x"));
+    EXPECT_FALSE(read_plan(folder_ / "y.plan"));
+}
+
+TEST_F(PlanFile, a_schedule_finds_its_graph_beside_it_by_digest) {
+    ASSERT_TRUE(write_schedule(some_schedule(graph_.sha256), folder_ / "s.schedule.json"));
+    EXPECT_TRUE(read_plan_or_schedule(folder_ / "s.schedule.json"));
+    ASSERT_TRUE(write_schedule(some_schedule("00"), folder_ / "t.schedule.json"));
+    EXPECT_FALSE(read_plan_or_schedule(folder_ / "t.schedule.json"));
+}
+
+}  // namespace
+}  // namespace rematlas

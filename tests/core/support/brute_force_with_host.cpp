@@ -1,0 +1,184 @@
+#include "tests/core/support/brute_force_with_host.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <vector>
+
+namespace rematlas {
+namespace {
+
+constexpr std::size_t kMostStates = 20'000;
+
+/// Times are from now on; a copy that is done has 0.
+struct TimedState {
+    std::uint32_t device = 0, host = 0, done = 0;  ///< tensors, tensors, ops
+    std::uint32_t fresh = 0, unused = 0;  ///< tensors made by the step before; copied back and not yet read
+    std::int64_t to_host = 0, to_device = 0;            ///< until the link is free
+    std::array<std::int32_t, 12> arrives{}, on_host{};  ///< per tensor: until it is there
+    auto operator<=>(const TimedState&) const = default;
+
+    TimedState later(std::int64_t time) const {
+        TimedState s = *this;
+        for (auto* until : {&s.to_host, &s.to_device}) *until = std::max<std::int64_t>(0, *until - time);
+        for (auto* list : {&s.arrives, &s.on_host})
+            for (std::int32_t& until : *list) until = std::max(0, until - static_cast<std::int32_t>(time));
+        return s;
+    }
+};
+
+class TimedSearch {
+  public:
+    TimedSearch(const Graph& graph, std::int64_t budget) : graph_(graph), budget_(budget) {
+        assert(graph.tensors.size() <= 12 && graph.ops.size() <= 16 && graph.device);
+        const auto producer = producers(graph);
+        for (TensorId t : graph.tensors.ids()) {
+            if (!producer[t].valid()) residents_ |= bit(t);
+        }
+        for (TensorId t : graph.results) results_ |= bit(t);
+        for (OpId op : graph.ops.ids()) {
+            const Op& o = graph.ops[op];
+            if (o.phase != Phase::forward || !o.recomputable || !o.mutates.empty())
+                must_run_ |= 1u << op.value;
+        }
+    }
+
+    std::optional<std::int64_t> run() {
+        TimedState start;
+        start.device = start.fresh = residents_;
+        if (held(start) > budget_) return std::nullopt;
+        reach(0, std::move(start));
+        while (!queue_.empty() && seen_.size() < kMostStates) {
+            const auto [least, minus_time, state] = queue_.top();
+            const std::int64_t time = -minus_time;
+            queue_.pop();
+            if (!seen_.insert(state).second) continue;
+            if ((state.device & results_) == results_ && (state.done & must_run_) == must_run_) return time;
+            expand(state, time);
+        }
+        return std::nullopt;
+    }
+
+  private:
+    /// The least time of any schedule that goes on from there, and of equals the farther one first.
+    using Entry = std::tuple<std::int64_t, std::int64_t, TimedState>;
+
+    static std::uint32_t bit(TensorId t) { return 1u << t.value; }
+    std::int64_t size(TensorId t) const { return graph_.tensors[t].bytes.value; }
+    std::int64_t held(const TimedState& s) const {
+        std::int64_t sum = 0;
+        for (TensorId t : graph_.tensors.ids()) sum += s.device & bit(t) ? size(t) : 0;
+        return sum;
+    }
+    std::int64_t copy_time(TensorId t, double speed) const {
+        return std::llround(static_cast<double>(size(t)) / speed * 1e9);
+    }
+
+    void expand(const TimedState& s, std::int64_t time) {
+        for (OpId op : graph_.ops.ids()) {
+            run_op(s, time, op, false);
+            if (!graph_.ops[op].inplace.empty()) run_op(s, time, op, true);
+        }
+        for (TensorId t : graph_.tensors.ids()) {
+            if (size(t) == 0 && (residents_ & bit(t))) continue;
+            if (s.device & bit(t)) {
+                if (!(s.unused & bit(t))) free(s, time, t);
+                if (s.fresh & ~s.host & bit(t)) offload(s, time, t);
+            } else if (s.host & bit(t)) {
+                fetch(s, time, t);
+            }
+        }
+    }
+
+    void reach(std::int64_t time, TimedState&& state) {
+        if (seen_.contains(state)) return;
+        std::int64_t left = 0;
+        for (OpId op : graph_.ops.ids()) {
+            const bool must_run = (must_run_ & ~state.done) >> op.value & 1;
+            left += must_run ? graph_.ops[op].time.value : 0;
+        }
+        queue_.push({time + left, -time, std::move(state)});
+    }
+
+    void run_op(const TimedState& s, std::int64_t time, OpId id, bool in_place) {
+        const Op& op = graph_.ops[id];
+        if (!op.recomputable && (s.done >> id.value & 1)) return;
+        std::int64_t wait = 0, during = held(s) + op.workspace.value;
+        for (TensorId t : op.inputs) {
+            if (!(s.device & bit(t))) return;
+            wait = std::max<std::int64_t>(wait, s.arrives[t.index()]);
+        }
+        for (TensorId t : op.outputs) during += size(t);
+        TimedState next = s;
+        next.fresh = 0;
+        for (TensorId t : op.inputs) next.unused &= ~bit(t);
+        if (in_place) {
+            for (const InplacePair& pair : op.inplace) {
+                if (residents_ & bit(pair.in)) return;
+                during -= std::min(size(pair.out), size(pair.in));
+                next.device &= ~bit(pair.in);
+                next.arrives[pair.in.index()] = 0;
+            }
+        }
+        if (during > budget_) return;
+        for (TensorId t : op.outputs) {
+            next.device |= bit(t);
+            next.arrives[t.index()] = 0;
+            next.fresh |= bit(t);
+            next.unused &= ~bit(t);
+        }
+        next.done |= 1u << id.value;
+        const std::int64_t passes = wait + op.time.value;
+        reach(time + passes, next.later(passes));
+    }
+
+    void free(const TimedState& s, std::int64_t time, TensorId t) {
+        if ((residents_ & bit(t)) && !(s.host & bit(t))) return;
+        const std::int64_t wait = s.host & bit(t) ? s.on_host[t.index()] : 0;
+        TimedState next = s;
+        next.fresh = 0;
+        next.device &= ~bit(t);
+        next.arrives[t.index()] = 0;
+        reach(time + wait, next.later(wait));
+    }
+
+    void offload(const TimedState& s, std::int64_t time, TensorId t) {
+        TimedState next = s;
+        next.fresh &= ~((bit(t) << 1) - 1);  // ascending, as all orders would be too many
+        next.host |= bit(t);
+        next.to_host = std::max<std::int64_t>(s.to_host, s.arrives[t.index()]) +
+                       copy_time(t, graph_.device->to_host_bytes_per_second);
+        next.on_host[t.index()] = static_cast<std::int32_t>(next.to_host);
+        reach(time, std::move(next));
+    }
+
+    void fetch(const TimedState& s, std::int64_t time, TensorId t) {
+        if (held(s) + size(t) > budget_) return;
+        TimedState next = s;
+        next.fresh = 0;
+        next.unused |= bit(t);
+        next.device |= bit(t);
+        next.to_device = std::max<std::int64_t>(s.to_device, s.on_host[t.index()]) +
+                         copy_time(t, graph_.device->to_device_bytes_per_second);
+        next.arrives[t.index()] = static_cast<std::int32_t>(next.to_device);
+        reach(time, std::move(next));
+    }
+
+    const Graph& graph_;
+    std::int64_t budget_;
+    std::uint32_t residents_ = 0, results_ = 0, must_run_ = 0;
+    std::set<TimedState> seen_;
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> brute_force_with_host(const Graph& graph, std::int64_t budget) {
+    return TimedSearch(graph, budget).run();
+}
+
+}  // namespace rematlas

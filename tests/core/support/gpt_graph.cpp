@@ -1,0 +1,206 @@
+#include "tests/core/support/gpt_graph.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rematlas {
+
+namespace {
+
+constexpr double kFlopsPerNanosecond = 100'000;
+constexpr double kBytesPerNanosecond = 1'000;
+constexpr std::int64_t kLaunch = 2'000;  // ns
+constexpr std::int64_t kHalf = 2;        // bytes of a number
+
+/// A forward op as the backward part needs it: which tensors its gradients read, and what they cost.
+struct Recorded {
+    OpId op;
+    std::vector<TensorId> data;   ///< inputs that get a gradient
+    std::vector<TensorId> saved;  ///< what its backward reads beside the gradient of the output
+    TensorId output;
+    TensorId weight;  ///< invalid if none
+    double flops = 0;
+};
+
+class GptBuilder {
+  public:
+    explicit GptBuilder(const GptShape& shape) : shape_(shape), tokens_(shape.batch * shape.sequence) {}
+
+    Graph build() {
+        graph_.name = "gpt" + std::to_string(shape_.layers);
+        const TensorId ids = tensor("ids", tokens_ * 8, TensorKind::input);
+        TensorId x = forward("embedding", {ids}, {}, tokens_ * shape_.width, {},
+                             parameter("wte", shape_.vocabulary * shape_.width), 0);
+        for (int layer = 0; layer < shape_.layers; ++layer) x = block("h." + std::to_string(layer), x);
+        module_ = "head";
+        x = norm("ln_f", x);
+        x = linear("lm_head", x, shape_.width, shape_.vocabulary);
+        loss(x);
+        for (std::size_t i = tape_.size(); i-- > 0;) backward(tape_[i]);
+        return std::move(graph_);
+    }
+
+  private:
+    TensorId tensor(std::string name, std::int64_t bytes, TensorKind kind) {
+        return graph_.tensors.push_back({.name = std::move(name), .bytes = Bytes(bytes), .kind = kind});
+    }
+    TensorId parameter(const std::string& name, std::int64_t numbers) {
+        return tensor(module_ + "." + name, numbers * kHalf, TensorKind::parameter);
+    }
+
+    OpId op(const std::string& name, Phase phase, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
+            double flops) {
+        double bytes = 0;
+        std::sort(inputs.begin(), inputs.end());
+        inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+        for (const TensorId t : inputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
+        for (const TensorId t : outputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
+        Op made;
+        made.name = name;
+        made.time = Nanoseconds(kLaunch + static_cast<std::int64_t>(std::max(flops / kFlopsPerNanosecond,
+                                                                             bytes / kBytesPerNanosecond)));
+        made.workspace = Bytes(flops > 0 ? 8 << 20 : 0);
+        made.inputs = std::move(inputs);
+        made.outputs = std::move(outputs);
+        made.phase = phase;
+        made.module = module_;
+        return graph_.ops.push_back(std::move(made));
+    }
+
+    /// One forward op with one activation, and a second small output where `statistics` is positive.
+    TensorId forward(const std::string& name, std::vector<TensorId> data, std::vector<TensorId> also_saved,
+                     std::int64_t numbers, std::vector<TensorId> extra_outputs, TensorId weight, double flops,
+                     bool saves_inputs = true, bool saves_output = false) {
+        const TensorId out = tensor(module_ + "." + name, numbers * kHalf, TensorKind::activation);
+        std::vector<TensorId> inputs = data;
+        if (weight.valid()) inputs.push_back(weight);
+        std::vector<TensorId> outputs{out};
+        outputs.insert(outputs.end(), extra_outputs.begin(), extra_outputs.end());
+        Recorded recorded{.op = op(name, Phase::forward, inputs, outputs, flops),
+                          .data = {},
+                          .saved = std::move(also_saved),
+                          .output = out,
+                          .weight = weight,
+                          .flops = flops};
+        for (const TensorId t : data)
+            if (graph_.tensors[t].kind == TensorKind::activation) recorded.data.push_back(t);
+        if (saves_inputs) recorded.saved.insert(recorded.saved.end(), data.begin(), data.end());
+        if (saves_output) recorded.saved.push_back(out);
+        recorded.saved.insert(recorded.saved.end(), extra_outputs.begin(), extra_outputs.end());
+        tape_.push_back(std::move(recorded));
+        return out;
+    }
+
+    TensorId linear(const std::string& name, TensorId x, std::int64_t from, std::int64_t to) {
+        return forward(
+            name, {x}, {}, tokens_ * to, {}, parameter(name + ".weight", from * to),
+            2.0 * static_cast<double>(tokens_) * static_cast<double>(from) * static_cast<double>(to));
+    }
+    TensorId norm(const std::string& name, TensorId x) {
+        const TensorId statistics =
+            tensor(module_ + "." + name + ".rstd", tokens_ * 8, TensorKind::activation);
+        return forward(name, {x}, {}, tokens_ * shape_.width, {statistics},
+                       parameter(name + ".weight", 2 * shape_.width), 0);
+    }
+    TensorId dropout(const std::string& name, TensorId x, std::int64_t numbers) {
+        const TensorId mask = tensor(module_ + "." + name + ".mask", numbers, TensorKind::activation);
+        return forward(name, {x}, {}, numbers, {mask}, {}, 0, false);
+    }
+    TensorId add(const std::string& name, TensorId a, TensorId b) {
+        return forward(name, {a, b}, {}, tokens_ * shape_.width, {}, {}, 0, false);
+    }
+
+    TensorId block(const std::string& name, TensorId x) {
+        module_ = name;
+        const std::int64_t scores = shape_.batch * shape_.heads * shape_.sequence * shape_.sequence;
+        const double attention = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
+                                 static_cast<double>(shape_.width);
+        const TensorId n1 = norm("ln_1", x);
+        const TensorId q = linear("q", n1, shape_.width, shape_.width);
+        const TensorId k = linear("k", n1, shape_.width, shape_.width);
+        const TensorId v = linear("v", n1, shape_.width, shape_.width);
+        TensorId s = forward("scores", {q, k}, {}, scores, {}, {}, attention);
+        s = forward("scale", {s}, {}, scores, {}, {}, 0, false);
+        s = forward("mask", {s}, {}, scores, {}, {}, 0, false);
+        s = forward("softmax", {s}, {}, scores, {}, {}, 0, false, true);
+        s = dropout("attn_dropout", s, scores);
+        TensorId y = forward("context", {s, v}, {}, tokens_ * shape_.width, {}, {}, attention);
+        y = forward("merge", {y}, {}, tokens_ * shape_.width, {}, {}, 0, false);
+        y = linear("proj", y, shape_.width, shape_.width);
+        y = dropout("resid_dropout", y, tokens_ * shape_.width);
+        x = add("resid_1", x, y);
+        const TensorId n2 = norm("ln_2", x);
+        TensorId h = linear("fc", n2, shape_.width, 4 * shape_.width);
+        h = forward("gelu", {h}, {}, tokens_ * 4 * shape_.width, {}, {}, 0);
+        h = linear("fc_proj", h, 4 * shape_.width, shape_.width);
+        h = dropout("mlp_dropout", h, tokens_ * shape_.width);
+        return add("resid_2", x, h);
+    }
+
+    void loss(TensorId logits) {
+        const TensorId gradient =
+            tensor("logits.grad", graph_.tensors[logits].bytes.value, TensorKind::gradient);
+        op("cross_entropy", Phase::loss, {logits}, {gradient}, 0);
+        gradients_.resize(graph_.tensors.size());
+        gradients_[logits.index()].push_back(gradient);
+    }
+
+    /// The whole gradient of a tensor, summed when several ops contributed.
+    TensorId gradient_of(TensorId t) {
+        if (gradients_.size() <= t.index()) return TensorId();
+        std::vector<TensorId>& parts = gradients_[t.index()];
+        while (parts.size() > 1) {
+            const TensorId sum = tensor(graph_.tensors[t].name + ".grad_sum", graph_.tensors[t].bytes.value,
+                                        TensorKind::gradient);
+            const TensorId a = parts[0], b = parts[1];
+            const OpId made = op("add", Phase::backward, {a, b}, {sum}, 0);
+            graph_.ops[made].inplace.push_back({.out = sum, .in = a});
+            parts.erase(parts.begin(), parts.begin() + 2);
+            parts.push_back(sum);
+        }
+        return parts.empty() ? TensorId() : parts.front();
+    }
+
+    void backward(const Recorded& recorded) {
+        const TensorId gradient = gradient_of(recorded.output);
+        if (!gradient.valid()) return;
+        module_ = graph_.ops[recorded.op].module;
+        const std::string name = graph_.ops[recorded.op].name;
+        std::vector<TensorId> reads = recorded.saved;
+        reads.push_back(gradient);
+        if (recorded.weight.valid()) {
+            const TensorId wgrad = tensor(graph_.tensors[recorded.weight].name + ".grad",
+                                          graph_.tensors[recorded.weight].bytes.value, TensorKind::gradient);
+            const OpId made = op(name + "_wgrad", Phase::backward, reads, {wgrad}, recorded.flops);
+            graph_.ops[made].of = recorded.op;
+            graph_.results.push_back(wgrad);
+        }
+        for (const TensorId t : recorded.data) {
+            const TensorId part =
+                tensor(graph_.tensors[t].name + ".grad", graph_.tensors[t].bytes.value, TensorKind::gradient);
+            std::vector<TensorId> inputs = reads;
+            if (recorded.weight.valid() && recorded.flops > 0) inputs = {gradient, recorded.weight};
+            const OpId made = op(name + "_dgrad", Phase::backward, inputs, {part}, recorded.flops);
+            graph_.ops[made].of = recorded.op;
+            gradients_[t.index()].push_back(part);
+        }
+    }
+
+    GptShape shape_;
+    std::int64_t tokens_;
+    std::string module_ = "transformer";
+    Graph graph_;
+    std::vector<Recorded> tape_;
+    std::vector<std::vector<TensorId>>
+        gradients_;  ///< by tensor: what the ops that read it contributed so far
+};
+
+}  // namespace
+
+Graph gpt_graph(const GptShape& shape) {
+    return GptBuilder(shape).build();
+}
+
+}  // namespace rematlas
