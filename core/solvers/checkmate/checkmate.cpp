@@ -139,8 +139,7 @@ class Checkmate final : public Solver {
     std::string_view name() const override { return "checkmate"; }
     std::string_view summary() const override {
         return "mixed-integer programme over stages, optimal for the graph's order; of use up to about 200 "
-               "ops, "
-               "beyond 600 it gives its start, by atlas";
+               "ops, beyond 600 it gives its start, by atlas";
     }
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {

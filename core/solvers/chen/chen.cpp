@@ -5,6 +5,7 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/solving/answers.h"
+#include "core/solving/incumbent.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
 
@@ -166,50 +167,27 @@ std::vector<int> segments_by_bytes(const ForwardPart& part, std::int64_t thresho
     return cuts;
 }
 
-/// Collects plans and keeps the best that fits.
+/// Plays plans and keeps the best that fits.
 class Selection {
   public:
     Selection(const Problem& problem, const ForwardPart& part, Bytes budget, const Deadline& deadline,
               const Progress& progress)
-        : problem_(problem),
-          part_(part),
-          budget_(budget),
-          deadline_(deadline),
-          progress_(progress),
-          least_peak_(cost_of(problem.flat, required_once(problem.flat)).peak) {}
+        : graph_(problem.flat), part_(part), deadline_(deadline), best_(graph_, budget, deadline, progress) {
+        best_.note_peak(Bytes(cost_of(graph_, required_once(graph_)).peak));
+    }
 
     void offer(const std::vector<int>& cuts) {
-        if (cuts.empty()) return;
-        RunSequence runs = SegmentPlan(problem_.flat, part_, cuts).sequence();
-        const SequenceCost cost = cost_of(problem_.flat, runs);
-        least_peak_ = std::min(least_peak_, cost.peak);
-        if (cost.peak > budget_.value || (!best_.empty() && cost.time >= best_time_)) return;
-        best_ = std::move(runs);
-        best_time_ = cost.time;
-        const double base = static_cast<double>(std::max<std::int64_t>(problem_.flat.base_time, 1));
-        if (progress_)
-            progress_({.overhead = cost.time / base,
-                       .peak = Bytes(cost.peak),
-                       .bound = {},
-                       .fraction_done = deadline_.fraction()});
+        if (!cuts.empty()) best_.offer(Candidate::of(graph_, SegmentPlan(graph_, part_, cuts).sequence()));
     }
 
     bool stopped() const { return deadline_.passed(); }
-
-    Answer answer() const {
-        if (best_.empty()) return infeasible_from(problem_.flat, budget_, Bytes(least_peak_));
-        return solution_from(problem_.flat, best_);
-    }
+    Answer answer() const { return best_.answer(); }
 
   private:
-    const Problem& problem_;
+    const FlatGraph& graph_;
     const ForwardPart& part_;
-    Bytes budget_;
     const Deadline& deadline_;
-    const Progress& progress_;
-    RunSequence best_;
-    std::int64_t best_time_ = 0;
-    std::int64_t least_peak_;
+    Incumbent best_;
 };
 
 class ChenSqrt : public Solver {
