@@ -6,6 +6,8 @@
 #include "core/solvers/checkmate/checkmate.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
+#include "core/solvers/hierarchical/hiremate.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/keep_all/keep_all.h"
 #include "core/solvers/revolve/revolve.h"
 #include "core/solvers/rotor/rotor.h"
@@ -13,7 +15,7 @@
 namespace rematlas {
 namespace {
 
-constexpr const SolverEntry* all[] = {&atlas_solver,     &checkmate_solver, &checkmate_lp_solver,
+constexpr const SolverEntry* all[] = {&atlas_solver, &hiremate_solver, &rockmate_solver,    &checkmate_solver, &checkmate_lp_solver,
                                       &rotor_solver,     &dtr_solver,       &chen_greedy_solver,
                                       &chen_sqrt_solver, &revolve_solver,   &keep_all_solver};
 

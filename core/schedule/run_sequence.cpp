@@ -51,10 +51,10 @@ std::int64_t saved_in_place(const FlatGraph& graph, int op) {
 
 }  // namespace
 
-SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
     const Lifetimes lives = lifetimes_of(graph, runs);
-    SequenceCost cost;
-    cost.peak = graph.resident_bytes;
+    std::vector<std::int64_t> memory;
+    memory.reserve(runs.size());
     std::int64_t alive = graph.resident_bytes;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::int32_t op = runs[i];
@@ -64,12 +64,40 @@ SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs)
         if (runs_in_place(graph, op, kept)) during -= saved_in_place(graph, op);
         for (std::int32_t t : graph.inputs[op]) alive -= *kept++ ? 0 : graph.bytes[t];
         for (std::int32_t t : graph.outputs[op]) alive += *kept++ ? graph.bytes[t] : 0;
-        cost.time += graph.time[op];
-        if (during <= cost.peak) continue;
-        cost.peak = during;
+        memory.push_back(during);
+    }
+    return memory;
+}
+
+SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    SequenceCost cost;
+    cost.peak = graph.resident_bytes;
+    const std::vector<std::int64_t> memory = memory_of(graph, runs);
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        cost.time += graph.time[runs[i]];
+        if (memory[i] <= cost.peak) continue;
+        cost.peak = memory[i];
         cost.peak_run = i;
     }
     return cost;
+}
+
+RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    std::vector<std::uint8_t> read(graph.tensor_count, 0), runs_later(graph.op_count, 0);
+    for (std::int32_t t : graph.results) read[t] = 1;
+    RunSequence kept;
+    for (std::size_t i = runs.size(); i-- > 0;) {
+        const std::int32_t op = runs[i];
+        const auto outputs = graph.outputs[op];
+        const bool serves = std::any_of(outputs.begin(), outputs.end(), [&](int t) { return read[t]; });
+        if (!serves && (!graph.required[op] || runs_later[op])) continue;
+        runs_later[op] = 1;
+        for (std::int32_t t : outputs) read[t] = 0;
+        for (std::int32_t t : graph.inputs[op]) read[t] = 1;
+        kept.push_back(op);
+    }
+    std::reverse(kept.begin(), kept.end());
+    return kept;
 }
 
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs) {

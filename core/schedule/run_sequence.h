@@ -26,6 +26,13 @@ struct SequenceCost {
 /// is not used again. Cost: linear in the number of events. `runs` must be executable (see `is_executable`).
 SequenceCost cost_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
+/// The bytes held during each run, under the same lifetimes and at the same cost; none above the peak.
+std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
+/// The same sequence without runs that serve nothing: whose outputs are not read before they are made again,
+/// unless the op must run and this is its last one. Cost: linear.
+RunSequence without_useless(const FlatGraph& graph, std::span<const std::int32_t> runs);
+
 /// True when each run has its inputs made before it, every required op runs, ops that may run once run once,
 /// and all results are made.
 bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs);

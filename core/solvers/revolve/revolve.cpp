@@ -37,7 +37,7 @@ class Writer {
         if (end - first == 1 || checkpoints == 0) {
             for (int stage = end - 1; stage >= first; --stage) {
                 advance(first, stage);
-                runs_.forward(stage, chain_.stages[stage].save_last);
+                runs_.forward(stage, chain_.stages[stage].ways.front().save_last);
                 runs_.backward(stage);
             }
             return;

@@ -1,10 +1,7 @@
 #include "core/solvers/rotor/rotor.h"
 
-#include <algorithm>
-
-#include "core/schedule/run_sequence.h"
 #include "core/solvers/rotor/rotor_chain.h"
-#include "core/solvers/rotor/rotor_table.h"
+#include "core/solvers/rotor/rotor_curve.h"
 #include "core/solving/answers.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
@@ -16,113 +13,6 @@ constexpr std::string_view kName = "rotor";
 constexpr std::string_view kSummary =
     "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain";
 
-/// Follows the table's choices and writes the runs.
-class RotorWriter {
-  public:
-    RotorWriter(const RotorChain& chain, const RotorTable& table)
-        : chain_(chain), table_(table), runs_(chain) {}
-
-    RunSequence write(std::int64_t bytes) {
-        group_range(0, table_.last(), bytes, false);
-        return runs_.take();
-    }
-
-  private:
-    /// Recursion is as deep as the chain is long.
-    void group_range(int s, int t, std::int64_t m, bool present) {
-        present = present && !table_.dropped(s, t, m);
-        const RotorStage& stage = chain_.stages[s];
-        if (s == t) {
-            runs_.forward(s, present ? stage.save_beside : stage.save_last);
-            runs_.backward(s);
-            return;
-        }
-        const int next = table_.choice(s, t, m, present);
-        if (next < 0) {
-            runs_.forward(s, stage.save);
-            group_range(s + 1, t, m - chain_.stages[s].saved, present);
-            runs_.backward(s);
-            return;
-        }
-        for (int i = s; i < next; ++i) runs_.forward(i, chain_.stages[i].advance);
-        group_range(next, t, m - chain_.stages[next - 1].boundary, present);
-        group_range(s, next - 1, m, true);
-    }
-
-    const RotorChain& chain_;
-    const RotorTable& table_;
-    ChainRuns runs_;
-};
-
-/// Both tables stay within about 4 GiB: lists grow to some four times what is kept exactly.
-int slots_in_memory(std::size_t stages, int wanted) {
-    const std::size_t parts = std::max<std::size_t>(stages, 1) * (stages + 1);
-    const std::size_t most = (std::size_t{4} << 30) / (parts * sizeof(TradeOff) * 4);
-    return static_cast<int>(std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(wanted)));
-}
-
-/// The answers to all budgets of one problem, up to the one that the table was filled for.
-class RotorCurve final : public Solver {
-  public:
-    RotorCurve(const Problem& problem, Bytes largest, const Deadline& deadline, const RotorOptions& options)
-        : full_(cost_of(problem.flat, required_once(problem.flat)).peak),
-          chain_(rotor_chain(problem, options.max_stages)),
-          table_(chain_.stages, most_beside(largest), slots_in_memory(chain_.stages.size(), options.slots)) {
-        if (chain_.stages.size() < 2 || !table_.fill(deadline)) return;
-        filled_ = true;
-        peaks_.resize(table_.curve().size());
-    }
-    std::string_view name() const override { return kName; }
-    std::string_view summary() const override { return kSummary; }
-
-    /// The time rises as memory falls, so the first sequence whose exact peak fits is the best of the table.
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        if (chain_.stages.size() < 2) return no_chain(infeasible_from(problem.flat, budget, Bytes(full_)));
-        std::optional<Bytes> smallest;
-        for (std::size_t i = peaks_.size(); i-- > 0 && !deadline.passed();) {
-            if (table_.curve()[i].bytes > most_beside(budget)) continue;
-            const Bytes peak = peak_of(problem.flat, i);
-            if (!smallest || peak < *smallest) smallest = peak;
-            if (peak > budget) continue;
-            Solution solution = solution_from(problem.flat, runs_of(i));
-            if (progress)
-                progress(
-                    {.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
-            return solution;
-        }
-        Infeasible answer = infeasible_from(problem.flat, budget, smallest);
-        if (!filled_) answer.reason = "it was stopped before the table of its chain was full";
-        return answer;
-    }
-
-  private:
-    /// Beside what is always there. Memory is tried up to a little above what the budget leaves, because what
-    /// the chain does not see leaves some unused.
-    std::int64_t most_beside(Bytes budget) const {
-        const std::int64_t available = std::max<std::int64_t>(budget.value - chain_.always, 1);
-        const std::int64_t above = std::min(available * 2, available + available / 8 + chain_.always);
-        return std::max(std::min(above, full_), available);
-    }
-
-    RunSequence runs_of(std::size_t i) const {
-        return RotorWriter(chain_, table_).write(table_.curve()[i].bytes);
-    }
-
-    Bytes peak_of(const FlatGraph& flat, std::size_t i) const {
-        if (!peaks_[i]) peaks_[i] = Bytes(cost_of(flat, runs_of(i)).peak);
-        return *peaks_[i];
-    }
-
-    std::int64_t full_;  ///< peak without reruns
-    RotorChain chain_;
-    RotorTable table_;
-    bool filled_ = false;
-    mutable std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
-};
-
 class Rotor final : public Solver {
   public:
     explicit Rotor(RotorOptions options) : options_(options) {}
@@ -133,7 +23,8 @@ class Rotor final : public Solver {
                  const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const RotorCurve curve(problem, budget, deadline, options_);
+        const RotorCurve curve(kName, kSummary, problem, rotor_chain(problem, options_.max_stages), budget,
+                               options_.slots, deadline);
         Limits left = limits;
         left.time = deadline.left();
         return curve.solve(problem, budget, left, progress);
@@ -141,7 +32,9 @@ class Rotor final : public Solver {
 
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
                                   const Limits& limits) const override {
-        return std::make_unique<RotorCurve>(problem, largest, Deadline(limits), options_);
+        return std::make_unique<RotorCurve>(kName, kSummary, problem,
+                                            rotor_chain(problem, options_.max_stages), largest,
+                                            options_.slots, Deadline(limits));
     }
 
   private:

@@ -116,6 +116,7 @@ class ChainReader {
 
     void assign_forward(const std::vector<int>& cuts) {
         chain_.stages.resize(cuts.size() + 1);
+        for (RotorStage& stage : chain_.stages) stage.ways.resize(1);
         members_.resize(cuts.size() + 1);
         boundary_.assign(cuts.size() + 1, -1);
         std::size_t stage = 0;
@@ -153,7 +154,7 @@ class ChainReader {
                 }
             }
             stage_[op] = least == 0 ? allowed : std::min(allowed, std::max(least, most));
-            chain_.stages[stage_[op] - 1].backward.push_back(op);
+            chain_.stages[stage_[op] - 1].ways.front().backward.push_back(op);
             for (int t : flat_.inputs[op]) {
                 if (is_forward(t)) note_saved(t, stage_[op]);
             }
@@ -217,32 +218,33 @@ class ChainReader {
         const std::size_t i = static_cast<std::size_t>(&stage - chain_.stages.data());
         const OpList& members = members_[i];
         const int boundary = boundary_[i];
+        RotorWay& way = stage.ways.front();
         if (boundary >= 0) wanted_[boundary] = 1;
         stage.advance = makers(members);
         if (boundary >= 0) wanted_[boundary] = 1;
         want_saved(members);
-        stage.save = makers(members);
+        way.save = makers(members);
         want_saved(members);
-        stage.save_last = makers(members);
+        way.save_last = makers(members);
         want_saved(members);
         if (boundary >= 0) wanted_[boundary] = 0;
-        stage.save_beside = makers(members);
+        way.save_beside = makers(members);
         stage.first = first_visit(members);
         stage.boundary = boundary >= 0 ? bytes(boundary) : 0;
-        stage.saved = stage.boundary;
+        way.saved = stage.boundary;
         for (int op : members) {
-            for (int t : flat_.outputs[op]) stage.saved += kept_[t] && t != boundary ? bytes(t) : 0;
+            for (int t : flat_.outputs[op]) way.saved += kept_[t] && t != boundary ? bytes(t) : 0;
         }
         for (int op : stage.advance) stage.advance_time += flat_.time[op];
-        for (int op : stage.save) stage.save_time += flat_.time[op];
-        for (int op : stage.save_last) stage.save_last_time += flat_.time[op];
-        for (int op : stage.save_beside) stage.save_beside_time += flat_.time[op];
+        for (int op : way.save) way.save_time += flat_.time[op];
+        for (int op : way.save_last) way.save_last_time += flat_.time[op];
+        for (int op : way.save_beside) way.save_beside_time += flat_.time[op];
         const int input = i == 0 ? -1 : boundary_[i - 1];
-        const OpList advance = merge(stage.advance, stage.first), save = merge(stage.save, stage.first);
+        const OpList advance = merge(stage.advance, stage.first), save = merge(way.save, stage.first);
         stage.advance_peak = forward_peak(advance, input, false, boundary, false);
         stage.advance_peak_with_input = forward_peak(advance, input, true, boundary, false);
-        stage.save_peak = forward_peak(save, input, false, boundary, true);
-        stage.save_beside_peak = forward_peak(stage.save_beside, input, false, boundary, true);
+        way.save_peak = forward_peak(save, input, false, boundary, true);
+        way.save_beside_peak = forward_peak(way.save_beside, input, false, boundary, true);
     }
 
     static OpList merge(const OpList& a, const OpList& b) {
@@ -301,8 +303,9 @@ class ChainReader {
 
     void measure_backward(RotorStage& stage) {
         const int group = static_cast<int>(&stage - chain_.stages.data()) + 1;
-        for (int op : stage.backward) {
-            stage.backward_time += flat_.time[op];
+        RotorWay& way = stage.ways.front();
+        for (int op : way.backward) {
+            way.backward_time += flat_.time[op];
             for (int t : flat_.outputs[op]) last_use_[t] = -1;
             for (int t : flat_.inputs[op]) last_use_[t] = op;
         }
@@ -310,14 +313,14 @@ class ChainReader {
         for (int op : members_[group - 1]) {
             for (int t : flat_.outputs[op]) alive += kept_[t] ? bytes(t) : 0;
         }
-        stage.backward_peak = alive;
-        for (int op : stage.backward) {
+        way.backward_peak = alive;
+        for (int op : way.backward) {
             std::int64_t made = 0, unread = 0;
             for (int t : flat_.outputs[op]) {
                 made += flat_.bytes[t];
                 if (last_use_[t] < 0 && !read_below(t, group)) unread += flat_.bytes[t];
             }
-            stage.backward_peak = std::max(stage.backward_peak, alive + made + flat_.workspace[op]);
+            way.backward_peak = std::max(way.backward_peak, alive + made + flat_.workspace[op]);
             alive += made - unread;
             for (int t : flat_.inputs[op]) {
                 if (last_use_[t] == op && !read_below(t, group) && counted_in(t, group)) alive -= bytes(t);
@@ -355,17 +358,17 @@ class ChainReader {
 }  // namespace
 
 void ChainRuns::forward(int stage, const std::vector<std::int32_t>& ops) {
-    if (visited_[stage]) {
+    const auto& first = chain_.stages[stage].first;
+    if (visited_[stage] || first.empty()) {
         runs_.insert(runs_.end(), ops.begin(), ops.end());
         return;
     }
     visited_[stage] = true;
-    const auto& first = chain_.stages[stage].first;
     std::set_union(ops.begin(), ops.end(), first.begin(), first.end(), std::back_inserter(runs_));
 }
 
-void ChainRuns::backward(int stage) {
-    const auto& ops = chain_.stages[stage].backward;
+void ChainRuns::backward(int stage, std::size_t way) {
+    const auto& ops = chain_.stages[stage].ways[way].backward;
     runs_.insert(runs_.end(), ops.begin(), ops.end());
 }
 

@@ -10,27 +10,34 @@
 
 namespace rematlas {
 
-/// Stage i of 1 .. n makes boundary tensor a_i out of a_(i-1); a_0 is resident. Its backward group runs after
-/// those of the stages above it. Bytes leave out what `RotorChain::always` counts. The input a_(i-1) is left
-/// out of peaks unless they say otherwise.
-struct RotorStage {
-    std::vector<std::int32_t> advance;    ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t> save;       ///< ops that make a_i and all that the backward group reads
-    std::vector<std::int32_t> save_last;  ///< the same without a_i where the backward group does not read it
+/// One way to run a stage so that its backward group can run. Bytes leave out what `RotorChain::always` counts,
+/// and the input a_(i-1).
+struct RotorWay {
+    std::vector<std::int32_t> save;         ///< ops that make a_i and all that the backward group reads
+    std::vector<std::int32_t> save_last;    ///< the same without a_i where the backward group does not read it
     std::vector<std::int32_t> save_beside;  ///< the same where a_i is there already
-    std::vector<std::int32_t>
-        first;  ///< ops that the first visit runs whatever its kind, beside the list above
-    std::vector<std::int32_t> backward;  ///< the backward group
+    std::vector<std::int32_t> backward;     ///< the backward group, with what it runs again
 
-    std::int64_t advance_time = 0, save_time = 0, save_last_time = 0, save_beside_time = 0, backward_time = 0;
+    std::int64_t save_time = 0, save_last_time = 0, save_beside_time = 0, backward_time = 0;
+    std::int64_t saved = 0;  ///< bytes of what the backward group reads of the stage, and of a_i
+    std::int64_t save_peak = 0;         ///< beside the gradients of the last stage under way
+    std::int64_t save_beside_peak = 0;  ///< a_i left out
+    std::int64_t backward_peak = 0;     ///< `RotorStage::gradients` included
+};
+
+/// Stage i of 1 .. n makes boundary tensor a_i out of a_(i-1); a_0 is resident. Its backward group runs after
+/// those of the stages above it. Rotor knows one way to do a stage, Rockmate many.
+struct RotorStage {
+    std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
+    std::vector<std::int32_t>
+        first;  ///< ops that the first visit runs whatever its kind, beside its list
+    std::vector<RotorWay> ways;
+
+    std::int64_t advance_time = 0;
     std::int64_t boundary = 0;      ///< bytes of a_i
-    std::int64_t saved = 0;         ///< bytes of what the backward group reads of the stage, and of a_i
     std::int64_t gradients = 0;     ///< bytes made by the groups above that are there when this group starts
     std::int64_t advance_peak = 0;  ///< beside `gradients` of the last stage under way
     std::int64_t advance_peak_with_input = 0;  ///< the same with a_(i-1), freed after its last use
-    std::int64_t save_peak = 0;
-    std::int64_t save_beside_peak = 0;  ///< a_i left out
-    std::int64_t backward_peak = 0;     ///< `gradients` included
 };
 
 struct RotorChain {
@@ -43,9 +50,9 @@ struct RotorChain {
 class ChainRuns {
   public:
     explicit ChainRuns(const RotorChain& chain) : chain_(chain), visited_(chain.stages.size(), false) {}
-    /// `ops`: one of the stage's lists.
+    /// `ops`: one of the lists of the stage or of its ways.
     void forward(int stage, const std::vector<std::int32_t>& ops);
-    void backward(int stage);
+    void backward(int stage, std::size_t way = 0);
     RunSequence take() { return std::move(runs_); }
 
   private:

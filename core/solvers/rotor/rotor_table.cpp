@@ -1,7 +1,6 @@
 #include "core/solvers/rotor/rotor_table.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <map>
 #include <unordered_map>
@@ -42,15 +41,17 @@ struct Advance {
     }
 };
 
-using StageFigures = std::array<std::int64_t, 13>;
+using StageFigures = std::vector<std::int64_t>;
 
 /// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes.
 StageFigures figures_of(const RotorStage& stage, bool first) {
-    return {stage.advance_time,   stage.save_time, stage.save_last_time, stage.save_beside_time,
-            stage.backward_time,  stage.boundary,  stage.saved,          stage.gradients,
-            stage.advance_peak,   first ? 0 : stage.advance_peak_with_input,
-            stage.save_peak,      stage.save_beside_peak,
-            stage.backward_peak};
+    StageFigures figures{stage.advance_time, stage.boundary, stage.gradients, stage.advance_peak,
+                         first ? 0 : stage.advance_peak_with_input};
+    for (const RotorWay& way : stage.ways)
+        figures.insert(figures.end(),
+                       {way.save_time, way.save_last_time, way.save_beside_time, way.backward_time, way.saved,
+                        way.save_peak, way.save_beside_peak, way.backward_peak});
+    return figures;
 }
 
 /// Equal stages have equal numbers.
@@ -62,6 +63,44 @@ std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
             known.try_emplace(figures_of(stage, first), static_cast<int>(known.size())).first->second);
     return kinds;
 }
+
+/// Follows the table's choices and writes the runs.
+class RotorWriter {
+  public:
+    RotorWriter(const RotorChain& chain, const RotorTable& table)
+        : chain_(chain), table_(table), runs_(chain) {}
+
+    RunSequence write(std::int64_t bytes) {
+        group_range(0, table_.last(), bytes, false);
+        return runs_.take();
+    }
+
+  private:
+    /// Recursion is as deep as the chain is long.
+    void group_range(int s, int t, std::int64_t m, bool present) {
+        present = present && !table_.dropped(s, t, m);
+        const int next = table_.choice(s, t, m, present);
+        if (next < 0) {
+            const auto index = static_cast<std::size_t>(-1 - next);
+            const RotorWay& way = chain_.stages[s].ways[index];
+            if (s < t) {
+                runs_.forward(s, way.save);
+                group_range(s + 1, t, m - way.saved, present);
+            } else {
+                runs_.forward(s, present ? way.save_beside : way.save_last);
+            }
+            runs_.backward(s, index);
+            return;
+        }
+        for (int i = s; i < next; ++i) runs_.forward(i, chain_.stages[i].advance);
+        group_range(next, t, m - chain_.stages[next - 1].boundary, present);
+        group_range(s, next - 1, m, true);
+    }
+
+    const RotorChain& chain_;
+    const RotorTable& table_;
+    ChainRuns runs_;
+};
 
 }  // namespace
 
@@ -117,7 +156,9 @@ std::int64_t RotorTable::Way::time_in(std::int64_t m) const {
 
 int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
     const std::int64_t wanted = least_time(s, t, m, present);
-    if (keeping(s, t, present).time_in(m) <= wanted) return -1;
+    const std::vector<RotorWay>& ways = stages_[s].ways;
+    for (std::size_t i = 0; i < ways.size(); ++i)
+        if (keeping(s, t, present, ways[i]).time_in(m) <= wanted) return -1 - static_cast<int>(i);
     Advance advance;
     for (int next = s + 1; next <= t; ++next) {
         advance.extend(stages_, s, next);
@@ -134,22 +175,21 @@ std::int64_t RotorTable::held(int t, bool present) const {
 }
 
 /// Stage s runs with all that its group reads kept.
-RotorTable::Way RotorTable::keeping(int s, int t, bool present) const {
-    const RotorStage& stage = stages_[s];
+RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
     const std::int64_t least =
-        std::max(held(t, present) + (beside ? stage.save_beside_peak : stage.save_peak), stage.backward_peak);
+        std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak), way.backward_peak);
     if (s < t) {
-        return {of(s + 1, t, present), kNothing, stage.saved, stage.save_time + stage.backward_time, least};
+        return {of(s + 1, t, present), kNothing, way.saved, way.save_time + way.backward_time, least};
     }
-    const std::int64_t forward = beside ? stage.save_beside_time : stage.save_last_time;
-    return {kNothing, kNothing, 0, forward + stage.backward_time, least};
+    const std::int64_t forward = beside ? way.save_beside_time : way.save_last_time;
+    return {kNothing, kNothing, 0, forward + way.backward_time, least};
 }
 
 /// False when the deadline passed.
 bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline) {
     part_.clear();
-    offer(keeping(s, t, present));
+    for (const RotorWay& way : stages_[s].ways) offer(keeping(s, t, present, way));
     if (present) offer({of(s, t, false), kNothing});
     Advance advance;
     for (int next = s + 1; next <= t; ++next) {
@@ -221,6 +261,10 @@ TradeOffs RotorTable::rounded_where_long() const {
         steps.push_back({bytes, part_[i].time});
     }
     return steps;
+}
+
+RunSequence runs_within(const RotorChain& chain, const RotorTable& table, std::int64_t bytes) {
+    return RotorWriter(chain, table).write(bytes);
 }
 
 }  // namespace rematlas

@@ -63,8 +63,8 @@ class RotorTable {
 
     std::int64_t least_time(int s, int t, std::int64_t m, bool present) const;
 
-    /// What reaches the least time: -1 where stage s keeps what its group reads; otherwise the stage after
-    /// the checkpoint.
+    /// What reaches the least time: the stage after the checkpoint; or, where stage s keeps what its group
+    /// reads, -1 - the index of its way.
     int choice(int s, int t, std::int64_t m, bool present) const;
 
     /// Whether a_t is of no use where it is there: the part without it is as good.
@@ -87,7 +87,7 @@ class RotorTable {
         return (present ? present_ : absent_)[static_cast<std::size_t>(parts_.of(s, t))];
     }
     std::int64_t held(int t, bool present) const;
-    Way keeping(int s, int t, bool present) const;
+    Way keeping(int s, int t, bool present, const RotorWay& way) const;
     bool fill_part(int s, int t, bool present, const Deadline& deadline);
     void offer(const Way& way);
     void merge_better();
@@ -101,5 +101,8 @@ class RotorTable {
     std::vector<TradeOffs> absent_, present_;  ///< by `parts_`
     TradeOffs part_, better_, merged_;         ///< of the part under way
 };
+
+/// The runs that the table's choices for the whole chain within some bytes stand for.
+RunSequence runs_within(const RotorChain& chain, const RotorTable& table, std::int64_t bytes);
 
 }  // namespace rematlas

@@ -1,0 +1,161 @@
+#include "core/graph/subproblem.h"
+
+#include <algorithm>
+
+namespace rematlas {
+namespace {
+
+class SubproblemBuilder {
+  public:
+    SubproblemBuilder(const FlatGraph& whole, std::span<const std::int32_t> first,
+                      std::span<const std::int32_t> second)
+        : whole_(whole),
+          first_(first),
+          second_(second),
+          local_op_(whole.op_count, -1),
+          local_tensor_(whole.tensor_count, -1) {}
+
+    Subproblem build() {
+        for (const std::int32_t op : first_) local_op_[op] = flat_.op_count++;
+        if (!second_.empty()) part_.outside = flat_.op_count++;
+        for (const std::int32_t op : second_) local_op_[op] = flat_.op_count++;
+        add_made_tensors(first_);
+        add_received();
+        add_made_tensors(second_);
+        mark_passed();
+        for (const std::int32_t op : first_) add_op(op);
+        if (!second_.empty()) add_outside();
+        for (const std::int32_t op : second_) add_op(op);
+        add_inplace();
+        collect_users();
+        collect_given();
+        return std::move(part_);
+    }
+
+  private:
+    std::int32_t add_tensor(std::int32_t tensor, std::int32_t producer) {
+        local_tensor_[tensor] = flat_.tensor_count++;
+        part_.tensor_of.push_back(tensor);
+        flat_.bytes.push_back(whole_.bytes[tensor]);
+        flat_.producer.push_back(producer);
+        flat_.is_result.push_back(0);
+        return local_tensor_[tensor];
+    }
+
+    void add_made_tensors(std::span<const std::int32_t> ops) {
+        for (const std::int32_t op : ops)
+            for (const std::int32_t t : whole_.outputs[op]) add_tensor(t, local_op_[op]);
+    }
+
+    void add_received() {
+        for (const std::int32_t op : second_) {
+            for (const std::int32_t t : whole_.inputs[op]) {
+                const bool made_after = first_.empty() || whole_.producer[t] > first_.back();
+                if (local_op_[whole_.producer[t]] < 0 && local_tensor_[t] < 0 && made_after && !is_read_first(t))
+                    part_.received.push_back(add_tensor(t, part_.outside));
+            }
+        }
+    }
+
+    bool is_read_first(std::int32_t tensor) const {
+        const auto users = whole_.users[tensor];
+        return std::any_of(users.begin(), users.end(),
+                           [&](int user) { return local_op_[user] >= 0 && local_op_[user] < part_.outside; });
+    }
+
+    /// What others read: of the first part before or after the second one begins, of the second part after.
+    void mark_passed() {
+        const std::int32_t begin = second_.empty() ? -1 : second_.front();
+        for (int t = 0; t < flat_.tensor_count; ++t) {
+            const std::int32_t tensor = part_.tensor_of[t];
+            const auto users = whole_.users[tensor];
+            const bool read = std::any_of(users.begin(), users.end(), [&](int u) { return local_op_[u] < 0; });
+            const bool later = whole_.is_result[tensor] || std::any_of(users.begin(), users.end(), [&](int u) {
+                                   return local_op_[u] < 0 && u > begin;
+                               });
+            const bool of_first = part_.outside < 0 || flat_.producer[t] < part_.outside;
+            if (of_first && (read || later)) part_.passed_on.push_back(t);
+            if (flat_.producer[t] > part_.outside && !of_first && (read || later)) part_.left.push_back(t);
+            flat_.is_result[t] = later || (!of_first && flat_.producer[t] != part_.outside && read);
+            if (flat_.is_result[t]) flat_.results.push_back(t);
+        }
+    }
+
+    void add_op(std::int32_t op) {
+        part_.op_of.push_back(op);
+        add_costs(whole_.time[op], whole_.workspace[op], whole_.required[op], whole_.recomputable[op]);
+        std::vector<std::int32_t> inputs, outputs, given;
+        for (const std::int32_t t : whole_.inputs[op])
+            local_tensor_[t] < 0 ? given.push_back(t) : inputs.push_back(local_tensor_[t]);
+        for (const std::int32_t t : whole_.outputs[op]) outputs.push_back(local_tensor_[t]);
+        append(flat_.inputs, std::move(inputs));
+        append(flat_.outputs, std::move(outputs));
+        append(part_.given_inputs, std::move(given));
+    }
+
+    void add_outside() {
+        part_.op_of.push_back(-1);
+        add_costs(0, 0, 1, 0);
+        append(flat_.inputs, part_.passed_on);
+        append(flat_.outputs, part_.received);
+        append(part_.given_inputs, {});
+    }
+
+    void add_costs(std::int64_t time, std::int64_t workspace, std::uint8_t required, std::uint8_t recomputable) {
+        flat_.time.push_back(time);
+        flat_.workspace.push_back(workspace);
+        flat_.required.push_back(required);
+        flat_.recomputable.push_back(recomputable);
+        flat_.base_time += time;
+    }
+
+    static void append(Lists& lists, std::vector<std::int32_t> items) {
+        std::sort(items.begin(), items.end());
+        lists.items.insert(lists.items.end(), items.begin(), items.end());
+        lists.begin.push_back(static_cast<std::int32_t>(lists.items.size()));
+    }
+
+    /// An op runs in place with all of its pairs or not at all; a result that is written over must be made
+    /// again.
+    void add_inplace() {
+        for (const std::int32_t op : part_.op_of) {
+            const auto pairs = op < 0 ? std::span<const FlatGraph::Pair>{} : whole_.inplace_pairs(op);
+            const bool possible = std::all_of(pairs.begin(), pairs.end(), [&](const FlatGraph::Pair& pair) {
+                const std::int32_t in = local_tensor_[pair.in];
+                return in >= 0 && (!flat_.is_result[in] || flat_.recomputable[flat_.producer[in]]);
+            });
+            for (const FlatGraph::Pair& pair : pairs)
+                if (possible)
+                    flat_.inplace.push_back({local_tensor_[pair.out], local_tensor_[pair.in], pair.saved});
+            flat_.inplace_begin.push_back(static_cast<std::int32_t>(flat_.inplace.size()));
+        }
+    }
+
+    void collect_users() {
+        std::vector<std::vector<std::int32_t>> users(flat_.tensor_count);
+        for (int op = 0; op < flat_.op_count; ++op)
+            for (const std::int32_t t : flat_.inputs[op]) users[t].push_back(op);
+        for (auto& list : users) append(flat_.users, std::move(list));
+    }
+
+    void collect_given() {
+        part_.given = part_.given_inputs.items;
+        std::sort(part_.given.begin(), part_.given.end());
+        part_.given.erase(std::unique(part_.given.begin(), part_.given.end()), part_.given.end());
+    }
+
+    const FlatGraph& whole_;
+    const std::span<const std::int32_t> first_, second_;
+    std::vector<std::int32_t> local_op_, local_tensor_;  ///< -1: not of the subproblem
+    Subproblem part_;
+    FlatGraph& flat_ = part_.flat;
+};
+
+}  // namespace
+
+Subproblem subproblem(const FlatGraph& whole, std::span<const std::int32_t> first,
+                      std::span<const std::int32_t> second) {
+    return SubproblemBuilder(whole, first, second).build();
+}
+
+}  // namespace rematlas

@@ -1,0 +1,119 @@
+#include "core/solvers/hierarchical/block_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/solvers/atlas/anneal.h"
+#include "core/solvers/atlas/greedy_start.h"
+
+namespace rematlas::hierarchical {
+
+namespace {
+
+using atlas::Annealer;
+
+class BlockSearch {
+  public:
+    BlockSearch(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
+                const Deadline& deadline)
+        : block_(block), flat_(block.flat), options_(options), seed_(seed), deadline_(deadline) {
+        for (const int t : block.passed_on) beside_ += flat_.bytes[t];
+        for (const int t : block.received) beside_ += flat_.bytes[t];
+    }
+
+    /// The best sequence for the limits, from the nearest one of `known`.
+    BlockOption anneal(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
+        // Saving less than the limit leaves the peak alone: `outside` takes the rest of it.
+        flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
+        const auto excess = [&](const BlockOption& o) {
+            return std::max<std::int64_t>(0, o.saved - saved) +
+                   std::max<std::int64_t>(0, std::max(o.forward_peak, o.backward_peak) - peak);
+        };
+        const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+            return std::pair(excess(a), a.time()) < std::pair(excess(b), b.time());
+        });
+        const atlas::GreedyRule rule{.with_ancestors = true};
+        Candidate start = Candidate::of(flat_, whole(*nearest));
+        if (const auto greedy = atlas::greedy_start(flat_, peak, rule, deadline_)) {
+            Candidate other = Candidate::of(flat_, *greedy);
+            if (other.better_than(start, peak)) start = std::move(other);
+        }
+        const AtlasOptions annealing;
+        Annealer annealer(flat_, peak, std::move(start), annealing, seed_++);
+        const auto moves = std::max(options_.least_moves, options_.moves_an_op * flat_.op_count);
+        for (int cycle = 0; cycle < 2 && !deadline_.passed(); ++cycle)
+            annealer.run_cycle(static_cast<std::uint64_t>(moves / 2), 1, deadline_,
+                               [](const Candidate&) { return true; });
+        flat_.workspace[block_.outside] = 0;
+        return measured_in(annealer.best().runs);
+    }
+
+    BlockOption measured_in(const RunSequence& runs) const { return measured(block_, runs); }
+
+  private:
+    RunSequence whole(const BlockOption& option) const {
+        RunSequence runs = option.forward;
+        runs.push_back(block_.outside);
+        runs.insert(runs.end(), option.backward.begin(), option.backward.end());
+        return runs;
+    }
+
+    const Subproblem& block_;
+    FlatGraph flat_;
+    const BlockSearchOptions& options_;
+    std::uint64_t seed_;
+    const Deadline& deadline_;
+    std::int64_t beside_ = 0;  ///< what is there while `outside` runs, whatever is saved
+};
+
+/// Some forward op may run again and makes something that is not passed on.
+bool has_choice(const Subproblem& block) {
+    for (int op = 0; op < block.outside; ++op)
+        if (block.flat.recomputable[op])
+            for (const int t : block.flat.outputs[op])
+                if (block.flat.bytes[t] > 0 &&
+                    std::find(block.passed_on.begin(), block.passed_on.end(), t) == block.passed_on.end())
+                    return true;
+    return false;
+}
+
+}  // namespace
+
+BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
+                            const Deadline& deadline) {
+    BlockOptions found{.advance = advance_option(block), .options = {keep_all_option(block)}};
+    if (block.outside < 0 || !has_choice(block)) return found;
+    BlockSearch search(block, options, seed, deadline);
+    const BlockOption all = found.options.front();
+    const std::int64_t most_saved = all.saved;
+    const std::int64_t most_peak = std::max(all.forward_peak, all.backward_peak);
+    const std::int64_t least = std::min(most_peak, least_peak(block.flat).bytes.value);
+    for (int p = options.peak_limits; p-- > 0;) {
+        const std::int64_t peak = least + (most_peak - least) * (p + 1) / options.peak_limits;
+        for (int s = options.saved_limits; s-- > 0;) {
+            if (deadline.passed()) break;
+            const std::int64_t saved = most_saved * s / options.saved_limits;
+            found.options.push_back(search.anneal(saved, peak, found.options));
+        }
+        keep_best(found.options);
+    }
+    // The least peak of all: where the others fail, it may fit.
+    if (!deadline.passed()) found.options.push_back(search.anneal(0, least, found.options));
+    keep_best(found.options);
+    return found;
+}
+
+bool refine_options(const Subproblem& block, std::int64_t saved, std::int64_t peak,
+                    const BlockSearchOptions& options, std::uint64_t seed, const Deadline& deadline,
+                    BlockOptions& found) {
+    if (block.outside < 0) return false;
+    BlockOption option = BlockSearch(block, options, seed, deadline).anneal(saved, peak, found.options);
+    const auto& known = found.options;
+    if (std::any_of(known.begin(), known.end(), [&](const auto& other) { return other.dominates(option); }))
+        return false;
+    found.options.push_back(std::move(option));
+    keep_best(found.options);
+    return true;
+}
+
+}  // namespace rematlas::hierarchical

@@ -1,0 +1,29 @@
+// Options of a bottom block: the fastest schedules for many limits on what is saved and on the peak.
+#pragma once
+
+#include <cstdint>
+
+#include "core/solvers/hierarchical/block_option.h"
+#include "core/solving/limits.h"
+
+namespace rematlas::hierarchical {
+
+/// How many limits are tried, and how hard.
+struct BlockSearchOptions {
+    int saved_limits = 8;    ///< from nothing to all (HiRemate: nb_bdg_save)
+    int peak_limits = 6;     ///< from the least to that of keeping all (HiRemate: nb_bdg_peak)
+    int moves_an_op = 150;   ///< of annealing, for each pair of limits
+    int least_moves = 2000;
+};
+
+/// By annealing at each pair of limits, from the option nearest to it. There is always the option that runs
+/// each op once. Equal seeds give equal options unless the deadline ends it.
+BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
+                            const Deadline& deadline);
+
+/// One more option for these limits, where it is found and none dominates it. True when it was added.
+bool refine_options(const Subproblem& block, std::int64_t saved, std::int64_t peak,
+                    const BlockSearchOptions& options, std::uint64_t seed, const Deadline& deadline,
+                    BlockOptions& found);
+
+}  // namespace rematlas::hierarchical

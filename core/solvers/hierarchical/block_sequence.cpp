@@ -1,0 +1,180 @@
+#include "core/solvers/hierarchical/block_sequence.h"
+
+#include <algorithm>
+
+namespace rematlas::hierarchical {
+
+namespace {
+
+/// By op of the whole graph: the stage that it belongs to, -1 for ops that need not run.
+std::vector<int> stages_of(const FlatGraph& flat, const TrainingTree& tree) {
+    std::vector<int> stage(flat.op_count, -1);
+    const auto& children = tree.blocks.front().children;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        const TrainingBlock& block = tree.blocks[children[i]];
+        for (int at = block.begin; at < block.end; ++at) stage[tree.forward[at]] = static_cast<int>(i);
+        for (const int op : block.backward) stage[op] = static_cast<int>(i);
+    }
+    return stage;
+}
+
+std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree& tree) {
+    std::vector<std::uint8_t> forward(flat.op_count, 0);
+    for (const int op : tree.forward) forward[op] = 1;
+    return forward;
+}
+
+/// The bytes of gradients that are there while a stage's group runs.
+struct Gradients {
+    std::vector<std::int64_t> received;  ///< by stage: that its group reads
+    std::vector<std::int64_t> passing;   ///< by stage: made above it and read below it or results, not by it
+};
+
+Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
+    const std::vector<int> stage = stages_of(flat, tree);
+    const std::vector<std::uint8_t> forward = forward_ops(flat, tree);
+    const std::size_t count = tree.blocks.front().children.size();
+    Gradients gradients{std::vector<std::int64_t>(count, 0), std::vector<std::int64_t>(count, 0)};
+    for (int t = 0; t < flat.tensor_count; ++t) {
+        const int maker = flat.producer[t];
+        if (maker < 0 || forward[maker] || stage[maker] < 0) continue;
+        std::vector<std::uint8_t> reads(static_cast<std::size_t>(stage[maker]) + 1, 0);
+        int last = flat.is_result[t] ? -1 : stage[maker];
+        for (const int user : flat.users[t]) {
+            if (stage[user] < 0) continue;
+            reads[stage[user]] = 1;
+            last = std::min(last, stage[user]);
+        }
+        for (int i = stage[maker] - 1; i >= std::max(last, 0); --i)
+            (reads[i] ? gradients.received : gradients.passing)[i] += flat.bytes[t];
+    }
+    return gradients;
+}
+
+/// Writes a stage and its ways.
+class StageWriter {
+  public:
+    StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t passing)
+        : block_(block), options_(options), passing_(passing), beside_(block.flat) {
+        for (const int t : block.passed_on) beside_.bytes[t] = 0;
+        for (FlatGraph::Pair& pair : beside_.inplace)
+            pair.saved = std::min({pair.saved, beside_.bytes[pair.in], beside_.bytes[pair.out]});
+    }
+
+    RotorStage stage(std::int64_t input) const {
+        RotorStage stage;
+        stage.advance = whole(options_.advance.forward);
+        stage.advance_time = options_.advance.forward_time;
+        stage.advance_peak = options_.advance.forward_peak;
+        stage.advance_peak_with_input = stage.advance_peak + input;
+        for (const int t : block_.passed_on) stage.boundary += block_.flat.bytes[t];
+        for (const BlockOption& option : options_.options) stage.ways.push_back(way(option, stage.boundary));
+        return stage;
+    }
+
+  private:
+    RotorWay way(const BlockOption& option, std::int64_t boundary) const {
+        RotorWay way;
+        way.save = whole(option.forward);
+        way.save_time = option.forward_time;
+        way.save_peak = option.forward_peak;
+        way.backward = whole(option.backward);
+        way.backward_time = option.backward_time;
+        way.backward_peak = passing_ + option.backward_peak;
+        way.saved = option.saved + boundary;
+        const RunSequence last = what_is_read(option, true);
+        way.save_last = whole(last);
+        way.save_last_time = time_of(last);
+        const RunSequence beside = what_is_read(option, false);
+        way.save_beside = whole(beside);
+        way.save_beside_time = time_of(beside);
+        way.save_beside_peak = peak_beside(beside, option);
+        return way;
+    }
+
+    /// The forward runs that make what the second part reads; with or without what is passed on.
+    RunSequence what_is_read(const BlockOption& option, bool passed_on) const {
+        const FlatGraph& flat = block_.flat;
+        std::vector<std::uint8_t> made(flat.tensor_count, 0), wanted(flat.tensor_count, 0);
+        std::vector<std::uint8_t> there(flat.tensor_count, 0);
+        if (!passed_on)
+            for (const int t : block_.passed_on) there[t] = 1;
+        for (const int op : option.backward) {
+            for (const int t : flat.inputs[op]) wanted[t] |= !made[t] && !there[t];
+            for (const int t : flat.outputs[op]) made[t] = 1;
+        }
+        for (const int t : option.held) wanted[t] = !there[t];
+        RunSequence runs;
+        for (std::size_t i = option.forward.size(); i-- > 0;) {
+            const int op = option.forward[i];
+            const auto outputs = flat.outputs[op];
+            if (std::none_of(outputs.begin(), outputs.end(), [&](int t) { return wanted[t]; })) continue;
+            for (const int t : outputs) wanted[t] = 0;
+            for (const int t : flat.inputs[op]) wanted[t] = !there[t];
+            runs.push_back(op);
+        }
+        std::reverse(runs.begin(), runs.end());
+        return runs;
+    }
+
+    std::int64_t peak_beside(const RunSequence& forward, const BlockOption& option) const {
+        RunSequence runs = forward;
+        if (block_.outside >= 0) runs.push_back(block_.outside);
+        runs.insert(runs.end(), option.backward.begin(), option.backward.end());
+        const std::vector<std::int64_t> memory = memory_of(beside_, runs);
+        std::int64_t peak = 0;
+        for (std::size_t i = 0; i < forward.size(); ++i) peak = std::max(peak, memory[i]);
+        return peak;
+    }
+
+    std::int64_t time_of(const RunSequence& runs) const {
+        std::int64_t time = 0;
+        for (const int op : runs) time += block_.flat.time[op];
+        return time;
+    }
+
+    RunSequence whole(const RunSequence& runs) const {
+        RunSequence ops;
+        for (const int op : runs) ops.push_back(block_.op_of[op]);
+        return ops;
+    }
+
+    const Subproblem& block_;
+    const BlockOptions& options_;
+    const std::int64_t passing_;
+    FlatGraph beside_;  ///< with no bytes for what is passed on
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree& tree) {
+    const std::vector<int> stage = stages_of(flat, tree);
+    std::vector<std::uint8_t> always(flat.tensor_count, 0);
+    for (const int op : tree.forward) {
+        for (const int t : flat.outputs[op]) {
+            const auto users = flat.users[t];
+            always[t] = flat.is_result[t] || !flat.recomputable[op] ||
+                        std::any_of(users.begin(), users.end(), [&](int user) {
+                            return stage[user] >= 0 && stage[user] != stage[op] && stage[user] != stage[op] + 1;
+                        });
+        }
+    }
+    return always;
+}
+
+RotorChain chain_of(const FlatGraph& flat, const BlockTable& table) {
+    const auto& children = table.tree().blocks.front().children;
+    const Gradients gradients = gradients_of(table.flat(), table.tree());
+    RotorChain chain;
+    chain.always = flat.resident_bytes;
+    for (int t = 0; t < flat.tensor_count; ++t) chain.always += flat.bytes[t] - table.flat().bytes[t];
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        const std::int64_t input = i == 0 ? 0 : chain.stages.back().boundary;
+        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i]);
+        chain.stages.push_back(writer.stage(input));
+        chain.stages.back().gradients = gradients.passing[i] + gradients.received[i];
+    }
+    return chain;
+}
+
+}  // namespace rematlas::hierarchical

@@ -1,0 +1,60 @@
+// The options of all blocks of one training step, whatever its budget.
+//
+//     BlockTable table(problem, training_tree(problem.graph, problem.flat), {});
+//     table.fill(deadline, threads);
+//     const Level level = table.level_of(0);          // the whole step as visits of its blocks
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/hierarchy/training_tree.h"
+#include "core/solvers/hierarchical/block_search.h"
+#include "core/solvers/hierarchical/equal_blocks.h"
+#include "core/solvers/hierarchical/level.h"
+#include "core/solving/solver.h"
+
+namespace rematlas::hierarchical {
+
+struct BlockTableOptions {
+    BlockSearchOptions bottom;
+    int level_saved_limits = 5, level_peak_limits = 4;  ///< for options of blocks of blocks
+    int level_moves = 20'000;  ///< of annealing, for each pair of these
+    double tolerance = 0.02;   ///< by how much of their time equal blocks may differ
+    std::uint64_t seed = 1;
+};
+
+class BlockTable {
+  public:
+    /// `options` and the problem must outlive the table. Tensors that `always` marks (by tensor of the whole
+    /// graph; may be empty) have no bytes in the blocks: who asks counts them all along.
+    BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
+               const std::vector<std::uint8_t>& always = {});
+
+    /// Options for every class of equal blocks, from the bottom up; those of one height side by side. False
+    /// when the deadline ended it: what is missing then has only what goes without a search. Equal seeds give
+    /// equal options otherwise, whatever the number of threads.
+    bool fill(const Deadline& deadline, int threads);
+
+    const TrainingTree& tree() const { return tree_; }
+    const FlatGraph& flat() const { return flat_; }  ///< with no bytes for what is always there
+    const Subproblem& part(int block) const { return parts_[block]; }  ///< of any block but the first
+    const BlockOptions& options_of(int block) const { return by_class_[class_[block]]; }
+
+    /// The children of a block.
+    Level level_of(int block) const;
+    std::vector<std::int32_t> classes_of_children(int block) const;
+
+  private:
+    BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
+
+    FlatGraph flat_;
+    const BlockTableOptions& options_;
+    const TrainingTree tree_;
+    std::vector<Subproblem> parts_;  ///< by block; of the first, the whole step, none
+    std::vector<int> class_;         ///< by block; -1 for the first
+    std::vector<BlockOptions> by_class_;
+    std::vector<int> first_of_;      ///< by class: a block of it
+};
+
+}  // namespace rematlas::hierarchical

@@ -1,0 +1,97 @@
+// One level of a training step's blocks: the order in which its blocks run, each with one of its options.
+//
+//     Level level(whole, blocks, parent);
+//     LevelSchedule schedule = level.once(choice);
+//     level.cost_of(schedule, budget);         // from what the options cost: not below the exact peak
+//     level.lowered(schedule);                 // the runs of the whole graph's ops
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/solvers/hierarchical/block_option.h"
+
+namespace rematlas::hierarchical {
+
+/// A block with its options, which are written in the block's own numbers.
+struct LevelBlock {
+    const Subproblem* block;
+    const BlockOptions* options;
+};
+
+/// A block runs: forward without saving, forward with its option, or backward. `outside`: what runs elsewhere
+/// between the forward and the backward part of the level.
+struct Visit {
+    enum class Kind : std::uint8_t { advance, save, backward, outside };
+    std::int32_t block = 0;  ///< of `outside`: the number of blocks
+    Kind kind = Kind::advance;
+    bool operator==(const Visit&) const = default;
+};
+
+/// Each block is saved once and runs backward once, in this order; it may advance any number of times.
+struct LevelSchedule {
+    std::vector<Visit> visits;
+    std::vector<std::int32_t> option;  ///< by block: of its options
+};
+
+struct LevelCost {
+    bool executable = true;  ///< false: a visit lacks what it reads; the rest means nothing then
+    std::int64_t time = 0;   ///< ns
+    std::int64_t peak = 0, excess = 0;  ///< bytes; the sum over the visits of those above the budget
+};
+
+class Level {
+  public:
+    /// `parent`: the subproblem of all the blocks together, whose `outside` runs in the middle; null where they
+    /// are the whole step. All must outlive the level.
+    Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent);
+
+    int size() const { return static_cast<int>(blocks_.size()); }
+    const std::vector<BlockOption>& options(int block) const { return blocks_[block].options->options; }
+
+    /// Each block forward with its option, then each backward.
+    LevelSchedule once(std::vector<std::int32_t> option) const;
+
+    /// What `outside` holds beside what it reads and makes: a limit on what the level saves.
+    void set_workspace(std::int64_t bytes) { workspace_ = bytes; }
+
+    /// Bytes leave out residents and what the parent is given. Cost: linear in what the visits read and make.
+    LevelCost cost_of(const LevelSchedule& schedule, std::int64_t budget) const;
+
+    /// Ops of the whole graph; -1 for `outside`. Ops that may run only once run at the first visit.
+    RunSequence lowered(const LevelSchedule& schedule) const;
+
+    /// Blocks of the level that pass on what this one reads forward, ascending.
+    const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
+
+  private:
+    /// What a visit reads and makes, in the level's tensors.
+    struct Interface {
+        std::vector<std::int32_t> reads, makes;
+    };
+    struct BlockInterface {
+        Interface forward;
+        std::vector<Interface> backward;    ///< by option
+        std::vector<std::int64_t> counted;  ///< by option: in its backward peak, and held by the level
+    };
+
+    std::int32_t number(std::int32_t tensor);
+    BlockInterface interface_of(const LevelBlock& block);
+    const Interface& interface_of(const Visit& visit, const LevelSchedule& schedule) const;
+
+    const FlatGraph& whole_;
+    const std::vector<LevelBlock> blocks_;
+    const Subproblem* parent_;
+    std::vector<std::int32_t> number_;  ///< by tensor of the whole graph: of the level, -1
+    std::vector<std::int32_t> maker_;   ///< by tensor of the level: block that passes it on, or -1
+    std::vector<std::int64_t> bytes_;   ///< by tensor of the level
+    std::vector<std::int32_t> results_;
+    std::vector<BlockInterface> interfaces_;
+    Interface outside_;
+    std::vector<std::vector<std::int32_t>> makers_;
+    std::int64_t workspace_ = 0;
+    mutable std::vector<std::uint8_t> next_, kept_, made_;  ///< of `cost_of`
+};
+
+}  // namespace rematlas::hierarchical

@@ -1,0 +1,69 @@
+#include "core/solvers/hierarchical/rockmate.h"
+
+#include "core/solvers/hierarchical/block_sequence.h"
+#include "core/solvers/rotor/rotor_curve.h"
+#include "core/solving/answers.h"
+
+namespace rematlas {
+
+namespace {
+
+using namespace hierarchical;
+
+constexpr std::string_view kName = "rockmate";
+constexpr std::string_view kSummary =
+    "a sequence of blocks with options each, Rotor's programme over them (Zhao et al. 2023)";
+constexpr double kOptionShare = 0.5;  // of the time
+
+class Rockmate final : public Solver {
+  public:
+    explicit Rockmate(const RockmateOptions& options) : options_(options) {}
+    std::string_view name() const override { return kName; }
+    std::string_view summary() const override { return kSummary; }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+        const Deadline deadline(limits);
+        const auto curve = up_to(problem, budget, limits);
+        Limits left = limits;
+        left.time = deadline.left();
+        return curve->solve(problem, budget, left, progress);
+    }
+
+    std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
+                                  const Limits& limits) const override {
+        const Deadline deadline(limits);
+        Limits part = limits;
+        part.time = share_of(limits.time, kOptionShare);
+        TrainingTree tree = training_tree(problem.graph, problem.flat, options_.partition);
+        const std::vector<std::uint8_t> always = always_there(problem.flat, tree);
+        BlockTable table(problem, std::move(tree), options_.blocks, always);
+        table.fill(Deadline(part), limits.threads);
+        return std::make_unique<RotorCurve>(kName, kSummary, problem, chain_of(problem.flat, table), largest,
+                                            options_.slots, deadline);
+    }
+
+  private:
+    RockmateOptions options_;
+};
+
+}  // namespace
+
+void read_options(OptionReader& reader, RockmateOptions& options) {
+    reader.integer("most_items", options.partition.most_items, 2, 1000);
+    reader.integer("saved_limits", options.blocks.bottom.saved_limits, 1, 100);
+    reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
+    reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
+    reader.integer("slots", options.slots, 10, 100'000);
+    reader.unsigned_integer("seed", options.blocks.seed);
+}
+
+std::unique_ptr<Solver> make_rockmate(const RockmateOptions& options) {
+    return std::make_unique<Rockmate>(options);
+}
+
+constinit const SolverEntry rockmate_solver =
+    solver_entry<RockmateOptions, make_rockmate>({.name = "rockmate", .compared = true});
+
+}  // namespace rematlas
