@@ -7,9 +7,10 @@ namespace {
 
 class SubproblemBuilder {
   public:
-    SubproblemBuilder(const FlatGraph& whole, std::span<const std::int32_t> first,
-                      std::span<const std::int32_t> second)
+    SubproblemBuilder(const FlatGraph& whole, std::span<const std::int32_t> rank,
+                      std::span<const std::int32_t> first, std::span<const std::int32_t> second)
         : whole_(whole),
+          rank_(rank),
           first_(first),
           second_(second),
           local_op_(whole.op_count, -1),
@@ -23,6 +24,7 @@ class SubproblemBuilder {
         add_received();
         add_made_tensors(second_);
         mark_passed();
+        add_signal();
         for (const std::int32_t op : first_) add_op(op);
         if (!second_.empty()) add_outside();
         for (const std::int32_t op : second_) add_op(op);
@@ -50,8 +52,9 @@ class SubproblemBuilder {
     void add_received() {
         for (const std::int32_t op : second_) {
             for (const std::int32_t t : whole_.inputs[op]) {
-                const bool made_after = first_.empty() || whole_.producer[t] > first_.back();
-                if (local_op_[whole_.producer[t]] < 0 && local_tensor_[t] < 0 && made_after && !is_read_first(t))
+                const bool made_after = first_.empty() || rank_[whole_.producer[t]] > rank_[first_.back()];
+                if (local_op_[whole_.producer[t]] < 0 && local_tensor_[t] < 0 && made_after &&
+                    !is_read_first(t))
                     part_.received.push_back(add_tensor(t, part_.outside));
             }
         }
@@ -65,20 +68,31 @@ class SubproblemBuilder {
 
     /// What others read: of the first part before or after the second one begins, of the second part after.
     void mark_passed() {
-        const std::int32_t begin = second_.empty() ? -1 : second_.front();
+        const std::int32_t begin = second_.empty() ? -1 : rank_[second_.front()];
         for (int t = 0; t < flat_.tensor_count; ++t) {
             const std::int32_t tensor = part_.tensor_of[t];
-            const auto users = whole_.users[tensor];
-            const bool read = std::any_of(users.begin(), users.end(), [&](int u) { return local_op_[u] < 0; });
-            const bool later = whole_.is_result[tensor] || std::any_of(users.begin(), users.end(), [&](int u) {
-                                   return local_op_[u] < 0 && u > begin;
-                               });
+            bool read = whole_.is_result[tensor], later = read;
+            for (const int user : whole_.users[tensor]) {
+                if (local_op_[user] >= 0 || rank_[user] < 0) continue;
+                read = true;
+                later = later || rank_[user] > begin;
+            }
             const bool of_first = part_.outside < 0 || flat_.producer[t] < part_.outside;
-            if (of_first && (read || later)) part_.passed_on.push_back(t);
-            if (flat_.producer[t] > part_.outside && !of_first && (read || later)) part_.left.push_back(t);
-            flat_.is_result[t] = later || (!of_first && flat_.producer[t] != part_.outside && read);
-            if (flat_.is_result[t]) flat_.results.push_back(t);
+            if (of_first && read) part_.passed_on.push_back(t);
+            if (flat_.producer[t] > part_.outside && !of_first && read) part_.left.push_back(t);
+            flat_.is_result[t] = later;
+            if (later) flat_.results.push_back(t);
         }
+    }
+
+    /// What lets the second part begin: without bytes, made by `outside`, read by all ops of that part.
+    void add_signal() {
+        if (second_.empty()) return;
+        signal_ = flat_.tensor_count++;
+        part_.tensor_of.push_back(-1);
+        flat_.bytes.push_back(0);
+        flat_.producer.push_back(part_.outside);
+        flat_.is_result.push_back(0);
     }
 
     void add_op(std::int32_t op) {
@@ -88,6 +102,7 @@ class SubproblemBuilder {
         for (const std::int32_t t : whole_.inputs[op])
             local_tensor_[t] < 0 ? given.push_back(t) : inputs.push_back(local_tensor_[t]);
         for (const std::int32_t t : whole_.outputs[op]) outputs.push_back(local_tensor_[t]);
+        if (part_.outside >= 0 && local_op_[op] > part_.outside) inputs.push_back(signal_);
         append(flat_.inputs, std::move(inputs));
         append(flat_.outputs, std::move(outputs));
         append(part_.given_inputs, std::move(given));
@@ -97,11 +112,14 @@ class SubproblemBuilder {
         part_.op_of.push_back(-1);
         add_costs(0, 0, 1, 0);
         append(flat_.inputs, part_.passed_on);
-        append(flat_.outputs, part_.received);
+        std::vector<std::int32_t> made = part_.received;
+        made.push_back(signal_);
+        append(flat_.outputs, std::move(made));
         append(part_.given_inputs, {});
     }
 
-    void add_costs(std::int64_t time, std::int64_t workspace, std::uint8_t required, std::uint8_t recomputable) {
+    void add_costs(std::int64_t time, std::int64_t workspace, std::uint8_t required,
+                   std::uint8_t recomputable) {
         flat_.time.push_back(time);
         flat_.workspace.push_back(workspace);
         flat_.required.push_back(required);
@@ -145,17 +163,18 @@ class SubproblemBuilder {
     }
 
     const FlatGraph& whole_;
-    const std::span<const std::int32_t> first_, second_;
+    const std::span<const std::int32_t> rank_, first_, second_;
     std::vector<std::int32_t> local_op_, local_tensor_;  ///< -1: not of the subproblem
+    std::int32_t signal_ = -1;
     Subproblem part_;
     FlatGraph& flat_ = part_.flat;
 };
 
 }  // namespace
 
-Subproblem subproblem(const FlatGraph& whole, std::span<const std::int32_t> first,
-                      std::span<const std::int32_t> second) {
-    return SubproblemBuilder(whole, first, second).build();
+Subproblem subproblem(const FlatGraph& whole, std::span<const std::int32_t> rank,
+                      std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+    return SubproblemBuilder(whole, rank, first, second).build();
 }
 
 }  // namespace rematlas

@@ -57,10 +57,14 @@ class TreeBuilder {
 
     Items partition(int begin, int end) {
         switch (options_.by) {
-            case Partition::articulation: return sequence(begin, end);
-            case Partition::bottom_up: return gathered(ops(begin, end));
-            case Partition::modules: return by_modules(begin, end, 0);
-            case Partition::repeats: return by_repeats(begin, end);
+            case Partition::articulation:
+                return sequence(begin, end);
+            case Partition::bottom_up:
+                return gathered(ops(begin, end));
+            case Partition::modules:
+                return by_modules(begin, end, 0);
+            case Partition::repeats:
+                return by_repeats(begin, end);
         }
         return {};
     }
@@ -133,7 +137,8 @@ class TreeBuilder {
             const Merge merge = *merges.begin();
             merges.erase(merges.begin());
             Group &a = groups[merge.left], &b = groups[merge.right];
-            if (a.count != merge.left_count || b.count != merge.right_count || a.next != merge.right) continue;
+            if (a.count != merge.left_count || b.count != merge.right_count || a.next != merge.right)
+                continue;
             a.count += b.count;
             a.next = b.next;
             b.count = 0;
@@ -230,7 +235,8 @@ class TreeBuilder {
         int covered() const { return period * count; }
     };
 
-    /// Of patterns that stand at least twice in a row, the one that covers the most ops; of equals the shortest.
+    /// Of patterns that stand at least twice in a row, the one that covers the most ops; of equals the
+    /// shortest.
     static Repeat longest_repeat(const std::vector<std::size_t>& tokens) {
         const int n = static_cast<int>(tokens.size());
         Repeat best;
@@ -286,6 +292,15 @@ class TreeBuilder {
             for (int id = bottom_[of[op]]; id >= 0; id = tree_.blocks[id].parent)
                 tree_.blocks[id].backward.push_back(op);
         }
+        tree_.rank.assign(flat_.op_count, -1);
+        std::int32_t rank = 0;
+        for (const int op : tree_.forward) tree_.rank[op] = rank++;
+        for (std::size_t i = bottom_.size(); i-- > 0;)
+            for (const int op : tree_.blocks[bottom_[i]].backward) tree_.rank[op] = rank++;
+        // From here on a block's ops are in the order they run, those of its last child first.
+        for (TrainingBlock& block : tree_.blocks)
+            std::sort(block.backward.begin(), block.backward.end(),
+                      [&](int a, int b) { return tree_.rank[a] < tree_.rank[b]; });
     }
 
     int latest_for(int op, const std::vector<int>& of) const {

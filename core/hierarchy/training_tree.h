@@ -28,26 +28,31 @@ std::optional<Partition> partition_from(std::string_view text);
 
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
-    int most_items = 25;      ///< of a level: ops of a bottom block, children of another
-    double size_power = 0.5;  ///< bottom-up: of neighbours, those with the least interface bytes * items ^ this merge first
+    int most_items = 25;  ///< of a level: ops of a bottom block, children of another
+    double size_power =
+        0.5;  ///< bottom-up: of neighbours, those with the least interface bytes * items ^ this merge first
 };
 
 struct TrainingBlock {
-    std::int32_t begin = 0, end = 0;     ///< of `TrainingTree::forward`
+    std::int32_t begin = 0, end = 0;  ///< of `TrainingTree::forward`
     std::int32_t parent = -1;
-    std::vector<std::int32_t> children;  ///< in forward order, together the whole block; empty: a bottom block
-    std::vector<std::int32_t> backward;  ///< all required ops that are not forward ops and belong here, ascending
+    std::vector<std::int32_t>
+        children;  ///< in forward order, together the whole block; empty: a bottom block
+    std::vector<std::int32_t> backward;  ///< all other required ops that belong here, by rank
 };
 
 struct TrainingTree {
-    std::vector<std::int32_t> forward;   ///< required forward ops that read nothing of the others, in order
-    std::vector<TrainingBlock> blocks;   ///< parents before their children; the first one is the whole step
+    std::vector<std::int32_t> forward;  ///< required forward ops that read nothing of the others, in order
+    std::vector<std::int32_t> rank;     ///< by op: its place when all forward parts run in order and then all
+                                        ///< backward parts in reverse order; -1 for ops that need not run
+    std::vector<TrainingBlock> blocks;  ///< parents before their children; the first one is the whole step
 };
 
 /// Loss and optimizer ops are among the backward ops. A backward op belongs to the block of its forward op
-/// (`Op::of`), else to the last one whose forward ops make or read all that it reads; but to no block after one
-/// that it gets a gradient from. Articulation keeps sequences of any length; otherwise a level has `most_items` at
-/// most. Without a required forward op: one block. Cost: near linear, but for `repeats` (forward ops squared).
+/// (`Op::of`), else to the last one whose forward ops make or read all that it reads; but to no block after
+/// one that it gets a gradient from. Articulation keeps sequences of any length; otherwise a level has
+/// `most_items` at most. Without a required forward op: one block. Cost: near linear, but for `repeats`
+/// (forward ops squared).
 TrainingTree training_tree(const Graph& graph, const FlatGraph& flat, const PartitionOptions& options = {});
 
 }  // namespace rematlas

@@ -14,6 +14,7 @@ std::int64_t bytes_of(const FlatGraph& flat, const std::vector<std::int32_t>& te
 
 /// What the second part has from the first of what is passed on, and which given tensors it reads.
 void note_reads(const Subproblem& block, BlockOption& option) {
+    if (block.outside < 0) return;
     const FlatGraph& flat = block.flat;
     std::vector<std::uint8_t> made(flat.tensor_count, 0), held(flat.tensor_count, 0);
     for (const int op : option.backward) {
@@ -65,7 +66,8 @@ void keep_best(std::vector<BlockOption>& options) {
     });
     std::vector<BlockOption> best;
     for (BlockOption& option : options)
-        if (std::none_of(best.begin(), best.end(), [&](const auto& other) { return other.dominates(option); }))
+        if (std::none_of(best.begin(), best.end(),
+                         [&](const auto& other) { return other.dominates(option); }))
             best.push_back(std::move(option));
     options = std::move(best);
 }

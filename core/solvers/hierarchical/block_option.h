@@ -14,12 +14,12 @@ namespace rematlas::hierarchical {
 /// A schedule of a block in two parts. Bytes leave out what the block is given. Between the parts the step
 /// around it holds `saved` bytes for it, and what it lists as held.
 struct BlockOption {
-    RunSequence forward, backward;     ///< ops of the block's subproblem
+    RunSequence forward, backward;  ///< ops of the block's subproblem
     std::int64_t forward_time = 0, backward_time = 0;
-    std::int64_t forward_peak = 0;     ///< what the first part makes included
-    std::int64_t backward_peak = 0;    ///< what is saved, held and received included
-    std::int64_t saved = 0;            ///< of tensors that nobody else reads
-    std::vector<std::int32_t> held;    ///< of `Subproblem::passed_on`: what the second part has from the first
+    std::int64_t forward_peak = 0;   ///< what the first part makes included
+    std::int64_t backward_peak = 0;  ///< what is saved, held and received included
+    std::int64_t saved = 0;          ///< of tensors that nobody else reads
+    std::vector<std::int32_t> held;  ///< of `Subproblem::passed_on`: what the second part has from the first
     std::vector<std::int32_t> reread;  ///< indices into `Subproblem::given`: what the second part reads
 
     std::int64_t time() const { return forward_time + backward_time; }

@@ -54,8 +54,8 @@ Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
 /// Writes a stage and its ways.
 class StageWriter {
   public:
-    StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t passing)
-        : block_(block), options_(options), passing_(passing), beside_(block.flat) {
+    StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t passing, bool is_last)
+        : block_(block), options_(options), passing_(passing), is_last_(is_last), beside_(block.flat) {
         for (const int t : block.passed_on) beside_.bytes[t] = 0;
         for (FlatGraph::Pair& pair : beside_.inplace)
             pair.saved = std::min({pair.saved, beside_.bytes[pair.in], beside_.bytes[pair.out]});
@@ -95,6 +95,7 @@ class StageWriter {
     /// The forward runs that make what the second part reads; with or without what is passed on.
     RunSequence what_is_read(const BlockOption& option, bool passed_on) const {
         const FlatGraph& flat = block_.flat;
+        if (block_.outside < 0) return is_last_ ? option.forward : RunSequence{};
         std::vector<std::uint8_t> made(flat.tensor_count, 0), wanted(flat.tensor_count, 0);
         std::vector<std::uint8_t> there(flat.tensor_count, 0);
         if (!passed_on)
@@ -142,7 +143,8 @@ class StageWriter {
     const Subproblem& block_;
     const BlockOptions& options_;
     const std::int64_t passing_;
-    FlatGraph beside_;  ///< with no bytes for what is passed on
+    const bool is_last_;  ///< of the sequence
+    FlatGraph beside_;    ///< with no bytes for what is passed on
 };
 
 }  // namespace
@@ -153,10 +155,11 @@ std::vector<std::uint8_t> always_there(const FlatGraph& flat, const TrainingTree
     for (const int op : tree.forward) {
         for (const int t : flat.outputs[op]) {
             const auto users = flat.users[t];
-            always[t] = flat.is_result[t] || !flat.recomputable[op] ||
-                        std::any_of(users.begin(), users.end(), [&](int user) {
-                            return stage[user] >= 0 && stage[user] != stage[op] && stage[user] != stage[op] + 1;
-                        });
+            always[t] =
+                flat.is_result[t] || !flat.recomputable[op] ||
+                std::any_of(users.begin(), users.end(), [&](int user) {
+                    return stage[user] >= 0 && stage[user] != stage[op] && stage[user] != stage[op] + 1;
+                });
         }
     }
     return always;
@@ -170,7 +173,8 @@ RotorChain chain_of(const FlatGraph& flat, const BlockTable& table) {
     for (int t = 0; t < flat.tensor_count; ++t) chain.always += flat.bytes[t] - table.flat().bytes[t];
     for (std::size_t i = 0; i < children.size(); ++i) {
         const std::int64_t input = i == 0 ? 0 : chain.stages.back().boundary;
-        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i]);
+        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i],
+                                 i + 1 == children.size());
         chain.stages.push_back(writer.stage(input));
         chain.stages.back().gradients = gradients.passing[i] + gradients.received[i];
     }

@@ -44,7 +44,7 @@ BlockTable::BlockTable(const Problem& problem, TrainingTree tree, const BlockTab
         const TrainingBlock& block = tree_.blocks[b];
         std::vector<std::int32_t> forward(tree_.forward.begin() + block.begin,
                                           tree_.forward.begin() + block.end);
-        parts_.push_back(subproblem(flat_, forward, block.backward));
+        parts_.push_back(subproblem(flat_, tree_.rank, forward, block.backward));
         class_.push_back(equal.class_of(parts_.back()));
         if (class_.back() == static_cast<int>(first_of_.size())) first_of_.push_back(b);
     }
@@ -71,7 +71,8 @@ bool BlockTable::fill(const Deadline& deadline, int threads) {
 
 Level BlockTable::level_of(int block) const {
     std::vector<LevelBlock> blocks;
-    for (const int child : tree_.blocks[block].children) blocks.push_back({&parts_[child], &options_of(child)});
+    for (const int child : tree_.blocks[block].children)
+        blocks.push_back({&parts_[child], &options_of(child)});
     return Level(flat_, std::move(blocks), block == 0 ? nullptr : &parts_[block]);
 }
 
@@ -119,6 +120,5 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     }
     return found;
 }
-
 
 }  // namespace rematlas::hierarchical

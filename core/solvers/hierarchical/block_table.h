@@ -19,8 +19,8 @@ namespace rematlas::hierarchical {
 struct BlockTableOptions {
     BlockSearchOptions bottom;
     int level_saved_limits = 5, level_peak_limits = 4;  ///< for options of blocks of blocks
-    int level_moves = 20'000;  ///< of annealing, for each pair of these
-    double tolerance = 0.02;   ///< by how much of their time equal blocks may differ
+    int level_moves = 20'000;                           ///< of annealing, for each pair of these
+    double tolerance = 0.02;                            ///< by how much of their time equal blocks may differ
     std::uint64_t seed = 1;
 };
 
@@ -54,7 +54,7 @@ class BlockTable {
     std::vector<Subproblem> parts_;  ///< by block; of the first, the whole step, none
     std::vector<int> class_;         ///< by block; -1 for the first
     std::vector<BlockOptions> by_class_;
-    std::vector<int> first_of_;      ///< by class: a block of it
+    std::vector<int> first_of_;  ///< by class: a block of it
 };
 
 }  // namespace rematlas::hierarchical

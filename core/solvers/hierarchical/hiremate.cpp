@@ -51,15 +51,16 @@ class Hiremate final : public Solver {
         const std::vector<std::int32_t> groups = table.classes_of_children(0);
         for (const double above : kAbove) {
             if (deadline.passed()) break;
-            const auto room = static_cast<std::int64_t>(above * static_cast<double>(budget.value)) -
-                              flat.resident_bytes;
+            const auto room =
+                static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
             LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-            schedule = search_level(level, schedule,
-                                    {.budget = room,
-                                     .seed = options_.blocks.seed,
-                                     .moves = kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves),
-                                     .group = &groups},
-                                    deadline);
+            schedule =
+                search_level(level, schedule,
+                             {.budget = room,
+                              .seed = options_.blocks.seed,
+                              .moves = kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves),
+                              .group = &groups},
+                             deadline);
             best.offer_runs(without_useless(flat, level.lowered(schedule)));
         }
         return best.answer();

@@ -3,11 +3,11 @@
 //     auto hiremate = make_hiremate({.polish = false});
 //     Answer answer = hiremate->solve(problem, budget, {.time = 15s}, progress);
 //
-// Source: Gusak et al., "HiRemate" (ICML 2025). Bottom blocks of about 25 forward ops get options by annealing
-// under limits on what they save and on their peak; a block of blocks gets its options from the best orders and
-// choices of its children's, found by annealing over visits; the whole step likewise, at the budget. Equal
-// blocks are solved once. The last level's schedules are measured op by op, so what the levels' sums leave of
-// the budget is used.
+// Source: Gusak et al., "HiRemate" (ICML 2025). Bottom blocks of about 25 forward ops get options by
+// annealing under limits on what they save and on their peak; a block of blocks gets its options from the
+// best orders and choices of its children's, found by annealing over visits; the whole step likewise, at the
+// budget. Equal blocks are solved once. The last level's schedules are measured op by op, so what the levels'
+// sums leave of the budget is used.
 #pragma once
 
 #include <memory>

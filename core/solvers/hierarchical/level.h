@@ -36,15 +36,15 @@ struct LevelSchedule {
 };
 
 struct LevelCost {
-    bool executable = true;  ///< false: a visit lacks what it reads; the rest means nothing then
-    std::int64_t time = 0;   ///< ns
+    bool executable = true;             ///< false: a visit lacks what it reads; the rest means nothing then
+    std::int64_t time = 0;              ///< ns
     std::int64_t peak = 0, excess = 0;  ///< bytes; the sum over the visits of those above the budget
 };
 
 class Level {
   public:
-    /// `parent`: the subproblem of all the blocks together, whose `outside` runs in the middle; null where they
-    /// are the whole step. All must outlive the level.
+    /// `parent`: the subproblem of all the blocks together, whose `outside` runs in the middle; null where
+    /// they are the whole step. All must outlive the level.
     Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subproblem* parent);
 
     int size() const { return static_cast<int>(blocks_.size()); }

@@ -111,7 +111,8 @@ class LevelAnnealer {
         schedule.visits.insert(schedule.visits.begin() + at, visit);
     }
 
-    /// The block advances where it was saved, and is saved right before it runs backward or somewhere between.
+    /// The block advances where it was saved, and is saved right before it runs backward or somewhere
+    /// between.
     bool save_later(LevelSchedule& schedule) {
         const int block = random_block();
         const int saved = find(schedule, {block, Visit::Kind::save});

@@ -17,9 +17,10 @@ struct LevelTask {
 };
 
 /// The best schedule seen, from `start`, which must be executable and need not fit: least time within the
-/// budget, else least bytes above it. Moves: another option (of one block or of all its equals), a block saved
-/// later after having advanced first, with or without the blocks that feed it; a visit removed or moved.
-/// Depends on the seed and the moves alone, unless the deadline ends it. Cost: O(visits' tensors) a move.
+/// budget, else least bytes above it. Moves: another option (of one block or of all its equals), a block
+/// saved later after having advanced first, with or without the blocks that feed it; a visit removed or
+/// moved. Depends on the seed and the moves alone, unless the deadline ends it. Cost: O(visits' tensors) a
+/// move.
 LevelSchedule search_level(const Level& level, LevelSchedule start, const LevelTask& task,
                            const Deadline& deadline);
 

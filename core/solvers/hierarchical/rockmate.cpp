@@ -51,6 +51,11 @@ class Rockmate final : public Solver {
 }  // namespace
 
 void read_options(OptionReader& reader, RockmateOptions& options) {
+    reader.choice<Partition>("partition", options.partition.by,
+                             {{"articulation", Partition::articulation},
+                              {"bottom-up", Partition::bottom_up},
+                              {"modules", Partition::modules},
+                              {"repeats", Partition::repeats}});
     reader.integer("most_items", options.partition.most_items, 2, 1000);
     reader.integer("saved_limits", options.blocks.bottom.saved_limits, 1, 100);
     reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);

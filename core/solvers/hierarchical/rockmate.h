@@ -5,8 +5,8 @@
 //
 // Source: Zhao et al., "Rockmate" (ICML 2023). The forward part is cut where one tensor at most is read
 // across; each block gets options by annealing under limits on what it saves and on its peak, equal blocks
-// once; large blocks get theirs from nested ones, as in HiRemate. The programme chooses for each block between
-// its options and running forward again later. On a chain of single ops it is Rotor.
+// once; large blocks get theirs from nested ones, as in HiRemate. The programme chooses for each block
+// between its options and running forward again later. On a chain of single ops it is Rotor.
 #pragma once
 
 #include <memory>

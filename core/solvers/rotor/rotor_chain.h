@@ -10,16 +10,16 @@
 
 namespace rematlas {
 
-/// One way to run a stage so that its backward group can run. Bytes leave out what `RotorChain::always` counts,
-/// and the input a_(i-1).
+/// One way to run a stage so that its backward group can run. Bytes leave out what `RotorChain::always`
+/// counts, and the input a_(i-1).
 struct RotorWay {
-    std::vector<std::int32_t> save;         ///< ops that make a_i and all that the backward group reads
-    std::vector<std::int32_t> save_last;    ///< the same without a_i where the backward group does not read it
+    std::vector<std::int32_t> save;       ///< ops that make a_i and all that the backward group reads
+    std::vector<std::int32_t> save_last;  ///< the same without a_i where the backward group does not read it
     std::vector<std::int32_t> save_beside;  ///< the same where a_i is there already
     std::vector<std::int32_t> backward;     ///< the backward group, with what it runs again
 
     std::int64_t save_time = 0, save_last_time = 0, save_beside_time = 0, backward_time = 0;
-    std::int64_t saved = 0;  ///< bytes of what the backward group reads of the stage, and of a_i
+    std::int64_t saved = 0;             ///< bytes of what the backward group reads of the stage, and of a_i
     std::int64_t save_peak = 0;         ///< beside the gradients of the last stage under way
     std::int64_t save_beside_peak = 0;  ///< a_i left out
     std::int64_t backward_peak = 0;     ///< `RotorStage::gradients` included
@@ -29,8 +29,7 @@ struct RotorWay {
 /// those of the stages above it. Rotor knows one way to do a stage, Rockmate many.
 struct RotorStage {
     std::vector<std::int32_t> advance;  ///< ops that make a_i from a_(i-1)
-    std::vector<std::int32_t>
-        first;  ///< ops that the first visit runs whatever its kind, beside its list
+    std::vector<std::int32_t> first;    ///< ops that the first visit runs whatever its kind, beside its list
     std::vector<RotorWay> ways;
 
     std::int64_t advance_time = 0;

@@ -16,8 +16,8 @@ namespace rematlas {
 
 class RotorCurve final : public Solver {
   public:
-    /// Fills the table for budgets up to `largest`, with `slots` as in `RotorTable`, less where the tables would
-    /// take more than about 4 GiB. `name` and `summary` are those of the solver it answers for.
+    /// Fills the table for budgets up to `largest`, with `slots` as in `RotorTable`, less where the tables
+    /// would take more than about 4 GiB. `name` and `summary` are those of the solver it answers for.
     RotorCurve(std::string_view name, std::string_view summary, const Problem& problem, RotorChain chain,
                Bytes largest, int slots, const Deadline& deadline);
     std::string_view name() const override { return name_; }

@@ -14,6 +14,8 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
+#include "core/solvers/hierarchical/hiremate.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/revolve/revolve.h"
 #include "core/solvers/rotor/rotor.h"
 #include "core/solving/solver.h"
@@ -32,6 +34,12 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     all.push_back(make_revolve());
     all.push_back(make_rotor());
     all.push_back(make_rotor({.slots = 10, .max_stages = 3}));
+    all.push_back(make_rockmate());
+    all.push_back(make_rockmate({.partition = {.by = Partition::bottom_up, .most_items = 2}}));
+    HiremateOptions few;
+    few.partition.most_items = 2;
+    few.blocks.level_moves = 300;
+    all.push_back(make_hiremate(few));
     for (DtrHeuristic heuristic :
          {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
           DtrHeuristic::msps, DtrHeuristic::random}) {
