@@ -3,7 +3,7 @@
 //
 //     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of reference.json
 //     bench_atlas gpt [SECONDS]                                  GPT graphs of 2,249 and 8,969 ops
-//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
+//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second, large graphs too
 //     bench_atlas files SECONDS GRAPH...                         captured graphs
 //     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
 //     bench_atlas tight PROBLEMS_DIR [SECONDS] [NAME_PART]       every budget of tight.json
@@ -66,6 +66,7 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     };
     const Answer answer = make_atlas()->solve({graph, flat}, budget, limits_of(seconds), progress);
     print(graph.name, run + " first", first, "s");
+    print(graph.name, run + " end", cpu_seconds() - start, "s");
     const Solution* solution = std::get_if<Solution>(&answer);
     if (!solution) {
         const Infeasible& none = std::get<Infeasible>(answer);
@@ -139,6 +140,14 @@ std::vector<Graph> gpt_graphs() {
     return {gpt_graph({.layers = 40}), gpt_graph({.layers = 160})};
 }
 
+std::vector<Graph> large_graphs() {
+    std::vector<Graph> graphs = gpt_graphs();
+    graphs.push_back(densenet_graph());
+    graphs.push_back(densenet_graph({.layers = {6, 12, 48, 32}}));
+    for (const int ops : {100, 300, 900}) graphs.push_back(irregular_graph({.forward_ops = ops}));
+    return graphs;
+}
+
 std::int64_t budget_at(const FlatGraph& flat, double fraction) {
     const double least = static_cast<double>(least_peak(flat).bytes.value);
     const double most = static_cast<double>(cost_of(flat, required_once(flat)).peak);
@@ -209,8 +218,10 @@ int run(const std::vector<std::string>& arguments) {
             const FlatGraph flat = flatten(graph);
             for (const double fraction : {0.1, 0.3}) bench_moves(graph, flat, fraction);
         });
-        if (argument(2, "gpt") == "gpt")
-            for (const Graph& graph : gpt_graphs()) bench_moves(graph, flatten(graph), 0.3);
+        for (const Graph& graph : large_graphs()) {
+            if (graph.name.find(argument(2, "")) == std::string::npos) continue;
+            for (const double fraction : {0.1, 0.3}) bench_moves(graph, flatten(graph), fraction);
+        }
     } else if (mode == "tight") {
         bench_tight(argument(1, "."), std::stod(argument(2, "10")), argument(3, ""));
     } else if (mode == "smallest") {

@@ -81,6 +81,7 @@ class AtlasSearch {
     }
 
   private:
+    bool is_over() const { return deadline_.passed() || best_.is_proven(gap_); }
     void start_from_published();
     void find_bound();
     void descend();
@@ -95,6 +96,7 @@ class AtlasSearch {
     const AtlasOptions& options_;
     const Limits& limits_;
     const Deadline deadline_;
+    const double gap_ = std::max(limits_.gap, kOptimalGap);
     const atlas::Repeats repeats_;
     Incumbent best_;
     std::vector<Candidate> starts_;  ///< of different times, best first
@@ -151,7 +153,7 @@ void AtlasSearch::descend() {
 
 // A good schedule makes the proof short, and the proof may bring a better one.
 void AtlasSearch::prove(double share) {
-    if (deadline_.passed() || best_.is_proven()) return;
+    if (is_over()) return;
     BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
                            .stop = limits_.stop};
     if (best_.fits()) limits.known = best_.best().time;
@@ -169,15 +171,14 @@ void AtlasSearch::prove(double share) {
 
 void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others,
                          int trials) {
-    if (deadline_.passed() || best_.is_proven()) return;
+    if (is_over()) return;
     Limits limits = limits_;
     limits.time = std::min(time, deadline_.left());
     const auto on_report = [this](const Candidate& found) {
         best_.offer(found);
         if (deadline_.fraction() >= best_.reported_at() + kReportStep) best_.report();
     };
-    const double least =
-        best_.bound().value_or(0) * (1 + kOptimalGap) * static_cast<double>(graph_.base_time);
+    const double least = best_.bound().value_or(0) * (1 + gap_) * static_cast<double>(graph_.base_time);
     PortfolioResult result =
         atlas::anneal_portfolio(graph_, start,
                                 {.budget = budget_,

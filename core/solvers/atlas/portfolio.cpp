@@ -96,6 +96,13 @@ class Lanes {
     PortfolioResult result_;
 };
 
+// A thread ends at so many times the moves that it took to find its best schedule, which counts as found
+// after some cycles at least; less than this much better is not better.
+constexpr double kPatience = 5;
+constexpr double kCyclesToFind = 20;
+constexpr double kCoolingsToFind = 20;
+constexpr double kBetter = 1e-5;
+
 constexpr double kTrialShare = 0.25;  // of the first cycle: enough to see which trials come to fit
 constexpr std::size_t kTrialsKept = 2;
 
@@ -115,6 +122,8 @@ class Portfolio {
         double started = 0;       ///< share of the time
         std::uint64_t lanes = 0;  ///< started so far
         std::uint64_t moves = 0;
+        Candidate best{};            ///< when it was better than before by a bit
+        std::uint64_t found_at = 0;  ///< moves, of `best`
     };
 
     PortfolioResult work(int worker);
@@ -125,6 +134,8 @@ class Portfolio {
     bool run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
                    Worker& worker);
     bool is_race_over(const Worker& worker) const;
+    void note_best(const Candidate& found, Worker& worker) const;
+    bool has_stagnated(const Worker& worker) const;
     bool publish(int worker, const Candidate& found);
     double heat_of(std::size_t cycle, std::uint64_t moves) const;
     std::uint64_t next_cycle(double planned, std::uint64_t done, double started) const;
@@ -162,7 +173,8 @@ PortfolioResult Portfolio::run() {
 PortfolioResult Portfolio::work(int worker) {
     Worker own{.id = worker,
                .seed = task_.seed + kSeedStride * static_cast<std::uint64_t>(worker),
-               .started = deadline_.fraction()};
+               .started = deadline_.fraction(),
+               .best = start_};
     Lanes lanes(start_, task_.budget);
     lanes.add(annealer_from(start_, own));
     for (const Candidate& other : task_.others) lanes.add(annealer_from(other, own));
@@ -194,11 +206,29 @@ void Portfolio::race(Lanes& lanes, Worker& worker) {
         for (std::size_t i = 0; i < lanes.size(); ++i) {
             const RunSequence from = start_of(cycle, lanes[i].best().runs, random);
             if (!run_cycle(lanes[i], from, planned, cycle, worker)) return;
+            note_best(lanes[i].best(), worker);
             if (is_race_over(worker)) lanes.keep(1);
         }
         if (cycle + 1 >= kRoundsTogether) lanes.keep((lanes.size() + 1) / 2);
+        if (lanes.size() == 1 && has_stagnated(worker)) return;
         planned = std::min(planned * options_.cycle_growth, kLongestCycle);
     }
+}
+
+void Portfolio::note_best(const Candidate& found, Worker& worker) const {
+    const auto bit = static_cast<std::int64_t>(kBetter * static_cast<double>(found.time));
+    const bool fits = worker.best.peak <= task_.budget;
+    if (fits && (found.peak > task_.budget || found.time + bit >= worker.best.time)) return;
+    worker.best = found;
+    worker.found_at = worker.moves;
+}
+
+bool Portfolio::has_stagnated(const Worker& worker) const {
+    if (options_.max_moves > 0 || worker.best.peak > task_.budget) return false;
+    const double cooling = kMovesToCool * graph_.op_count;
+    const double least = kCyclesToFind * options_.first_cycle + kCoolingsToFind * cooling;
+    const double found = std::max(least, static_cast<double>(worker.found_at));
+    return static_cast<double>(worker.moves) >= kPatience * found;
 }
 
 // False: that was the last one.

@@ -39,8 +39,9 @@ struct PortfolioTask {
 };
 
 /// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of
-/// each annealer. When the moves end it, the result depends on the start, the options, the seed and the
-/// number of threads only.
+/// each thread; without `max_moves` a thread also ends when its best schedule, which fits, is as old as
+/// several times the moves that led to it. When the moves end it, the result depends on the start, the
+/// options, the seed and the number of threads only.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AtlasOptions& options, const Deadline& deadline);
 
