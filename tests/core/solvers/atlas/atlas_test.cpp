@@ -308,7 +308,7 @@ TEST(Atlas, EndsAtTheGapAskedForAndSaysOptimalWithoutOneOnly) {
 }
 
 TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
-    const Graph graph = random_training_graph(5, {.forward_ops = 8, .run_once = false});
+    const Graph graph = random_training_graph(5, {.forward_ops = 4, .run_once = false});
     const FlatGraph flat = flatten(graph);
     const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
     const Deadline deadline({.time = hours(1)});
