@@ -84,4 +84,15 @@ Result<Nanoseconds> duration_flag(const char* flag, const std::string& text) {
     return time;
 }
 
+Result<double> gap_flag(const std::string& text) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    const bool percent = rest + 1 == end && *rest == '%';
+    const double gap = percent ? number / 100 : number;
+    if (error != std::errc() || (rest != end && !percent) || !(gap >= 0 && gap <= 1))
+        return Error{"--gap: '" + text + "' is no share from 0 to 1, like 0.1% or 0.001"};
+    return gap;
+}
+
 }  // namespace rematlas

@@ -36,4 +36,7 @@ CLI::Validator unsigned_number();
 /// The error names the flag.
 Result<Nanoseconds> duration_flag(const char* flag, const std::string& text);
 
+/// The share that `--gap text` means: 0.1% or 0.001, from 0 to 1; the error names the flag.
+Result<double> gap_flag(const std::string& text);
+
 }  // namespace rematlas

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 struct SolveFlags {
-    std::string graph, budget, milp, time_limit = "60s", bound_time, config, out;
+    std::string graph, budget, milp, time_limit = "60s", bound_time, gap, config, out;
     std::optional<std::string> solver;
     int threads = 1;
     std::uint64_t seed = 1;
@@ -196,11 +196,19 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
         with_library["milp"] = flags.milp;
         options = std::make_shared<const json>(std::move(with_library));
     }
+    const Result<double> gap = flags.gap.empty() ? Result<double>(Limits{}.gap) : gap_flag(flags.gap);
+    if (!gap) return gap.error();
+    if (!flags.gap.empty() && default_options(name).contains("gap")) {
+        json with_gap = options ? *options : json::object();
+        with_gap["gap"] = *gap;
+        options = std::make_shared<const json>(std::move(with_gap));
+    }
     const Result<std::unique_ptr<Solver>> solver = make_solver(name, options.get());
     if (!solver) return Error{"--solver: " + solver.error().message};
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
     const Limits limits{.time = std::chrono::nanoseconds(time->value),
+                        .gap = *gap,
                         .stop = catch_interrupt(),
                         .seed = flags.seed,
                         .threads = flags.threads,
@@ -323,6 +331,9 @@ void add_solve_commands(const Commands& commands) {
     app->add_option("--time-limit", flags.time_limit, "wall clock")->capture_default_str();
     app->add_option("--bound-time", flags.bound_time,
                     "more wall clock after the search for a better proven bound, where there is a gap");
+    app->add_option("--gap", flags.gap,
+                    "the gap to the proven bound at which the search ends by itself, 0.1% or 0.001; default: "
+                    "0.1%, of checkmate 0.0001%");
     app->add_option("--threads", flags.threads, "threads")->check(CLI::Range(1, 1024))->capture_default_str();
     app->add_option("--seed", flags.seed, "of the random choices")
         ->check(unsigned_number())

@@ -3,9 +3,10 @@
 //
 //     bench_atlas reference PROBLEMS_DIR [SECONDS] [NAME_PART]   every budget of reference.json
 //     bench_atlas gpt [SECONDS]                                  GPT graphs of 2,249 and 8,969 ops
-//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second
+//     bench_atlas moves PROBLEMS_DIR [NAME_PART]                 moves per CPU second, large graphs too
 //     bench_atlas files SECONDS GRAPH...                         captured graphs
 //     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
+//     bench_atlas tight PROBLEMS_DIR [SECONDS] [NAME_PART]       every budget of tight.json
 #include "core/solvers/atlas/atlas.h"
 
 #include <cstdio>
@@ -25,7 +26,9 @@
 #include "core/solvers/atlas/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
+#include "tests/core/support/densenet_graph.h"
 #include "tests/core/support/gpt_graph.h"
+#include "tests/core/support/irregular_graph.h"
 
 namespace rematlas {
 
@@ -63,6 +66,7 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     };
     const Answer answer = make_atlas()->solve({graph, flat}, budget, limits_of(seconds), progress);
     print(graph.name, run + " first", first, "s");
+    print(graph.name, run + " end", cpu_seconds() - start, "s");
     const Solution* solution = std::get_if<Solution>(&answer);
     if (!solution) {
         const Infeasible& none = std::get<Infeasible>(answer);
@@ -90,8 +94,8 @@ double bench_solve(const Graph& graph, const std::string& run, Bytes budget, dou
     return solution->overhead;
 }
 
-nlohmann::json reference_of(const std::filesystem::path& folder) {
-    const Result<std::string> text = read_file(folder / "reference.json");
+nlohmann::json json_of(const std::filesystem::path& path) {
+    const Result<std::string> text = read_file(path);
     if (!text) {
         std::fprintf(stderr, "%s\n", text.error().message.c_str());
         std::exit(2);
@@ -101,7 +105,7 @@ nlohmann::json reference_of(const std::filesystem::path& folder) {
 
 void for_each_graph(const std::filesystem::path& folder, const std::string& part,
                     const std::function<void(const Graph&, const nlohmann::json&)>& visit) {
-    const nlohmann::json reference = reference_of(folder);
+    const nlohmann::json reference = json_of(folder / "reference.json");
     for (const auto& [name, entries] : reference.items()) {
         const std::filesystem::path path = folder / (name + ".graph.json");
         if (name.find(part) == std::string::npos || !std::filesystem::exists(path)) continue;
@@ -120,8 +124,28 @@ void bench_reference(const std::filesystem::path& folder, double seconds, const 
     });
 }
 
+void bench_tight(const std::filesystem::path& folder, double seconds, const std::string& part) {
+    const nlohmann::json tight = json_of(folder / "tight.json");
+    for (const auto& [name, entry] : tight.items()) {
+        if (!entry.is_object() || name.find(part) == std::string::npos) continue;
+        const Result<Graph> graph = read_graph(folder / (name + ".graph.json"));
+        if (!graph) continue;
+        for (const auto& [mib, overhead] : entry.at("overhead").items())
+            bench_solve(*graph, mib + " MiB", Bytes(static_cast<std::int64_t>(std::stod(mib) * (1 << 20))),
+                        seconds, overhead.get<double>());
+    }
+}
+
 std::vector<Graph> gpt_graphs() {
     return {gpt_graph({.layers = 40}), gpt_graph({.layers = 160})};
+}
+
+std::vector<Graph> large_graphs() {
+    std::vector<Graph> graphs = gpt_graphs();
+    graphs.push_back(densenet_graph());
+    graphs.push_back(densenet_graph({.layers = {6, 12, 48, 32}}));
+    for (const int ops : {100, 300, 900}) graphs.push_back(irregular_graph({.forward_ops = ops}));
+    return graphs;
 }
 
 std::int64_t budget_at(const FlatGraph& flat, double fraction) {
@@ -143,8 +167,8 @@ void bench_graph(const Graph& graph, double seconds) {
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));
-    Candidate start = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)),
-                                               deadline, 1, [](const Candidate&) {});
+    Candidate start = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline, 1,
+                                        [](const Candidate&) {});
     const AtlasOptions options;
     atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
     const auto go_on = [](const Candidate&) { return true; };
@@ -194,12 +218,16 @@ int run(const std::vector<std::string>& arguments) {
             const FlatGraph flat = flatten(graph);
             for (const double fraction : {0.1, 0.3}) bench_moves(graph, flat, fraction);
         });
-        if (argument(2, "gpt") == "gpt")
-            for (const Graph& graph : gpt_graphs()) bench_moves(graph, flatten(graph), 0.3);
+        for (const Graph& graph : large_graphs()) {
+            if (graph.name.find(argument(2, "")) == std::string::npos) continue;
+            for (const double fraction : {0.1, 0.3}) bench_moves(graph, flatten(graph), fraction);
+        }
+    } else if (mode == "tight") {
+        bench_tight(argument(1, "."), std::stod(argument(2, "10")), argument(3, ""));
     } else if (mode == "smallest") {
         bench_smallest(argument(1, "."), std::stod(argument(2, "1")));
     } else {
-        std::fprintf(stderr, "usage: bench_atlas reference|gpt|moves|files|smallest ...\n");
+        std::fprintf(stderr, "usage: bench_atlas reference|gpt|moves|files|smallest|tight ...\n");
         return 2;
     }
     return 0;

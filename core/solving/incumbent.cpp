@@ -63,7 +63,7 @@ bool Incumbent::is_proven(double gap) const {
     return bound_ && fits() && overhead() <= bound_->overhead * (1 + gap);
 }
 
-Answer Incumbent::answer(double gap) const {
+Answer Incumbent::answer() const {
     if (!fits()) return infeasible_from(graph_, budget_, smallest_peak_);
     Solution solution = solution_from(graph_, best_->runs);
     if (solution.bound || !bound_) return solution;
@@ -73,7 +73,7 @@ Answer Incumbent::answer(double gap) const {
                            .over = bound_->over,
                            .seconds = bound_seconds_,
                            .nodes = bound_nodes_};
-    if (is_proven(gap)) solution.status = Status::optimal;
+    if (is_proven()) solution.status = Status::optimal;
     return solution;
 }
 

@@ -59,8 +59,8 @@ class Incumbent {
     /// Whether the best schedule fits, and its overhead is above the bound by so much at most.
     bool is_proven(double gap = kOptimalGap) const;
 
-    /// The best schedule with its bound, optimal where `is_proven(gap)`; or how low the schedules went.
-    Answer answer(double gap = kOptimalGap) const;
+    /// The best schedule with its bound, optimal where `is_proven()`; or how low the schedules went.
+    Answer answer() const;
 
   private:
     const FlatGraph& graph_;

@@ -10,6 +10,8 @@ namespace rematlas {
 
 struct Limits {
     std::chrono::nanoseconds time = std::chrono::seconds(60);  ///< wall clock for the whole call
+    /// The gap at which an anytime solver ends by itself, as a share of the bound; 0: at a proof only.
+    double gap = 1e-3;
     std::stop_token stop{};  ///< checked at least every 50 ms: the solver then returns its best so far
     std::uint64_t seed = 1;  ///< equal seeds, threads and step counts give equal answers
     int threads = 1;

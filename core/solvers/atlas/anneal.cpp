@@ -52,7 +52,7 @@ bool Annealer::step() {
     const std::int64_t time = profile_.time();
     const std::int64_t excess = profile_.excess();
     const double allowed = -temperature_ * std::log(random_.unit());
-    const bool changed = proposals_.propose(most_time(allowed));
+    const bool changed = proposals_.propose(acceptance(allowed));
     if (++recent_ == kPenaltyPeriod) adapt_penalty();
     bool accepted = false;
     if (changed) {
@@ -70,11 +70,10 @@ bool Annealer::step() {
     return accepted;
 }
 
-// What a move may take in all: it is accepted at most when it saves all of the excess as well.
-std::int64_t Annealer::most_time(double allowed) const {
-    const double saved = penalty_ * static_cast<double>(profile_.excess()) * excess_scale_;
-    const double most = static_cast<double>(profile_.time()) + (allowed + saved) / time_scale_;
-    return static_cast<std::int64_t>(std::min(most, 9e18)) + 1;
+Acceptance Annealer::acceptance(double allowed) const {
+    const double most = static_cast<double>(profile_.time()) + allowed / time_scale_;
+    return {.time = static_cast<std::int64_t>(std::min(most, 9e18)) + 1,
+            .time_per_byte = penalty_ * excess_scale_ / time_scale_};
 }
 
 void Annealer::note_state() {

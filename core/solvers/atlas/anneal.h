@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/solving/candidate.h"
 #include "core/solvers/atlas/moves.h"
 #include "core/solvers/atlas/options.h"
 #include "core/solvers/atlas/random.h"
 #include "core/solvers/atlas/run_profile.h"
+#include "core/solving/candidate.h"
 #include "core/solving/limits.h"
 
 namespace rematlas::atlas {
@@ -45,7 +45,7 @@ class Annealer {
 
   private:
     bool step();
-    std::int64_t most_time(double allowed) const;
+    Acceptance acceptance(double allowed) const;
     void note_state();
     void adapt_penalty();
     double mean_rerun_time() const;

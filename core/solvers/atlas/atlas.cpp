@@ -28,7 +28,8 @@ constexpr double kStartShare = 0.3;       // for more starts when one fits alrea
 constexpr double kPublishedShare = 0.05;  // that each published solver may take
 constexpr double kBoundShare = 0.1;       // that the quick bound may take
 constexpr double kProofShare = 1.0 / 3;   // that the bounds which take as long as the search may take
-constexpr double kDescentShare = 0.5;     // for memory alone, where no start fits
+constexpr double kTightProofShare = 0.1;  // the same where no start fits: they hardly settle it there
+constexpr double kDescentShare = 0.25;    // for memory alone, where no start fits
 constexpr double kHintShare = 0.1;        // for how low schedules can go, where nothing fits
 constexpr double kReportStep = 0.01;      // between reports without news
 
@@ -37,7 +38,8 @@ constexpr auto kLongestHint = std::chrono::milliseconds(300);
 constexpr std::int64_t kMostOpsProved = 1000;
 constexpr auto kBeforeProof = std::chrono::milliseconds(5);  // of search, for each op
 constexpr std::uint64_t kSeedStride = 1'000'003;
-constexpr std::size_t kMostStarts = 4;
+constexpr std::size_t kMostStarts = 3;
+constexpr int kTightTrials = 12;  // from the step without reruns, where no start fits
 
 /// One call of the solver.
 class AtlasSearch {
@@ -60,22 +62,32 @@ class AtlasSearch {
                           [this](const Candidate& found) { offer_start(found); });
         start_from_published();
         find_bound();
-        if (!best_.fits()) descend();
-        if (graph_.op_count <= kMostOpsProved && options_.max_moves == 0) {
+        const bool tight = !best_.fits();
+        if (tight) descend();
+        std::erase_if(starts_, [&](const Candidate& start) { return start.runs == best_.best().runs; });
+        const int trials = tight ? kTightTrials : 1;
+        if (graph_.op_count > kMostOpsProved || options_.max_moves > 0) {
+            anneal(best_.best(), limits_.time, starts_, trials);
+        } else if (tight) {
+            anneal(best_.best(), share_of(deadline_.left(), 1 - kTightProofShare), starts_, trials);
+            prove(kTightProofShare);
+        } else {
             anneal(best_.best(), std::min<std::chrono::nanoseconds>(share_of(limits_.time, kProofShare / 2),
                                                                     kBeforeProof * graph_.op_count));
-            prove();
+            prove(kProofShare);
+            anneal(best_.best(), limits_.time, starts_, trials);
         }
-        anneal(best_.best(), limits_.time, starts_);
         return best_.answer();
     }
 
   private:
+    bool is_over() const { return deadline_.passed() || best_.is_proven(gap_); }
     void start_from_published();
     void find_bound();
     void descend();
-    void prove();
-    void anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others = {});
+    void prove(double share);
+    void anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others = {},
+                int trials = 0);
     void offer_start(Candidate candidate);
 
     const Problem& problem_;
@@ -84,6 +96,7 @@ class AtlasSearch {
     const AtlasOptions& options_;
     const Limits& limits_;
     const Deadline deadline_;
+    const double gap_ = std::max(limits_.gap, kOptimalGap);
     const atlas::Repeats repeats_;
     Incumbent best_;
     std::vector<Candidate> starts_;  ///< of different times, best first
@@ -127,20 +140,21 @@ void AtlasSearch::find_bound() {
     best_.report();
 }
 
-// No start fits: memory first, time afterwards. Annealing for both at once would find nothing where hardly
-// any schedule fits.
+// No start fits: memory first, time afterwards. Where hardly any schedule fits, annealing for both at once
+// finds nothing; where many do, it finds better ones than this leads to, so it goes on from the step without
+// reruns as well.
 void AtlasSearch::descend() {
     if (deadline_.passed()) return;
     Limits limits = limits_;
     limits.time = share_of(limits_.time, kDescentShare);
     limits.seed += options_.seed;
-    best_.offer(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
+    offer_start(Candidate::of(graph_, smallest_feasible(graph_, limits, Bytes(budget_)).runs));
 }
 
 // A good schedule makes the proof short, and the proof may bring a better one.
-void AtlasSearch::prove() {
-    if (deadline_.passed() || best_.is_proven()) return;
-    BestBoundLimits limits{.time = std::min(share_of(limits_.time, kProofShare), deadline_.left()),
+void AtlasSearch::prove(double share) {
+    if (is_over()) return;
+    BestBoundLimits limits{.time = std::min(share_of(limits_.time, share), deadline_.left()),
                            .stop = limits_.stop};
     if (best_.fits()) limits.known = best_.best().time;
     const ProvenBound bound = best_bound(graph_, Bytes(budget_), limits);
@@ -152,19 +166,19 @@ void AtlasSearch::prove() {
     best_.offer(read_back);
     // Fast and over the budget: perhaps not far from a schedule as fast that is not.
     if (read_back.peak > budget_ && read_back.time < best_.best().time)
-        anneal(read_back, share_of(limits_.time, kProofShare / 2));
+        anneal(read_back, share_of(limits_.time, share / 2));
 }
 
-void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others) {
-    if (deadline_.passed() || best_.is_proven()) return;
+void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::span<const Candidate> others,
+                         int trials) {
+    if (is_over()) return;
     Limits limits = limits_;
     limits.time = std::min(time, deadline_.left());
     const auto on_report = [this](const Candidate& found) {
         best_.offer(found);
         if (deadline_.fraction() >= best_.reported_at() + kReportStep) best_.report();
     };
-    const double least =
-        best_.bound().value_or(0) * (1 + kOptimalGap) * static_cast<double>(graph_.base_time);
+    const double least = best_.bound().value_or(0) * (1 + gap_) * static_cast<double>(graph_.base_time);
     PortfolioResult result =
         atlas::anneal_portfolio(graph_, start,
                                 {.budget = budget_,
@@ -172,6 +186,7 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
                                  .threads = limits_.threads,
                                  .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
                                  .others = others,
+                                 .trials = trials,
                                  .repeats = &repeats_,
                                  .report = on_report},
                                 options_, Deadline(limits));

@@ -5,9 +5,10 @@
 //
 // Class of schedules: any order of the ops, any reruns, runs in place, no offloading. Anytime: the first
 // answer is the schedule without reruns when it fits (then it is optimal), else a greedy one, in
-// milliseconds; annealing improves it until the time is over or it meets the bound. Memory: linear in the
-// graph and in the number of runs. Equal seeds, options and graphs give equal answers when `max_moves` ends
-// the search and not the time.
+// milliseconds; annealing improves it until the time is over, the gap is at most `limits.gap`, or nothing
+// better has come for several times as many moves as it took to find the best.  Memory: linear in the graph
+// and in the number of runs. Equal seeds, options and graphs give equal answers when `max_moves` ends the
+// search and not the time.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,8 @@ namespace rematlas::atlas {
 namespace {
 
 constexpr int kMostPullDepth = 200;
-constexpr int kMostPulled = 400;      // an eviction that reruns more is of no use and slow to take back
-constexpr int kMostGapSamples = 100;  // tensors looked at to find some that are kept across a given run
+constexpr std::size_t kMostPulled = 400;  // an eviction that reruns more is of no use and slow to take back
+constexpr int kMostGapSamples = 100;      // tensors looked at to find some that are kept across a given run
 constexpr int kLongestHop = 30;
 constexpr int kMostFollowers = 20;  // one after another
 constexpr double kFollows = 0.8;
@@ -24,7 +24,9 @@ Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const 
       profile_(profile),
       random_(random),
       repeats_(repeats && !repeats->alike.empty() ? repeats : nullptr),
-      removal_gain_(graph.op_count) {
+      removal_gain_(graph.op_count),
+      planned_(graph.op_count),
+      kept_(graph.tensor_count) {
     for (int t = 0; t < graph.tensor_count; ++t)
         if (graph.producer[t] >= 0 && graph.bytes[t] > 0 && graph.recomputable[graph.producer[t]])
             evictable_.push_back(t);
@@ -35,16 +37,26 @@ Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const 
     }
 }
 
-bool Moves::propose(std::int64_t most_time) {
-    most_time_ = most_time;
-    given_up_ = false;
+bool Moves::propose(const Acceptance& acceptance) {
+    acceptance_ = acceptance;
+    limit_time(profile_.excess());
+    given_up_ = evicts_alone_ = false;
     if (repeats_ && random_.below(kMovesAnExchange) == 0) return exchange_in_equal_blocks();
     return profile_.excess() > 0 ? propose_repair() : propose_improvement();
 }
 
+void Moves::limit_time(std::int64_t saved_at_most) {
+    const double most = static_cast<double>(acceptance_.time) +
+                        acceptance_.time_per_byte * static_cast<double>(saved_at_most);
+    most_time_ = static_cast<std::int64_t>(std::min(most, static_cast<double>(kNoLimit / 2)));
+}
+
 bool Moves::propose_repair() {
     const double draw = random_.unit();
-    if (draw < 0.45) return evict_over();
+    if (draw < 0.45) {
+        evicts_alone_ = true;
+        return evict_over();
+    }
     if (draw < 0.70) return remove_rerun();
     if (draw < 0.80) return shift_rerun();
     if (draw < 0.85) return shift_any();
@@ -73,7 +85,7 @@ bool Moves::remove_then_evict(int most_evictions) {
 }
 
 bool Moves::evict_then_remove() {
-    most_time_ = kNoLimit;
+    most_time_ = kNoLimit / 2;
     if (!evict_somewhere()) return false;
     for (int removals = 1 + random_.below(3); removals > 0; --removals) remove_rerun();
     return true;
@@ -131,6 +143,7 @@ bool Moves::evict_at(Node run) {
 // What the op can write over need not stay behind it. False when nothing of it stays.
 bool Moves::run_in_place(Node run) {
     bool changed = false;
+    evicts_alone_ = false;
     for (const FlatGraph::Pair& pair : graph_.inplace_pairs(profile_.op(run))) {
         const auto events = profile_.events(pair.in);
         const std::size_t next = profile_.index_of(pair.in, run) + 1;
@@ -168,36 +181,67 @@ bool Moves::evict_gap(int tensor, std::size_t use) {
     if (!graph_.recomputable[op]) return false;
     // Right behind its own run there is no gap to free.
     if (profile_.op(last) == op && profile_.next(last) == user) return false;
-    // Where the rerun replaces another one, the time is known only when that has gone.
-    const bool replaces = profile_.op(last) == op;
-    const std::int64_t most_time = std::exchange(most_time_, replaces ? kNoLimit : most_time_);
-    pulled_ = 0;
-    pending_time_ = 0;
-    const bool pulled = pull(op, user, 0);
-    pending_time_ = 0;
-    if (pulled && replaces && profile_.is_useless(last)) remove_cascade(last);
-    most_time_ = most_time;
-    return pulled;
+    // What the rerun replaces goes.
+    const std::int64_t replaced = profile_.op(last) == op ? time_served(last, user, 0) : 0;
+    if (evicts_alone_ && replaced == 0) limit_time(profile_.excess_between(last, user, graph_.bytes[tensor]));
+    plan_.clear();
+    ++plan_count_;
+    planned_time_ = -replaced;
+    if (!plan_rerun(op, user, 0)) return false;
+    for (const int planned : plan_) profile_.insert(planned, user);
+    if (profile_.op(last) == op && profile_.is_useless(last)) remove_cascade(last);
+    return true;
 }
 
-// Inserts the op right before a run, after the reruns of those inputs that are not kept until then.
-// False when it takes too long, whatever memory it saves.
-bool Moves::pull(int op, Node before, int depth) {
-    pending_time_ += graph_.time[op];
-    given_up_ = profile_.time() + pending_time_ > most_time_;
+// The op right before a run, after the reruns of those inputs that are not kept until then. Nothing is
+// changed yet: most plans take too long, whatever memory they save, which is seen long before they are
+// complete.
+bool Moves::plan_rerun(int op, Node before, int depth) {
+    planned_time_ += graph_.time[op];
+    given_up_ = profile_.time() + planned_time_ > most_time_;
     if (given_up_) return false;
     for (const int input : graph_.inputs[op]) {
+        const int producer = graph_.producer[input];
+        if (planned_[producer] == plan_count_ || kept_[input] == plan_count_) continue;
         const auto events = profile_.events(input);
         const std::size_t at = profile_.first_at_or_after(input, before);
         if (at < events.size() && profile_.is_use(input, events[at])) continue;
-        const int producer = graph_.producer[input];
-        if (depth >= kMostPullDepth || pulled_ >= kMostPulled || !graph_.recomputable[producer]) continue;
-        if (prefers_keeping(input, events[at - 1], before)) continue;
-        if (!pull(producer, before, depth + 1)) return false;
+        if (depth >= kMostPullDepth || plan_.size() >= kMostPulled || !graph_.recomputable[producer])
+            continue;
+        if (prefers_keeping(input, events[at - 1], before))
+            kept_[input] = plan_count_;
+        else if (!plan_rerun(producer, before, depth + 1))
+            return false;
     }
-    pending_time_ -= graph_.time[op];
-    profile_.insert(op, before);
-    ++pulled_;
+    plan_.push_back(op);
+    planned_[op] = plan_count_;
+    return true;
+}
+
+// Of the run and of those that only it needs, where it serves nothing but the user.
+std::int64_t Moves::time_served(Node run, Node user, int depth) const {
+    if (depth >= kMostPullDepth || !serves_only(run, user)) return 0;
+    const int op = profile_.op(run);
+    std::int64_t time = graph_.time[op];
+    for (const int input : graph_.inputs[op]) {
+        const std::size_t at = profile_.index_of(input, run);
+        if (at == 0) continue;
+        const Node server = profile_.events(input)[at - 1];
+        const int maker = profile_.op(server);
+        if (profile_.is_use(input, server) || (graph_.required[maker] && profile_.runs_of(maker).size() < 2))
+            continue;
+        time += time_served(server, run, depth + 1);
+    }
+    return time;
+}
+
+bool Moves::serves_only(Node run, Node user) const {
+    for (const int output : graph_.outputs[profile_.op(run)]) {
+        const auto events = profile_.events(output);
+        std::size_t next = profile_.index_of(output, run) + 1;
+        if (next < events.size() && events[next] == user) ++next;
+        if (next < events.size() && profile_.is_use(output, events[next])) return false;
+    }
     return true;
 }
 

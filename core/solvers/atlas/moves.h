@@ -23,6 +23,13 @@
 
 namespace rematlas::atlas {
 
+/// What a move may cost to be of use: the time of the sequence behind it may be at most `time`, and so much
+/// more for each byte of excess that it saved.
+struct Acceptance {
+    std::int64_t time = std::numeric_limits<std::int64_t>::max();
+    double time_per_byte = 0;
+};
+
 class Moves {
   public:
     using Node = RunProfile::Node;
@@ -31,9 +38,9 @@ class Moves {
     Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr);
 
     /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
-    /// was changed, or the move was given up halfway because it would take longer than `most_time`, the most
-    /// that the caller would accept: the profile is to be taken back either way.
-    bool propose(std::int64_t most_time = std::numeric_limits<std::int64_t>::max());
+    /// was changed, or the move was given up halfway because the caller would not accept it: the profile is
+    /// to be taken back either way.
+    bool propose(const Acceptance& acceptance = {});
 
     // The parts, each returning whether it changed anything.
     bool evict_gap(int tensor,
@@ -70,8 +77,11 @@ class Moves {
     Node random_run();
     int tournament_size();
 
-    bool pull(int op, Node before, int depth);
+    void limit_time(std::int64_t saved_at_most);
+    bool plan_rerun(int op, Node before, int depth);
     bool prefers_keeping(int tensor, Node last_event, Node before);
+    std::int64_t time_served(Node run, Node user, int depth) const;
+    bool serves_only(Node run, Node user) const;
     void remove_cascade(Node run);
     std::optional<Node> shift_target(Node run);
     bool can_move(Node run, Node target) const;
@@ -83,10 +93,15 @@ class Moves {
     const Repeats* repeats_;
     std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
-    int pulled_ = 0;                    ///< runs inserted by the current eviction
-    std::int64_t most_time_ = 0;        ///< of the current move
-    std::int64_t pending_time_ = 0;     ///< of the runs that the current eviction has yet to insert
-    bool given_up_ = false;             ///< the current move takes too long
+    Acceptance acceptance_;
+    std::int64_t most_time_ = 0;     ///< of the sequence, that the current eviction may lead to
+    std::vector<int> plan_;          ///< ops that the current eviction reruns, in order
+    std::int64_t planned_time_ = 0;  ///< of these and of those that need them
+    std::uint32_t plan_count_ = 0;
+    std::vector<std::uint32_t> planned_;  ///< by op: the last plan that reruns it
+    std::vector<std::uint32_t> kept_;     ///< by tensor: the last plan for which it is kept
+    bool given_up_ = false;               ///< the current move takes too long
+    bool evicts_alone_ = false;           ///< the current move is one eviction
 };
 
 }  // namespace rematlas::atlas

@@ -9,7 +9,7 @@ namespace rematlas {
 
 struct AtlasOptions {
     std::uint64_t seed = 0;         ///< added to the seed of the limits
-    std::uint64_t max_moves = 0;    ///< stop after so many moves; 0: only the time stops it
+    std::uint64_t max_moves = 0;    ///< stop after so many moves, not before; 0: by the time or by itself
     int first_cycle = 40'000;       ///< moves of the first annealing cycle
     double cycle_growth = 1.5;      ///< each cycle is longer by this factor
     double start_temperature = 1;   ///< in mean times of one rerun

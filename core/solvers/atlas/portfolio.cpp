@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -27,6 +28,10 @@ constexpr double kLongestCycle = 1e15;
 constexpr int kMostOpsReordered = 300;
 constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
+constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
+constexpr double kRaceShare = 0.5;  // of the time or the moves: then the best lane goes on alone
+constexpr std::size_t kRoundsTogether =
+    2;  // of all lanes: a start that fits is ahead at first of one that does not
 
 /// Every required op once: depth first from them, in a random order of the ops and of the inputs of each.
 class RandomOrder {
@@ -55,6 +60,52 @@ class RandomOrder {
     std::vector<std::uint8_t> seen_;
 };
 
+/// The annealers that one thread takes turns with, one for each start.
+class Lanes {
+  public:
+    Lanes(const Candidate& start, std::int64_t budget)
+        : budget_(budget), result_{.best = start, .smallest_peak = start.peak} {}
+
+    void add(std::unique_ptr<Annealer> lane) { lanes_.push_back(std::move(lane)); }
+    std::size_t size() const { return lanes_.size(); }
+    Annealer& operator[](std::size_t lane) { return *lanes_[lane]; }
+
+    /// Drops all behind the first `first` but the best `kept` of these.
+    void keep(std::size_t kept, std::size_t first = 0) {
+        std::stable_sort(
+            lanes_.begin() + static_cast<std::ptrdiff_t>(first), lanes_.end(),
+            [&](const auto& a, const auto& b) { return a->best().better_than(b->best(), budget_); });
+        for (; lanes_.size() > first + kept; lanes_.pop_back()) merge(*lanes_.back());
+    }
+
+    /// Of all there were.
+    PortfolioResult result() {
+        for (const auto& lane : lanes_) merge(*lane);
+        return std::move(result_);
+    }
+
+  private:
+    void merge(const Annealer& lane) {
+        if (lane.best().better_than(result_.best, budget_)) result_.best = lane.best();
+        result_.smallest_peak = std::min(result_.smallest_peak, lane.smallest_peak());
+        result_.moves += lane.moves();
+    }
+
+    const std::int64_t budget_;
+    std::vector<std::unique_ptr<Annealer>> lanes_;
+    PortfolioResult result_;
+};
+
+// A thread ends at so many times the moves that it took to find its best schedule, which counts as found
+// after some cycles at least; less than this much better is not better.
+constexpr double kPatience = 5;
+constexpr double kCyclesToFind = 20;
+constexpr double kCoolingsToFind = 20;
+constexpr double kBetter = 1e-5;
+
+constexpr double kTrialShare = 0.25;  // of the first cycle: enough to see which trials come to fit
+constexpr std::size_t kTrialsKept = 2;
+
 class Portfolio {
   public:
     Portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
@@ -64,8 +115,27 @@ class Portfolio {
     PortfolioResult run();
 
   private:
+    /// What one thread has done.
+    struct Worker {
+        int id = 0;
+        std::uint64_t seed = 0;
+        double started = 0;       ///< share of the time
+        std::uint64_t lanes = 0;  ///< started so far
+        std::uint64_t moves = 0;
+        Candidate best{};            ///< when it was better than before by a bit
+        std::uint64_t found_at = 0;  ///< moves, of `best`
+    };
+
     PortfolioResult work(int worker);
     RunSequence start_of(std::size_t cycle, const RunSequence& best, Random& random) const;
+    std::unique_ptr<Annealer> annealer_from(const Candidate& start, Worker& worker) const;
+    bool try_seeds(Lanes& lanes, Worker& worker);
+    void race(Lanes& lanes, Worker& worker);
+    bool run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
+                   Worker& worker);
+    bool is_race_over(const Worker& worker) const;
+    void note_best(const Candidate& found, Worker& worker) const;
+    bool has_stagnated(const Worker& worker) const;
     bool publish(int worker, const Candidate& found);
     double heat_of(std::size_t cycle, std::uint64_t moves) const;
     std::uint64_t next_cycle(double planned, std::uint64_t done, double started) const;
@@ -101,24 +171,83 @@ PortfolioResult Portfolio::run() {
 }
 
 PortfolioResult Portfolio::work(int worker) {
-    Annealer annealer(graph_, task_.budget, start_, options_,
-                      task_.seed + kSeedStride * static_cast<std::uint64_t>(worker), task_.repeats);
-    const auto report = [&](const Candidate& found) { return publish(worker, found); };
-    Random random(task_.seed ^ static_cast<std::uint64_t>(worker));
-    const double started = deadline_.fraction();
+    Worker own{.id = worker,
+               .seed = task_.seed + kSeedStride * static_cast<std::uint64_t>(worker),
+               .started = deadline_.fraction(),
+               .best = start_};
+    Lanes lanes(start_, task_.budget);
+    lanes.add(annealer_from(start_, own));
+    for (const Candidate& other : task_.others) lanes.add(annealer_from(other, own));
+    if (try_seeds(lanes, own)) race(lanes, own);
+    return lanes.result();
+}
+
+std::unique_ptr<Annealer> Portfolio::annealer_from(const Candidate& start, Worker& worker) const {
+    const std::uint64_t seed = worker.seed + kLaneStride * worker.lanes++;
+    return std::make_unique<Annealer>(graph_, task_.budget, start, options_, seed, task_.repeats);
+}
+
+// False: the search is over.
+bool Portfolio::try_seeds(Lanes& lanes, Worker& worker) {
+    const std::size_t others = lanes.size();
+    for (int trial = 0; trial < task_.trials && !is_race_over(worker); ++trial) {
+        lanes.add(annealer_from(Candidate::of(graph_, required_once(graph_)), worker));
+        Annealer& lane = lanes[lanes.size() - 1];
+        if (!run_cycle(lane, lane.best().runs, kTrialShare * options_.first_cycle, 0, worker)) return false;
+        lanes.keep(kTrialsKept, others);
+    }
+    return true;
+}
+
+void Portfolio::race(Lanes& lanes, Worker& worker) {
+    Random random(task_.seed ^ static_cast<std::uint64_t>(worker.id));
     double planned = options_.first_cycle;
     for (std::size_t cycle = 0;; ++cycle) {
-        const std::uint64_t moves = next_cycle(planned, annealer.moves(), started);
-        if (moves == 0) break;
-        const RunSequence from = start_of(cycle, annealer.best().runs, random);
-        if (!annealer.run_cycle_from(from, moves, heat_of(cycle, moves), deadline_, report)) break;
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            const RunSequence from = start_of(cycle, lanes[i].best().runs, random);
+            if (!run_cycle(lanes[i], from, planned, cycle, worker)) return;
+            note_best(lanes[i].best(), worker);
+            if (is_race_over(worker)) lanes.keep(1);
+        }
+        if (cycle + 1 >= kRoundsTogether) lanes.keep((lanes.size() + 1) / 2);
+        if (lanes.size() == 1 && has_stagnated(worker)) return;
         planned = std::min(planned * options_.cycle_growth, kLongestCycle);
     }
-    return {annealer.best(), annealer.smallest_peak(), annealer.moves()};
+}
+
+void Portfolio::note_best(const Candidate& found, Worker& worker) const {
+    const auto bit = static_cast<std::int64_t>(kBetter * static_cast<double>(found.time));
+    const bool fits = worker.best.peak <= task_.budget;
+    if (fits && (found.peak > task_.budget || found.time + bit >= worker.best.time)) return;
+    worker.best = found;
+    worker.found_at = worker.moves;
+}
+
+bool Portfolio::has_stagnated(const Worker& worker) const {
+    if (options_.max_moves > 0 || worker.best.peak > task_.budget) return false;
+    const double cooling = kMovesToCool * graph_.op_count;
+    const double least = kCyclesToFind * options_.first_cycle + kCoolingsToFind * cooling;
+    const double found = std::max(least, static_cast<double>(worker.found_at));
+    return static_cast<double>(worker.moves) >= kPatience * found;
+}
+
+// False: that was the last one.
+bool Portfolio::run_cycle(Annealer& lane, const RunSequence& from, double planned, std::size_t cycle,
+                          Worker& worker) {
+    const std::uint64_t moves = next_cycle(planned, worker.moves, worker.started);
+    if (moves == 0) return false;
+    worker.moves += moves;
+    return lane.run_cycle_from(from, moves, heat_of(cycle, moves), deadline_,
+                               [&](const Candidate& found) { return publish(worker.id, found); });
+}
+
+bool Portfolio::is_race_over(const Worker& worker) const {
+    if (options_.max_moves > 0)
+        return static_cast<double>(worker.moves) > kRaceShare * static_cast<double>(options_.max_moves);
+    return deadline_.fraction() - worker.started > kRaceShare * (1 - worker.started);
 }
 
 RunSequence Portfolio::start_of(std::size_t cycle, const RunSequence& best, Random& random) const {
-    if (cycle > 0 && cycle <= task_.others.size()) return task_.others[cycle - 1].runs;
     const bool reorder = cycle > 0 && cycle % kCyclesAReordering == 0;
     if (reorder && graph_.op_count <= kMostOpsReordered) return RandomOrder(graph_, random).runs;
     return best;

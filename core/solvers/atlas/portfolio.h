@@ -6,9 +6,9 @@
 #include <span>
 
 #include "core/graph/flat_graph.h"
-#include "core/solving/candidate.h"
 #include "core/solvers/atlas/options.h"
 #include "core/solvers/atlas/repeats.h"
+#include "core/solving/candidate.h"
 #include "core/solving/limits.h"
 
 namespace rematlas::atlas {
@@ -25,9 +25,13 @@ struct PortfolioTask {
     int threads = 1;
     /// A time that nothing within the budget can be below: the search ends when it is reached.
     std::int64_t least_time = 0;
-    /// More sequences to start from: as many cycles go out from them, in turn, before all go out from the
-    /// best. Schedules of another kind may lead to better ones that the best start does not.
+    /// More sequences to start from, which need not fit the budget: one of another kind may lead to better
+    /// schedules than the best does. All go through some cycles, the worse half is dropped again and again,
+    /// and the last one has all the time that is left.
     std::span<const Candidate> others = {};
+    /// Before that, so many short cycles from the step without reruns, each with its own seed. It is chance
+    /// to which kind of schedule they come: the best two take part as well.
+    int trials = 0;
     const Repeats* repeats = nullptr;  ///< for moves in all equal blocks at once
     /// Told on the caller's thread of the best so far, when it improved and a few times a second. May be
     /// empty.
@@ -35,8 +39,9 @@ struct PortfolioTask {
 };
 
 /// Improves `start`, which need not fit the budget, until the deadline, or for `options.max_moves` moves of
-/// each annealer. When the moves end it, the result depends on the start, the options, the seed and the
-/// number of threads only.
+/// each thread; without `max_moves` a thread also ends when its best schedule, which fits, is as old as
+/// several times the moves that led to it. When the moves end it, the result depends on the start, the
+/// options, the seed and the number of threads only.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AtlasOptions& options, const Deadline& deadline);
 

@@ -181,24 +181,46 @@ bool RunProfile::alive_before(int tensor, Node run) const {
     return at > 0 && at < events_[tensor].size() && is_use(tensor, events_[tensor][at]);
 }
 
-std::int64_t RunProfile::most_between(Node after_run, Node before_run) const {
+// The blocks strictly between two runs: `whole` gets the ids of those that are all between, `part` those at
+// the ends with their first slot and the one behind the last.
+template <class Whole, class Part>
+void RunProfile::visit(Node after_run, Node before_run, const Whole& whole, const Part& part) const {
     const Position from = after(after_run);
+    const auto ranks = static_cast<std::int32_t>(order_.size());
     Position to = position(before_run);
-    if (to.rank == kLastRank) to = {static_cast<std::int32_t>(order_.size()), 0};
-    std::int64_t most = 0;
-    for (std::int32_t rank = from.rank; rank <= to.rank && rank < static_cast<std::int32_t>(order_.size());
-         ++rank) {
-        const int id = order_[rank];
-        const Block& block = blocks_[id];
-        const int first = rank == from.rank ? from.slot : 0;
-        const int last = rank == to.rank ? to.slot : block.count;
-        if (first == 0 && last == block.count) {
-            if (block.count > 0) most = std::max(most, block.most + block.offset);
-        } else if (first < last) {
-            most = std::max(most, *std::max_element(stored(id) + first, stored(id) + last) + block.offset);
-        }
+    if (to.rank == kLastRank) to = {ranks, 0};
+    if (from.rank == to.rank) {
+        if (from.slot < to.slot) part(order_[from.rank], from.slot, to.slot);
+        return;
     }
+    if (from.rank < ranks) part(order_[from.rank], from.slot, blocks_[order_[from.rank]].count);
+    for (std::int32_t rank = from.rank + 1; rank < to.rank; ++rank) whole(order_[rank]);
+    if (to.rank < ranks) part(order_[to.rank], 0, to.slot);
+}
+
+std::int64_t RunProfile::most_between(Node after_run, Node before_run) const {
+    std::int64_t most = 0;
+    visit(
+        after_run, before_run, [&](int id) { most = std::max(most, blocks_[id].most + blocks_[id].offset); },
+        [&](int id, int first, int last) {
+            for (int slot = first; slot < last; ++slot)
+                most = std::max(most, stored(id)[slot] + blocks_[id].offset);
+        });
     return most;
+}
+
+std::int64_t RunProfile::excess_between(Node after_run, Node before_run, std::int64_t bytes) const {
+    settle();
+    std::int64_t sum = 0;
+    visit(
+        after_run, before_run, [&](int id) { sum += std::min(blocks_[id].excess, blocks_[id].over * bytes); },
+        [&](int id, int first, int last) {
+            if (blocks_[id].over == 0) return;
+            const std::int64_t limit = budget_ - blocks_[id].offset;
+            for (int slot = first; slot < last; ++slot)
+                sum += std::clamp<std::int64_t>(stored(id)[slot] - limit, 0, bytes);
+        });
+    return sum;
 }
 
 bool RunProfile::is_useless(Node run) const {

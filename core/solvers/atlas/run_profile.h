@@ -77,6 +77,10 @@ class RunProfile {
     /// Most bytes held by the runs strictly between two; 0 when there are none.
     std::int64_t most_between(Node after, Node before) const;
 
+    /// At least what the excess falls by when the runs strictly between two hold so many bytes less: what
+    /// each of them is over the budget, up to that many. Cost: O(number of blocks + block size).
+    std::int64_t excess_between(Node after, Node before, std::int64_t bytes) const;
+
     /// No output of the run is used before it is made again, and its op need not run here.
     bool is_useless(Node run) const;
 
@@ -133,6 +137,8 @@ class RunProfile {
     }
     Position position(Node run) const { return {rank_[places_[run].block], places_[run].slot}; }
     Position after(Node run) const;
+    template <class Whole, class Part>
+    void visit(Node after, Node before, const Whole& whole, const Part& part) const;
     std::int64_t* stored(int block) { return memory_.data() + static_cast<std::size_t>(block) * capacity_; }
     const std::int64_t* stored(int block) const {
         return memory_.data() + static_cast<std::size_t>(block) * capacity_;

@@ -34,7 +34,7 @@ class CheckmateSearch {
     Answer run() {
         warm_up();
         if (!proven_ && StagedModel::fits(problem_.flat) && !deadline_.passed()) solve();
-        return best_.answer(options_.gap);
+        return best_.answer();
     }
 
   private:
@@ -50,6 +50,7 @@ class CheckmateSearch {
         const std::stop_callback outer(limits_.stop, [&] { close.request_stop(); });
         Limits limits = limits_;
         limits.time = warm_up_time();
+        limits.gap = options_.gap;
         limits.stop = close.get_token();
         const Answer start = make_atlas()->solve(problem_, budget_, limits, [&](const ProgressReport& found) {
             if (progress_) progress_({found.overhead, found.peak, found.bound, deadline_.fraction()});
@@ -105,7 +106,8 @@ class CheckmateSearch {
     bool raise_bound(const StagedModel& model, double objective) {
         if (!std::isfinite(objective)) return false;
         const double base = double(std::max<std::int64_t>(problem_.flat.base_time, 1));
-        double bound = model.time_of(objective) / base * (1 - kBoundRounding);
+        // Times are whole numbers.
+        double bound = std::ceil(model.time_of(objective) * (1 - kBoundRounding)) / base;
         if (best_.fits()) bound = std::min(bound, best_.overhead());
         if (bound <= best_.bound().value_or(0)) return false;
         best_.raise_bound(bound, ScheduleClass::staged);

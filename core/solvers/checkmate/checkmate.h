@@ -17,7 +17,7 @@ namespace rematlas {
 
 struct CheckmateOptions {
     MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
-    double gap = 1e-4;      ///< relative, at which the search ends
+    double gap = 1e-6;      ///< relative, at which the search ends where it can
     double warm_up = 0.05;  ///< share of the time for atlas, whose schedule is the start, at most 2 s of it
 };
 

@@ -111,6 +111,17 @@ TEST_F(CommandLine, solve_prints_the_contract_and_writes_a_schedule_that_check_a
                 HasSubstr("; took "));
 }
 
+TEST_F(CommandLine, solve_ends_at_the_gap_asked_for) {
+    const std::string solve = "solve " + file("g.graph.json") + " --budget 70% --json ";
+    for (const std::string gap : {"100%", "1"}) {
+        const Ran solved = run(solve + "--time-limit 1h --gap " + gap);
+        ASSERT_EQ(solved.exit, 0) << solved.err;
+        EXPECT_LE(json::parse(solved.out)["gap"], 1);
+    }
+    for (const std::string wrong : {"-0.1", "2", "101%", "nan", "0.1x", "%"})
+        expect_error(run(solve + "--gap=" + wrong), 2, "--gap: '" + wrong + "'");
+}
+
 TEST_F(CommandLine, a_budget_of_the_arena_is_kept_by_the_planned_addresses) {
     Graph even = random_training_graph(11, {.forward_ops = 30, .unit = 64});
     ASSERT_TRUE(write_graph(even, file("g.graph.json")));

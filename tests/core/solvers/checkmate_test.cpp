@@ -221,16 +221,25 @@ TEST(Checkmate, AByteTooFewIsNoRoundingErrorHoweverLargeTheSizes) {
     }
 }
 
-TEST(Checkmate, IsOptimalWhereTheLibraryEndsAtTheGapAskedFor) {
+TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
     const Graph graph = random_training_graph(160, {.forward_ops = 7, .run_once = false});
     const FlatGraph flat = flatten(graph);
     const Bytes budget((least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2);
     for (MilpLibrary library : milp_libraries()) {
-        const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}};
-        const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
-        ASSERT_TRUE(outcome) << outcome.error().message;
-        ASSERT_TRUE(outcome->schedule());
-        EXPECT_EQ(outcome->schedule()->status, "optimal") << outcome->schedule()->bound->gap;
+        for (const double gap : {0.2, 0.05, 1e-6}) {
+            SCOPED_TRACE(gap);
+            const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}, {"gap", gap}};
+            const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
+            ASSERT_TRUE(outcome) << outcome.error().message;
+            const Schedule* schedule = outcome->schedule();
+            ASSERT_TRUE(schedule);
+            EXPECT_LE(schedule->bound->gap, gap * (1 + 1e-9));
+            EXPECT_EQ(schedule->status == "optimal", schedule->bound->gap <= 1e-9);
+            // Times are small whole numbers here, so that a gap of a millionth is none.
+            if (gap < 1e-5) {
+                EXPECT_EQ(schedule->status, "optimal");
+            }
+        }
     }
 }
 
@@ -471,11 +480,12 @@ TEST(Checkmate, AStopReturnsTheBestSoFar) {
     const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
     std::stop_source stop;
     int reports = 0;
-    const Result<Outcome> outcome = solve(graph, "checkmate", nullptr, budget,
-                                          {.time = 10min, .stop = stop.get_token()}, [&](const ProgressReport&) {
-                                              ++reports;
-                                              stop.request_stop();
-                                          });
+    const Result<Outcome> outcome =
+        solve(graph, "checkmate", nullptr, budget, {.time = 10min, .stop = stop.get_token()},
+              [&](const ProgressReport&) {
+                  ++reports;
+                  stop.request_stop();
+              });
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_GT(reports, 0);
     EXPECT_TRUE(outcome->schedule());

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checking/check.h"
+#include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/anneal.h"
 #include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/atlas/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/brute_force.h"
@@ -286,6 +288,54 @@ TEST(Atlas, PlansLargeTransformers) {
     EXPECT_LT(std::get<Solution>(answer).overhead, 1.25);
 }
 
+TEST(Atlas, EndsAtTheGapAskedForAndSaysOptimalWithoutOneOnly) {
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        SCOPED_TRACE(seed);
+        const Graph graph = random_training_graph(seed, {.forward_ops = 30, .run_once = false});
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget((least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2);
+        for (const double gap : {0.5, 0.05}) {
+            // Without the gap it might search for an hour.
+            const Answer answer = solve(graph, budget, {}, {}, {.time = hours(1), .gap = gap});
+            ASSERT_TRUE(std::holds_alternative<Solution>(answer));
+            const Solution& solution = std::get<Solution>(answer);
+            expect_valid(graph, budget, solution);
+            ASSERT_TRUE(solution.bound);
+            EXPECT_LE(solution.bound->gap, gap * (1 + 1e-9));
+            EXPECT_EQ(solution.status == Status::optimal, solution.bound->gap <= 1e-9);
+        }
+    }
+}
+
+TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
+    const Graph graph = random_training_graph(5, {.forward_ops = 4, .run_once = false});
+    const FlatGraph flat = flatten(graph);
+    const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
+    const Deadline deadline({.time = hours(1)});
+    const AtlasOptions options{.first_cycle = 200};
+    const auto search = [&] {
+        return atlas::anneal_portfolio(flat, Candidate::of(flat, required_once(flat)),
+                                       {.budget = budget, .trials = 3}, options, deadline);
+    };
+    const atlas::PortfolioResult first = search(), second = search();
+    EXPECT_EQ(first.best.runs, second.best.runs);
+    EXPECT_EQ(first.moves, second.moves);
+    const std::optional<Optimum> optimum = brute_force(flat, budget);
+    ASSERT_TRUE(optimum);
+    EXPECT_EQ(first.best.time, optimum->time);
+}
+
+TEST(Atlas, LeavesTheSchedulesThatWereLowestForBetterOnes) {
+    const Result<Graph> graph = read_graph(problem_folder() / "irr500.graph.json");
+    if (!graph) GTEST_SKIP() << kNoProblemFiles;
+    const Bytes budget(29'674'700);
+    // Annealing from the schedule that comes first within this budget ends above 1.25.
+    const Answer answer = solve(*graph, budget, {.max_moves = 400'000});
+    ASSERT_TRUE(std::holds_alternative<Solution>(answer));
+    expect_valid(*graph, budget, std::get<Solution>(answer));
+    EXPECT_LT(std::get<Solution>(answer).overhead, 1.22);
+}
+
 TEST(Atlas, ComesNearTheBestKnownOverheads) {
     const std::vector<ProblemFile> files = read_problem_files();
     if (files.empty()) GTEST_SKIP() << kNoProblemFiles;
@@ -363,8 +413,8 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 20, .run_once = false}));
         const std::int64_t budget = (least_peak(flat).bytes.value + 5 * peak_without_reruns(flat)) / 6;
         const Deadline deadline({.time = hours(1)});
-        const auto best = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)),
-                                            deadline, 1, [](const auto&) {});
+        const auto best = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline,
+                                            1, [](const auto&) {});
         fits += best.peak <= budget;
         EXPECT_EQ(cost_of(flat, best.runs).peak, best.peak);
     }

@@ -1,0 +1,204 @@
+#include "tests/core/support/densenet_graph.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace rematlas {
+
+namespace {
+
+constexpr double kDensenetFlopsPerNanosecond = 20'000;
+constexpr double kDensenetBytesPerNanosecond = 1'000;
+constexpr std::int64_t kDensenetLaunch = 2'000;  // ns
+constexpr std::int64_t kSingle = 4;              // bytes of a number
+constexpr std::int64_t kConvolutionWorkspace = 4 << 20;
+
+/// Channels of a square image.
+struct Feature {
+    TensorId tensor;
+    std::int64_t channels = 0, side = 0;
+};
+
+class DensenetBuilder {
+  public:
+    explicit DensenetBuilder(const DensenetShape& shape) : shape_(shape) {}
+
+    Graph build() {
+        graph_.name = "densenet" + std::to_string(depth());
+        Feature x = image(3, shape_.image);
+        x.tensor = tensor("image", bytes_of(x), TensorKind::input);
+        x = pool(unit(convolution(x, 2 * shape_.growth, 7, 2), false));
+        for (std::size_t block = 0; block < shape_.layers.size(); ++block) {
+            std::vector<Feature> features{x};
+            for (int layer = 0; layer < shape_.layers[block]; ++layer) {
+                module_ = "block" + std::to_string(block) + ".layer" + std::to_string(layer);
+                features.push_back(dense_layer(features));
+            }
+            module_ = "transition" + std::to_string(block);
+            x = concatenation(features);
+            const bool last = block + 1 == shape_.layers.size();
+            x = last ? unit(x, true) : pool(convolution(unit(x, true), x.channels / 2, 1, 1));
+        }
+        loss(x);
+        while (!tape_.empty()) backward();
+        return std::move(graph_);
+    }
+
+  private:
+    /// A forward op as its gradient needs it.
+    struct Recorded {
+        std::string name, module;
+        std::vector<Feature> data;    ///< inputs that get a gradient
+        std::vector<TensorId> saved;  ///< what is read beside the gradient of the output
+        Feature output;
+        std::int64_t weights = 0;  ///< numbers, whose gradient is a result
+        double flops = 0;
+        bool in_place = false;
+        bool gradients_are_views = false;  ///< of the gradient of the output: no op makes them
+    };
+
+    int depth() const {
+        int convolutions = 1 + static_cast<int>(shape_.layers.size());
+        for (const int layers : shape_.layers) convolutions += 2 * layers;
+        return convolutions;
+    }
+    Feature image(std::int64_t channels, std::int64_t side) const { return {TensorId(), channels, side}; }
+    std::int64_t bytes_of(const Feature& x) const {
+        return shape_.batch * x.channels * x.side * x.side * kSingle;
+    }
+    TensorId tensor(const std::string& name, std::int64_t bytes, TensorKind kind) {
+        return graph_.tensors.push_back({.name = name, .bytes = Bytes(bytes), .kind = kind});
+    }
+
+    OpId op(const std::string& name, Phase phase, const std::vector<TensorId>& inputs,
+            const std::vector<TensorId>& outputs, double flops) {
+        double bytes = 0;
+        for (const TensorId t : inputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
+        for (const TensorId t : outputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
+        Op made;
+        made.name = name;
+        made.time = Nanoseconds(kDensenetLaunch +
+                                static_cast<std::int64_t>(std::max(flops / kDensenetFlopsPerNanosecond,
+                                                                   bytes / kDensenetBytesPerNanosecond)));
+        made.workspace = Bytes(flops > 0 ? kConvolutionWorkspace : 0);
+        made.inputs = inputs;
+        std::sort(made.inputs.begin(), made.inputs.end());
+        made.outputs = outputs;
+        made.phase = phase;
+        made.module = module_;
+        return graph_.ops.push_back(std::move(made));
+    }
+
+    Feature forward(Recorded made, Feature output, std::vector<TensorId> also_made = {}) {
+        std::vector<TensorId> inputs, outputs;
+        for (const Feature& x : made.data) inputs.push_back(x.tensor);
+        if (made.weights > 0) {
+            inputs.push_back(
+                tensor(module_ + "." + made.name + ".weight", made.weights * kSingle, TensorKind::parameter));
+            if (made.flops > 0) made.saved.push_back(inputs.back());
+        }
+        output.tensor = tensor(module_ + "." + made.name, bytes_of(output), TensorKind::activation);
+        outputs.push_back(output.tensor);
+        outputs.insert(outputs.end(), also_made.begin(), also_made.end());
+        made.saved.insert(made.saved.end(), also_made.begin(), also_made.end());
+        const OpId id = op(made.name, Phase::forward, inputs, outputs, made.flops);
+        if (made.in_place) graph_.ops[id].inplace = {{.out = output.tensor, .in = made.data[0].tensor}};
+        made.module = module_;
+        made.output = output;
+        tape_.push_back(std::move(made));
+        return output;
+    }
+
+    Feature convolution(Feature x, std::int64_t channels, std::int64_t kernel, std::int64_t stride) {
+        const Feature output = image(channels, x.side / stride);
+        const std::int64_t weights = channels * x.channels * kernel * kernel;
+        return forward({.name = "conv",
+                        .data = {x},
+                        .saved = {x.tensor},
+                        .weights = weights,
+                        .flops = 2.0 * double(shape_.batch * weights * output.side * output.side)},
+                       output);
+    }
+    Feature unit(Feature x, bool may_be_in_place) {
+        const TensorId statistics =
+            tensor(module_ + ".statistics", 2 * x.channels * kSingle, TensorKind::activation);
+        const Feature normed = forward(
+            {.name = "norm", .data = {x}, .saved = {x.tensor}, .weights = 2 * x.channels}, x, {statistics});
+        const Feature made = forward({.name = "relu", .data = {normed}, .in_place = may_be_in_place}, normed);
+        tape_.back().saved = {made.tensor};
+        return made;
+    }
+    Feature pool(Feature x) { return forward({.name = "pool", .data = {x}}, image(x.channels, x.side / 2)); }
+    Feature dense_layer(const std::vector<Feature>& features) {
+        const Feature narrow = convolution(unit(concatenation(features), true), 4 * shape_.growth, 1, 1);
+        return convolution(unit(narrow, true), shape_.growth, 3, 1);
+    }
+    Feature concatenation(const std::vector<Feature>& features) {
+        Feature all = image(0, features[0].side);
+        for (const Feature& x : features) all.channels += x.channels;
+        return forward({.name = "cat", .data = features, .gradients_are_views = true}, all);
+    }
+
+    void loss(const Feature& x) {
+        module_ = "loss";
+        gradients_.assign(graph_.tensors.size(), TensorId());
+        const TensorId made = tensor("gradient.logits", bytes_of(x), TensorKind::gradient);
+        op("loss", Phase::loss, {x.tensor}, {made}, 0);
+        gradient_of(x.tensor) = made;
+    }
+
+    TensorId& gradient_of(TensorId t) { return gradients_[static_cast<std::size_t>(t.value)]; }
+
+    void backward() {
+        Recorded forward = std::move(tape_.back());
+        tape_.pop_back();
+        module_ = forward.module;
+        if (forward.gradients_are_views) {
+            const TensorId whole = gradient_of(forward.output.tensor);
+            for (const Feature& x : forward.data) accumulate(x, whole);
+            return;
+        }
+        std::vector<TensorId> inputs{gradient_of(forward.output.tensor)}, outputs;
+        inputs.insert(inputs.end(), forward.saved.begin(), forward.saved.end());
+        std::erase_if(forward.data,
+                      [&](const Feature& x) { return graph_.tensors[x.tensor].kind == TensorKind::input; });
+        for (const Feature& x : forward.data)
+            outputs.push_back(
+                tensor(module_ + "." + forward.name + ".dx", bytes_of(x), TensorKind::gradient));
+        if (forward.weights > 0) {
+            outputs.push_back(tensor(module_ + "." + forward.name + ".dw", forward.weights * kSingle,
+                                     TensorKind::gradient));
+            graph_.results.push_back(outputs.back());
+        }
+        op(forward.name + "_backward", Phase::backward, inputs, outputs, 2 * forward.flops);
+        for (std::size_t i = 0; i < forward.data.size(); ++i) accumulate(forward.data[i], outputs[i]);
+    }
+
+    // In place where the sum so far is no view of something larger.
+    void accumulate(const Feature& x, TensorId gradient) {
+        const TensorId sum = gradient_of(x.tensor);
+        if (sum.valid()) {
+            const TensorId made = tensor(module_ + ".sum", bytes_of(x), TensorKind::gradient);
+            const OpId id = op("add", Phase::backward, {sum, gradient}, {made}, 0);
+            if (graph_.tensors[sum].bytes == graph_.tensors[made].bytes)
+                graph_.ops[id].inplace = {{.out = made, .in = sum}};
+            gradient = made;
+        }
+        gradient_of(x.tensor) = gradient;
+    }
+
+    const DensenetShape& shape_;
+    Graph graph_;
+    std::string module_ = "stem";
+    std::vector<Recorded> tape_;
+    std::vector<TensorId> gradients_;  ///< by forward tensor
+};
+
+}  // namespace
+
+Graph densenet_graph(const DensenetShape& shape) {
+    return DensenetBuilder(shape).build();
+}
+
+}  // namespace rematlas
