@@ -22,8 +22,8 @@
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/densenet_graph.h"
@@ -167,10 +167,10 @@ void bench_graph(const Graph& graph, double seconds) {
 void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const std::int64_t budget = budget_at(flat, fraction);
     const Deadline deadline(limits_of(60));
-    Candidate start = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline, 1,
-                                        [](const Candidate&) {});
+    Candidate start = annealing::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline,
+                                            1, [](const Candidate&) {});
     const AtlasOptions options;
-    atlas::Annealer annealer(flat, budget, std::move(start), options, 1);
+    annealing::Annealer annealer(flat, budget, std::move(start), options, 1);
     const auto go_on = [](const Candidate&) { return true; };
     annealer.run_cycle(20'000, 1, deadline, go_on);
     const double begin = cpu_seconds();

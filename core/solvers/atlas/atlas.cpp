@@ -6,8 +6,8 @@
 
 #include "core/bounds/best_bound.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/greedy_start.h"
-#include "core/solvers/atlas/portfolio.h"
+#include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/annealing/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
@@ -21,7 +21,7 @@ namespace rematlas {
 
 namespace {
 
-using atlas::PortfolioResult;
+using annealing::PortfolioResult;
 
 // Shares of the time limit.
 constexpr double kStartShare = 0.3;       // for more starts when one fits already
@@ -52,14 +52,14 @@ class AtlasSearch {
           options_(options),
           limits_(limits),
           deadline_(limits),
-          repeats_(atlas::repeats_of(problem.graph)),
+          repeats_(annealing::repeats_of(problem.graph)),
           best_(problem.flat, budget, deadline_, progress) {
         best_.offer(Candidate::of(graph_, required_once(graph_)));
     }
 
     Answer run() {
-        atlas::best_start(graph_, budget_, best_.best(), deadline_, kStartShare,
-                          [this](const Candidate& found) { offer_start(found); });
+        annealing::best_start(graph_, budget_, best_.best(), deadline_, kStartShare,
+                              [this](const Candidate& found) { offer_start(found); });
         start_from_published();
         find_bound();
         const bool tight = !best_.fits();
@@ -97,7 +97,7 @@ class AtlasSearch {
     const Limits& limits_;
     const Deadline deadline_;
     const double gap_ = std::max(limits_.gap, kOptimalGap);
-    const atlas::Repeats repeats_;
+    const annealing::Repeats repeats_;
     Incumbent best_;
     std::vector<Candidate> starts_;  ///< of different times, best first
     std::uint64_t legs_ = 0;         ///< of the annealing
@@ -180,16 +180,16 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
     };
     const double least = best_.bound().value_or(0) * (1 + gap_) * static_cast<double>(graph_.base_time);
     PortfolioResult result =
-        atlas::anneal_portfolio(graph_, start,
-                                {.budget = budget_,
-                                 .seed = limits_.seed + options_.seed + kSeedStride * legs_++,
-                                 .threads = limits_.threads,
-                                 .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
-                                 .others = others,
-                                 .trials = trials,
-                                 .repeats = &repeats_,
-                                 .report = on_report},
-                                options_, Deadline(limits));
+        annealing::anneal_portfolio(graph_, start,
+                                    {.budget = budget_,
+                                     .seed = limits_.seed + options_.seed + kSeedStride * legs_++,
+                                     .threads = limits_.threads,
+                                     .least_time = static_cast<std::int64_t>(std::min(least, 9e18)),
+                                     .others = others,
+                                     .trials = trials,
+                                     .repeats = &repeats_,
+                                     .report = on_report},
+                                    options_, Deadline(limits));
     best_.note_peak(Bytes(result.smallest_peak));
     best_.settle(std::move(result.best));
 }

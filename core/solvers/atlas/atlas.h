@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "core/solvers/atlas/options.h"
+#include "core/solvers/annealing/options.h"
 #include "core/solving/solver_entry.h"
 
 namespace rematlas {

@@ -4,15 +4,15 @@
 #include <iterator>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/greedy_start.h"
 #include "core/solving/answers.h"
 
 namespace rematlas {
 
 namespace {
 
-using atlas::Annealer;
+using annealing::Annealer;
 
 constexpr double kGreedyShare = 0.4;       // of the time
 constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
@@ -62,7 +62,7 @@ void Descent::bisect() {
     std::int64_t failed = 0;
     std::int64_t budget = least_;
     while (best_.peak > budget && deadline_.fraction() < kGreedyShare) {
-        Candidate found = atlas::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
+        Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
         if (found.peak < best_.peak) best_ = std::move(found);
         if (best_.peak > budget) failed = budget;
         const double precision = std::max(1.0, kGreedyPrecision * static_cast<double>(best_.peak));

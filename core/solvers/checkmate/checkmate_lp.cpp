@@ -6,7 +6,7 @@
 
 #include "core/milp/milp_thread.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/anneal.h"
+#include "core/solvers/annealing/anneal.h"
 #include "core/solvers/checkmate/checkmate.h"
 #include "core/solvers/checkmate/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
@@ -130,7 +130,8 @@ class Rounding {
         const auto moves = kRepairMovesAnOp * static_cast<std::uint64_t>(graph_.op_count);
         for (const Candidate& over : std::exchange(over_, {})) {
             if (deadline_.passed()) return;
-            atlas::Annealer annealer(graph_, budget_.value, over, annealing, options_.seed + limits_.seed);
+            annealing::Annealer annealer(graph_, budget_.value, over, annealing,
+                                         options_.seed + limits_.seed);
             annealer.run_cycle(moves, kRepairHeat, deadline_,
                                [&](const Candidate& found) { return found.peak > budget_.value; });
             rounded_ |= annealer.best().peak <= budget_.value;

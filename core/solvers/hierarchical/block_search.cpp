@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/greedy_start.h"
 
 namespace rematlas::hierarchical {
 
 namespace {
 
-using atlas::Annealer;
+using annealing::Annealer;
 
 class BlockSearch {
   public:
@@ -32,9 +32,9 @@ class BlockSearch {
         const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
             return std::pair(excess(a), a.time()) < std::pair(excess(b), b.time());
         });
-        const atlas::GreedyRule rule{.with_ancestors = true};
+        const annealing::GreedyRule rule{.with_ancestors = true};
         Candidate start = Candidate::of(flat_, whole(*nearest));
-        if (const auto greedy = atlas::greedy_start(flat_, peak, rule, deadline_)) {
+        if (const auto greedy = annealing::greedy_start(flat_, peak, rule, deadline_)) {
             Candidate other = Candidate::of(flat_, *greedy);
             if (other.better_than(start, peak)) start = std::move(other);
         }

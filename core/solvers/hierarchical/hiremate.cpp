@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/hierarchical/block_table.h"
 #include "core/solvers/hierarchical/level_search.h"
 #include "core/solving/answers.h"
@@ -41,7 +41,7 @@ class Hiremate final : public Solver {
         table.fill(until, limits.threads);
         if (table.tree().blocks.front().children.empty()) {
             const AtlasOptions annealing;
-            atlas::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
+            annealing::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
             for (int c = 0; c < 4; ++c)
                 annealer.run_cycle(50000, 1, deadline, [](const Candidate&) { return true; });
             best.offer(annealer.best());

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/solvers/atlas/random.h"
+#include "core/solvers/annealing/random.h"
 
 namespace rematlas::hierarchical {
 
@@ -195,7 +195,7 @@ class LevelAnnealer {
 
     const Level& level_;
     const LevelTask& task_;
-    atlas::Random random_;
+    annealing::Random random_;
     LevelSchedule now_, next_, best_;
     LevelCost cost_, best_cost_;
     double time_scale_ = 1, excess_scale_ = 1;

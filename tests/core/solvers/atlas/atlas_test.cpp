@@ -8,9 +8,9 @@
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/greedy_start.h"
-#include "core/solvers/atlas/portfolio.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/annealing/portfolio.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/brute_force.h"
@@ -239,7 +239,7 @@ TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
     std::stop_source source;
     const Deadline deadline({.time = hours(1), .stop = source.get_token()});
     const AtlasOptions options;
-    atlas::Annealer annealer(flat, budget, Candidate::of(flat, required_once(flat)), options, 1);
+    annealing::Annealer annealer(flat, budget, Candidate::of(flat, required_once(flat)), options, 1);
     std::uint64_t asked_at = 0;
     const auto ask_late = [&](const Candidate&) {
         if (annealer.moves() >= 5000 && asked_at == 0) {
@@ -314,10 +314,10 @@ TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
     const Deadline deadline({.time = hours(1)});
     const AtlasOptions options{.first_cycle = 200};
     const auto search = [&] {
-        return atlas::anneal_portfolio(flat, Candidate::of(flat, required_once(flat)),
-                                       {.budget = budget, .trials = 3}, options, deadline);
+        return annealing::anneal_portfolio(flat, Candidate::of(flat, required_once(flat)),
+                                           {.budget = budget, .trials = 3}, options, deadline);
     };
-    const atlas::PortfolioResult first = search(), second = search();
+    const annealing::PortfolioResult first = search(), second = search();
     EXPECT_EQ(first.best.runs, second.best.runs);
     EXPECT_EQ(first.moves, second.moves);
     const std::optional<Optimum> optimum = brute_force(flat, budget);
@@ -393,10 +393,10 @@ TEST(GreedyStart, IsExecutableUnderEveryRule) {
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 20}));
         const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
         const Deadline deadline({.time = hours(1)});
-        using enum atlas::GreedyRule::Distance;
+        using enum annealing::GreedyRule::Distance;
         for (const auto distance : {ignored, square_root, linear}) {
             for (const bool with_ancestors : {false, true}) {
-                const auto runs = atlas::greedy_start(flat, budget, {distance, with_ancestors}, deadline);
+                const auto runs = annealing::greedy_start(flat, budget, {distance, with_ancestors}, deadline);
                 if (!runs) continue;
                 ASSERT_TRUE(is_executable(flat, *runs));
                 ++made;
@@ -413,8 +413,8 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 20, .run_once = false}));
         const std::int64_t budget = (least_peak(flat).bytes.value + 5 * peak_without_reruns(flat)) / 6;
         const Deadline deadline({.time = hours(1)});
-        const auto best = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline,
-                                            1, [](const auto&) {});
+        const auto best = annealing::best_start(flat, budget, Candidate::of(flat, required_once(flat)),
+                                                deadline, 1, [](const auto&) {});
         fits += best.peak <= budget;
         EXPECT_EQ(cost_of(flat, best.runs).peak, best.peak);
     }

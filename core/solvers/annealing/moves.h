@@ -17,11 +17,11 @@
 #include <optional>
 #include <vector>
 
-#include "core/solvers/atlas/random.h"
-#include "core/solvers/atlas/repeats.h"
-#include "core/solvers/atlas/run_profile.h"
+#include "core/solvers/annealing/random.h"
+#include "core/solvers/annealing/repeats.h"
+#include "core/solvers/annealing/run_profile.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 /// What a move may cost to be of use: the time of the sequence behind it may be at most `time`, and so much
 /// more for each byte of excess that it saved.
@@ -104,4 +104,4 @@ class Moves {
     bool evicts_alone_ = false;           ///< the current move is one eviction
 };
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -10,14 +10,14 @@
 #include <cstdint>
 #include <functional>
 
-#include "core/solvers/atlas/moves.h"
-#include "core/solvers/atlas/options.h"
-#include "core/solvers/atlas/random.h"
-#include "core/solvers/atlas/run_profile.h"
+#include "core/solvers/annealing/moves.h"
+#include "core/solvers/annealing/options.h"
+#include "core/solvers/annealing/random.h"
+#include "core/solvers/annealing/run_profile.h"
 #include "core/solving/candidate.h"
 #include "core/solving/limits.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 class Annealer {
   public:
@@ -66,4 +66,4 @@ class Annealer {
     bool improved_ = false;
 };
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -23,7 +23,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 class RunProfile {
   public:
@@ -201,4 +201,4 @@ class RunProfile {
     std::uint32_t commit_count_ = 1;
 };
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

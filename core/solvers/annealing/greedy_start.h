@@ -15,7 +15,7 @@
 #include "core/solving/candidate.h"
 #include "core/solving/limits.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 struct GreedyRule {
     enum class Distance : std::uint8_t { ignored, square_root, linear };  ///< alpha 0, 0.5, 1
@@ -35,4 +35,4 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
                      const Deadline& deadline, double share,
                      const std::function<void(const Candidate&)>& found);
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

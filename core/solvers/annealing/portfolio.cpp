@@ -1,4 +1,4 @@
-#include "core/solvers/atlas/portfolio.h"
+#include "core/solvers/annealing/portfolio.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/atlas/anneal.h"
-#include "core/solvers/atlas/random.h"
+#include "core/solvers/annealing/anneal.h"
+#include "core/solvers/annealing/random.h"
 #include "core/solving/answers.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -290,4 +290,4 @@ PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start,
     return Portfolio(graph, start, task, options, deadline).run();
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -1,5 +1,5 @@
 // The incremental memory profile agrees with the simulator after every edit.
-#include "core/solvers/atlas/run_profile.h"
+#include "core/solvers/annealing/run_profile.h"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
-#include "core/solvers/atlas/moves.h"
+#include "core/solvers/annealing/moves.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/random_graph.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 namespace {
 
 /// Compares everything the profile keeps with a simulation of the same sequence from nothing.
@@ -160,4 +160,4 @@ TEST(RunProfile, KeepsRequiredOpsAndOnceOnlyOps) {
 }
 
 }  // namespace
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -9,7 +9,7 @@
 
 #include "core/graph/graph.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 struct Repeats {
     std::vector<std::int32_t> group;               ///< per op; -1: it is in no block that has an equal
@@ -19,4 +19,4 @@ struct Repeats {
 /// By the outermost blocks that have equals (see `decompose`), op by op. Cost: near linear.
 Repeats repeats_of(const Graph& graph);
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -1,11 +1,11 @@
-#include "core/solvers/atlas/greedy_start.h"
+#include "core/solvers/annealing/greedy_start.h"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -269,4 +269,4 @@ Candidate best_start(const FlatGraph& graph, std::int64_t budget, Candidate fall
     return best;
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

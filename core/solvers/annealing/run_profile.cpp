@@ -1,11 +1,11 @@
-#include "core/solvers/atlas/run_profile.h"
+#include "core/solvers/annealing/run_profile.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -574,4 +574,4 @@ void RunProfile::forget_run(Node run) {
     time_ -= graph_.time[op];
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "core/graph/flat_graph.h"
-#include "core/solvers/atlas/options.h"
-#include "core/solvers/atlas/repeats.h"
+#include "core/solvers/annealing/options.h"
+#include "core/solvers/annealing/repeats.h"
 #include "core/solving/candidate.h"
 #include "core/solving/limits.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 struct PortfolioResult {
     Candidate best;
@@ -45,4 +45,4 @@ struct PortfolioTask {
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
                                  const AtlasOptions& options, const Deadline& deadline);
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

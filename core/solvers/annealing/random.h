@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 /// xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), seeded by
 /// splitmix64.
@@ -47,4 +47,4 @@ class Random {
     std::uint64_t state_[4];
 };
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

@@ -1,11 +1,11 @@
-#include "core/solvers/atlas/repeats.h"
+#include "core/solvers/annealing/repeats.h"
 
 #include <algorithm>
 #include <map>
 
 #include "core/hierarchy/decompose.h"
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -55,4 +55,4 @@ Repeats repeats_of(const Graph& graph) {
     return repeats;
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

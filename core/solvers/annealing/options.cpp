@@ -1,4 +1,4 @@
-#include "core/solvers/atlas/options.h"
+#include "core/solvers/annealing/options.h"
 
 namespace rematlas {
 

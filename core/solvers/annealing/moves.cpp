@@ -1,9 +1,9 @@
-#include "core/solvers/atlas/moves.h"
+#include "core/solvers/annealing/moves.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -469,4 +469,4 @@ bool Moves::can_move(Node run, Node target) const {
     return true;
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing

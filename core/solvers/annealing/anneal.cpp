@@ -1,10 +1,10 @@
-#include "core/solvers/atlas/anneal.h"
+#include "core/solvers/annealing/anneal.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace rematlas::atlas {
+namespace rematlas::annealing {
 
 namespace {
 
@@ -115,4 +115,4 @@ double Annealer::mean_rerun_time() const {
     return count > 0 ? sum / count : 1;
 }
 
-}  // namespace rematlas::atlas
+}  // namespace rematlas::annealing
