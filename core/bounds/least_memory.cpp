@@ -123,6 +123,24 @@ class LastOfSet {
         return least;
     }
 
+    /// At least the term, when the op can be the last. Cost: linear in what the ops that run later read.
+    std::int64_t most_term(int op) const {
+        if (!graph_->recomputable[op] && below_[op] > 0) return RebuildCut::kImpossible;
+        const std::int64_t most = held(op, false) + cut_.value();
+        if (uses_->ends[op]) return most;
+        std::int64_t least = RebuildCut::kImpossible;
+        for (int reader : uses_->readers[op]) {
+            if (!open_[reader]) continue;
+            std::int64_t read = 0;
+            std::size_t count = 0;
+            for (int at = reader; at >= 0 && count < kMostLater; at = uses_->next[at], ++count) {
+                for (int t : graph_->inputs[at]) read += graph_->producer[t] == op ? 0 : graph_->bytes[t];
+            }
+            least = std::min(least, most + read);
+        }
+        return least;
+    }
+
     /// At most the term. Cost: linear in what the op reads and makes.
     std::int64_t least_term(int op) const { return held(op, true) + cut_.least_at({.op = op}); }
 
@@ -227,7 +245,8 @@ class Search {
             any = false;
             for (int op : set.members()) {
                 if (!set.holds(op) || set.least_term(op) >= aim) continue;
-                const std::int64_t bytes = set.term(op, aim).bytes;
+                std::int64_t bytes = set.most_term(op);
+                if (bytes >= aim && bytes < RebuildCut::kImpossible) bytes = set.term(op, aim).bytes;
                 if (stopped()) return highest;
                 if (bytes >= aim) continue;
                 set.take(op);
