@@ -10,9 +10,9 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;         // ops sure to run later that one reader brings
-constexpr std::int64_t kPrecision = 100'000;  // the search ends at this part of the bound
-constexpr std::int64_t kFirstStep = 64;       // the first aim is so small a part above what is proven
+constexpr std::size_t kMostLater = 6;        // ops sure to run later that one reader brings
+constexpr std::int64_t kPrecision = 10'000;  // the search ends at this part of the bound
+constexpr std::int64_t kFirstStep = 64;      // the first aim is so small a part above what is proven
 
 using OpLists = std::vector<std::vector<int>>;
 
@@ -92,11 +92,20 @@ class LastOfSet {
         std::erase_if(members_, [&](int op) { return !in_set_[op]; });
     }
 
+    /// What is asked of the set afterwards is answered as if the op were still there until `settle`: no less.
     void take(int op) {
         in_set_[op] = 0;
-        cut_.allow(op);
+        taken_.push_back(op);
         if (is_open(uses_->next[op])) open(op);
         if (below_[op] == 0) leave(op);
+    }
+
+    /// Returns whether anything was taken since the last time.
+    bool settle() {
+        if (taken_.empty()) return false;
+        cut_.allow(taken_);
+        taken_.clear();
+        return true;
     }
 
     /// What is needed where an op is the last.
@@ -106,19 +115,20 @@ class LastOfSet {
         std::vector<int> later;  ///< ops that run after the set
     };
 
-    /// The least over the ways to go on; or the first that is below `enough`.
-    Term term(int op, std::int64_t enough) {
+    /// The least over the ways to go on; below `few` perhaps not the least, from `many` on no more than
+    /// proven.
+    Term term(int op, std::int64_t few, std::int64_t many) {
         Term least;
         if (!graph_->recomputable[op] && below_[op] > 0) return least;
-        if (uses_->ends[op]) try_later(op, {}, least);
+        if (uses_->ends[op]) try_later(op, {}, many, least);
         if (uses_->ends[op]) return least;
         for (int reader : uses_->readers[op]) {
             if (!open_[reader]) continue;
             std::vector<int> later;
             for (int at = reader; at >= 0 && later.size() < kMostLater; at = uses_->next[at])
                 later.push_back(at);
-            try_later(op, std::move(later), least);
-            if (least.bytes < enough) break;
+            try_later(op, std::move(later), many, least);
+            if (least.bytes < few) break;
         }
         return least;
     }
@@ -149,11 +159,12 @@ class LastOfSet {
     }
 
   private:
-    void try_later(int op, std::vector<int> later, Term& least) {
+    void try_later(int op, std::vector<int> later, std::int64_t many, Term& least) {
         const bool pairs = !graph_->inplace_pairs(op).empty();
         for (const bool in_place : {false, true}) {
             if (in_place && !pairs) continue;
-            const std::int64_t cut = cut_.value_at({.op = op, .in_place = in_place}, later);
+            const std::int64_t cut =
+                cut_.value_at({.op = op, .in_place = in_place}, later, many - held(op, in_place));
             const std::int64_t bytes = std::min(held(op, in_place) + cut, RebuildCut::kImpossible);
             if (bytes < least.bytes) least = {bytes, in_place, later};
         }
@@ -197,6 +208,7 @@ class LastOfSet {
     const Uses* uses_;
     RebuildCut cut_;
     std::vector<int> members_;
+    std::vector<int> taken_;  ///< the cut does not know of it
     std::vector<std::uint8_t> in_set_;
     std::vector<std::uint8_t> open_;  ///< per op: neither it nor a postdominator is in the set
     std::vector<int> below_;          ///< per op: readers that are in the set or have a descendant there
@@ -241,16 +253,26 @@ class Search {
     /// the most that any of it needs at most.
     std::optional<std::int64_t> leave_out(LastOfSet& set, std::int64_t aim) {
         std::optional<std::int64_t> highest;
+        const auto take = [&](int op, std::int64_t bytes) {
+            set.take(op);
+            highest = std::max(bytes, highest.value_or(bytes));
+        };
         for (bool any = true; any;) {
+            do {
+                for (int op : set.members()) {
+                    const std::int64_t bytes = set.most_term(op);
+                    if (bytes < aim) take(op, bytes);
+                }
+                set.tidy();
+            } while (set.settle());
             any = false;
             for (int op : set.members()) {
-                if (!set.holds(op) || set.least_term(op) >= aim) continue;
-                std::int64_t bytes = set.most_term(op);
-                if (bytes >= aim && bytes < RebuildCut::kImpossible) bytes = set.term(op, aim).bytes;
+                if (set.least_term(op) >= aim) continue;
+                const std::int64_t bytes = set.term(op, aim, aim).bytes;
                 if (stopped()) return highest;
                 if (bytes >= aim) continue;
-                set.take(op);
-                highest = std::max(bytes, highest.value_or(bytes));
+                take(op, bytes);
+                set.settle();
                 any = true;
             }
             set.tidy();
@@ -269,7 +291,7 @@ class Search {
             const int op = least.front().second;
             std::pop_heap(least.begin(), least.end());
             known[op] = 1;
-            exact[op] = set.term(op, 0);
+            exact[op] = set.term(op, 0, RebuildCut::kImpossible);
             least.back().first = -exact[op].bytes;
             std::push_heap(least.begin(), least.end());
         }

@@ -7,123 +7,95 @@ namespace rematlas {
 RebuildCut::RebuildCut(const FlatGraph& graph)
     : graph_(&graph),
       allowed_(graph.op_count, 0),
-      capacity_(graph.bytes),
-      through_(graph.tensor_count, 0),
+      live_inputs_(graph.op_count, 0),
+      live_(graph.op_count, 1),
+      maker_arc_(graph.tensor_count, -1),
+      sink_room_(graph.bytes),
+      to_sink_(graph.tensor_count, 0),
       from_source_(graph.tensor_count, 0),
-      read_(graph.inputs.items.size(), 0),
       excess_(graph.tensor_count, 0),
-      item_(graph.users.items.size(), 0),
       seen_(static_cast<std::size_t>(graph.tensor_count + graph.op_count), 0),
       dead_(seen_.size(), 0) {
-    std::vector<std::int32_t> next(graph.users.begin.begin(), graph.users.begin.end() - 1);
-    for (int op = 0; op < graph.op_count; ++op) {
-        for (std::int32_t i = graph.inputs.begin[op]; i < graph.inputs.begin[op + 1]; ++i)
-            item_[next[graph.inputs.items[i]]++] = i;
+    for (int op = 0; op < graph.op_count; ++op) live_inputs_[op] = static_cast<int>(graph.inputs[op].size());
+    add_arcs();
+    raise(graph.results, kImpossible);
+}
+
+void RebuildCut::add_arcs() {
+    std::vector<std::pair<int, int>> edges;
+    for (int op = 0; op < graph_->op_count; ++op) {
+        if (!graph_->required[op]) continue;
+        for (int t : graph_->outputs[op]) edges.push_back({t, node_of(op)});
+        for (int t : graph_->inputs[op]) edges.push_back({node_of(op), t});
     }
-    raise(graph.results);
-}
-
-// The moves from a tensor: on to its maker or the sink; back to an op that reads it; back to the source. From
-// an op: on to an input; back to an output.
-int RebuildCut::moves_of(int node) const {
-    if (node < graph_->tensor_count) return 2 + graph_->users.begin[node + 1] - graph_->users.begin[node];
-    const int op = node - graph_->tensor_count;
-    return static_cast<int>(graph_->inputs[op].size() + graph_->outputs[op].size());
-}
-
-int RebuildCut::target_of(int node, int move) const {
-    if (node < graph_->tensor_count) {
-        const int maker = graph_->producer[node];
-        if (move == 0) return allowed_[maker] ? node_of_op(maker) : kSink;
-        const auto users = graph_->users[node];
-        const auto user = static_cast<std::size_t>(move - 1);
-        return user < users.size() ? node_of_op(users[user]) : kSource;
+    arc_begin_.assign(seen_.size() + 1, 0);
+    for (const auto& [from, to] : edges) {
+        ++arc_begin_[from + 1];
+        ++arc_begin_[to + 1];
     }
-    const int op = node - graph_->tensor_count;
-    const auto inputs = graph_->inputs[op];
-    const auto at = static_cast<std::size_t>(move);
-    return at < inputs.size() ? inputs[at] : graph_->outputs[op][at - inputs.size()];
-}
-
-std::int64_t RebuildCut::room_of(int node, int move) const {
-    if (node < graph_->tensor_count) {
-        if (move == 0) return capacity_[node] - through_[node];
-        const std::int32_t edge = graph_->users.begin[node] + move - 1;
-        return edge < graph_->users.begin[node + 1] ? read_[item_[edge]] : from_source_[node];
+    for (std::size_t v = 0; v < seen_.size(); ++v) arc_begin_[v + 1] += arc_begin_[v];
+    std::vector<int> next(arc_begin_.begin(), arc_begin_.end() - 1);
+    arcs_.resize(2 * edges.size());
+    room_.assign(arcs_.size(), 0);
+    for (const auto& [from, to] : edges) {
+        const int there = next[from]++, back = next[to]++;
+        arcs_[there] = {to, back};
+        arcs_[back] = {from, there};
+        if (from < graph_->tensor_count)
+            maker_arc_[from] = there;
+        else
+            room_[there] = kImpossible;
     }
-    const int op = node - graph_->tensor_count;
-    const auto inputs = static_cast<int>(graph_->inputs[op].size());
-    return move < inputs ? kImpossible
-                         : through_[graph_->outputs[op][static_cast<std::size_t>(move - inputs)]];
 }
 
-void RebuildCut::push(int node, int move, std::int64_t amount) {
-    const auto add = [&](std::int64_t& flow, std::int64_t more) { set(flow, flow + more); };
-    if (node < graph_->tensor_count) {
-        const std::int32_t edge = graph_->users.begin[node] + move - 1;
-        if (move == 0) return add(through_[node], amount);
-        if (edge < graph_->users.begin[node + 1]) return add(read_[item_[edge]], -amount);
-        return add(from_source_[node], -amount);
-    }
-    const int op = node - graph_->tensor_count;
-    const auto inputs = static_cast<int>(graph_->inputs[op].size());
-    if (move < inputs) return add(read_[graph_->inputs.begin[op] + move], amount);
-    add(through_[graph_->outputs[op][static_cast<std::size_t>(move - inputs)]], -amount);
-}
-
-/// Depth first, into `path_`. When there is no path, what was seen leads nowhere for as long as flow is only
-/// sent from nodes outside of it: none of that can come by.
-bool RebuildCut::find_path(int start, Goal goal) {
+/// Depth first, to the sink, into `path_`. When there is no path, what was seen leads nowhere for as long as
+/// flow is only sent from outside of it: none of that comes by.
+bool RebuildCut::find_path(int start) {
     if (dead_[start] == round_) return false;
     ++search_;
     visited_.assign(1, start);
-    path_.assign(1, {start, -1});
+    path_.assign(1, {start, arc_begin_[start]});
     seen_[start] = search_;
     while (!path_.empty()) {
         Frame& top = path_.back();
-        if (++top.move == moves_of(top.node)) {
+        if (top.node < graph_->tensor_count && sink_room_[top.node] > 0) return true;
+        const int end = arc_begin_[top.node + 1];
+        int arc = top.arc;
+        for (; arc < end; ++arc) {
+            const int to = arcs_[arc].to;
+            if (room_[arc] <= 0 || seen_[to] == search_ || dead_[to] == round_) continue;
+            if (to >= graph_->tensor_count && !live_[to - graph_->tensor_count]) continue;
+            break;
+        }
+        top.arc = arc;
+        if (arc == end) {
             path_.pop_back();
+            if (!path_.empty()) ++path_.back().arc;
             continue;
         }
-        if (room_of(top.node, top.move) <= 0) continue;
-        const int to = target_of(top.node, top.move);
-        if (to == (goal == Goal::sink ? kSink : kSource)) return true;
-        if (to < 0 || seen_[to] == search_ || dead_[to] == round_) continue;
+        const int to = arcs_[arc].to;
         seen_[to] = search_;
         visited_.push_back(to);
-        path_.push_back({to, -1});
+        path_.push_back({to, arc_begin_[to]});
     }
     for (int node : visited_) dead_[node] = round_;
     return false;
 }
 
 std::int64_t RebuildCut::push_along_path(std::int64_t at_most) {
-    for (const Frame& frame : path_) at_most = std::min(at_most, room_of(frame.node, frame.move));
-    for (const Frame& frame : path_) push(frame.node, frame.move, at_most);
+    const int last = path_.back().node;
+    at_most = std::min(at_most, sink_room_[last]);
+    for (std::size_t i = 0; i + 1 < path_.size(); ++i) at_most = std::min(at_most, room_[path_[i].arc]);
+    for (std::size_t i = 0; i + 1 < path_.size(); ++i) push(path_[i].arc, at_most);
+    set(sink_room_[last], sink_room_[last] - at_most);
+    set(to_sink_[last], to_sink_[last] + at_most);
     return at_most;
 }
 
-void RebuildCut::forget_dead_ends() {
-    ++round_;
-}
-
-/// Flow that ends in a node goes on to the sink where there is a way, and the rest back to the source.
-void RebuildCut::settle(int node, std::int64_t excess) {
-    forget_dead_ends();
-    while (excess > 0 && find_path(node, Goal::sink)) excess -= push_along_path(excess);
-    forget_dead_ends();
-    while (excess > 0 && find_path(node, Goal::source)) {
-        const std::int64_t returned = push_along_path(excess);
-        excess -= returned;
-        value_ -= returned;
-    }
-    forget_dead_ends();
-}
-
 /// More flow from the source to these tensors, as much as there can be.
-void RebuildCut::raise(std::span<const std::int32_t> needed) {
+void RebuildCut::raise(std::span<const std::int32_t> needed, std::int64_t enough) {
     for (const std::int32_t tensor : needed) {
-        while (value_ < kImpossible && find_path(tensor, Goal::sink)) {
+        while (value_ < enough && find_path(tensor)) {
             const std::int64_t more = push_along_path(kImpossible);
             set(from_source_[tensor], from_source_[tensor] + more);
             value_ += more;
@@ -131,62 +103,127 @@ void RebuildCut::raise(std::span<const std::int32_t> needed) {
     }
 }
 
-void RebuildCut::allow(int op) {
-    std::int64_t excess = 0;
-    for (int t : graph_->outputs[op]) excess += through_[t];
-    allowed_[op] = 1;
-    settle(node_of_op(op), excess);
+/// Flow that ends in a node is taken away, from there up to the source.
+void RebuildCut::give_back(int node, std::int64_t amount) {
+    walk_.assign(1, {node, amount});
+    while (!walk_.empty()) {
+        auto [at, left] = walk_.back();
+        walk_.pop_back();
+        if (at < graph_->tensor_count) {
+            const std::int64_t returned = std::min(left, from_source_[at]);
+            set(from_source_[at], from_source_[at] - returned);
+            value_ -= returned;
+            left -= returned;
+        }
+        const int forward = at < graph_->tensor_count ? maker_arc_[at] : -1;
+        for (int arc = arc_begin_[at]; arc < arc_begin_[at + 1] && left > 0; ++arc) {
+            const int to = arcs_[arc].to;
+            // Flow comes into an op from its outputs, into a tensor from its readers.
+            if (arc == forward || room_[arc] <= 0) continue;
+            if (at >= graph_->tensor_count && graph_->producer[to] != at - graph_->tensor_count) continue;
+            const std::int64_t less = std::min(left, room_[arc]);
+            push(arc, less);
+            left -= less;
+            walk_.push_back({to, less});
+        }
+    }
+}
+
+/// Ops that need nothing that is held can run whenever they are needed: no flow passes, no search need go
+/// there.
+void RebuildCut::settle_idle(int op) {
+    std::vector<int> walk{op};
+    while (!walk.empty()) {
+        const int at = walk.back();
+        walk.pop_back();
+        if (!allowed_[at] || live_inputs_[at] > 0 || !live_[at]) continue;
+        live_[at] = 0;
+        for (int t : graph_->outputs[at]) {
+            for (int user : graph_->users[t]) {
+                --live_inputs_[user];
+                walk.push_back(user);
+            }
+        }
+    }
+}
+
+void RebuildCut::allow(std::span<const int> ops) {
+    for (int op : ops) {
+        allowed_[op] = 1;
+        for (int t : graph_->outputs[op]) {
+            const int arc = maker_arc_[t];
+            room_[arc] = sink_room_[t];
+            room_[arcs_[arc].back] = to_sink_[t];
+            sink_room_[t] = 0;
+        }
+    }
+    for (int op : ops) settle_idle(op);
+    forget_dead_ends();
+    Amounts rest;
+    for (int op : ops) {
+        std::int64_t excess = 0;
+        for (int t : graph_->outputs[op]) excess += std::exchange(to_sink_[t], 0);
+        while (excess > 0 && live_[op] && find_path(node_of(op))) excess -= push_along_path(excess);
+        if (excess > 0) rest.push_back({node_of(op), excess});
+    }
+    for (const auto& [node, excess] : rest) give_back(node, excess);
+    forget_dead_ends();
 }
 
 /// Flow into the tensor ends there; what went on from it to the sink is taken away.
 void RebuildCut::stop_flow_through(int tensor) {
-    set(excess_[tensor], excess_[tensor] + through_[tensor]);
-    missing_.assign(1, {tensor, through_[tensor]});
-    set(through_[tensor], 0);
-    while (!missing_.empty()) {
-        auto [from, amount] = missing_.back();
-        missing_.pop_back();
-        const int op = graph_->producer[from];
-        if (!allowed_[op]) continue;
-        for (std::int32_t i = graph_->inputs.begin[op]; i < graph_->inputs.begin[op + 1] && amount > 0; ++i) {
-            std::int64_t less = std::min(amount, read_[i]);
-            if (less == 0) continue;
-            const std::int32_t input = graph_->inputs.items[i];
+    Amounts walk{{tensor, through(tensor)}};
+    set(excess_[tensor], excess_[tensor] + through(tensor));
+    while (!walk.empty()) {
+        auto [at, amount] = walk.back();
+        walk.pop_back();
+        const std::int64_t ended = std::min(amount, to_sink_[at]);
+        set(to_sink_[at], to_sink_[at] - ended);
+        set(sink_room_[at], sink_room_[at] + ended);
+        amount -= ended;
+        if (amount == 0) continue;
+        push(arcs_[maker_arc_[at]].back, amount);
+        const int maker = arcs_[maker_arc_[at]].to;
+        for (int arc = arc_begin_[maker]; arc < arc_begin_[maker + 1] && amount > 0; ++arc) {
+            const int input = arcs_[arc].to;
+            const int back = arcs_[arc].back;
+            if (maker_arc_[input] == back || room_[back] <= 0) continue;
+            std::int64_t less = std::min(amount, room_[back]);
+            push(back, less);
             amount -= less;
-            set(read_[i], read_[i] - less);
-            const std::int64_t ended = std::min(less, excess_[input]);
-            set(excess_[input], excess_[input] - ended);
-            less -= ended;
-            set(through_[input], through_[input] - less);
-            if (less > 0) missing_.push_back({input, less});
+            const std::int64_t absorbed = std::min(less, excess_[input]);
+            set(excess_[input], excess_[input] - absorbed);
+            if (less > absorbed) walk.push_back({input, less - absorbed});
         }
     }
 }
 
-void RebuildCut::change_to(Moment moment, std::span<const int> later) {
+void RebuildCut::change_to(Moment moment, std::span<const int> later, std::int64_t enough) {
     logging_ = true;
-    for (const auto list : {graph_->inputs[moment.op], graph_->outputs[moment.op]}) {
-        for (int t : list) set(capacity_[t], 0);
-    }
+    std::vector<int> there;
+    for (const auto list : {graph_->inputs[moment.op], graph_->outputs[moment.op]})
+        there.insert(there.end(), list.begin(), list.end());
     if (moment.in_place) {
-        for (const FlatGraph::Pair& pair : graph_->inplace_pairs(moment.op))
-            set(capacity_[pair.in], kImpossible);
-    }
-    std::vector<int> stopped;
-    for (const auto list : {graph_->inputs[moment.op], graph_->outputs[moment.op]}) {
-        for (int t : list) {
-            if (capacity_[t] == 0 && through_[t] > 0) stopped.push_back(t);
+        for (const FlatGraph::Pair& pair : graph_->inplace_pairs(moment.op)) {
+            std::erase(there, pair.in);
+            std::int64_t& room =
+                allowed_[graph_->producer[pair.in]] ? room_[maker_arc_[pair.in]] : sink_room_[pair.in];
+            set(room, kImpossible);
         }
     }
-    for (int t : stopped) stop_flow_through(t);
-    for (int t : stopped) {
+    for (int t : there) stop_flow_through(t);
+    for (int t : there) {
+        set(sink_room_[t], 0);
+        set(room_[maker_arc_[t]], 0);
+    }
+    for (int t : there) {
         const std::int64_t excess = excess_[t];
         set(excess_[t], 0);
-        settle(t, excess);
+        give_back(t, excess);
     }
     forget_dead_ends();
-    raise(graph_->results);
-    for (int op : later) raise(graph_->inputs[op]);
+    raise(graph_->results, enough);
+    for (int op : later) raise(graph_->inputs[op], enough);
 }
 
 void RebuildCut::change_back(std::int64_t value) {
@@ -197,9 +234,9 @@ void RebuildCut::change_back(std::int64_t value) {
     forget_dead_ends();
 }
 
-std::int64_t RebuildCut::value_at(Moment moment, std::span<const int> later) {
+std::int64_t RebuildCut::value_at(Moment moment, std::span<const int> later, std::int64_t enough) {
     const std::int64_t before = value_;
-    change_to(moment, later);
+    change_to(moment, later, enough);
     const std::int64_t value = std::min(value_, kImpossible);
     change_back(before);
     return value;
@@ -208,20 +245,19 @@ std::int64_t RebuildCut::value_at(Moment moment, std::span<const int> later) {
 std::int64_t RebuildCut::least_at(Moment moment) const {
     std::int64_t least = value_;
     for (const auto list : {graph_->inputs[moment.op], graph_->outputs[moment.op]}) {
-        for (int t : list) least -= through_[t];
+        for (int t : list) least -= through(t);
     }
     return std::max<std::int64_t>(least, 0);
 }
 
 std::vector<std::int32_t> RebuildCut::tensors_at(Moment moment, std::span<const int> later) {
     const std::int64_t before = value_;
-    change_to(moment, later);
-    // Once no path is left, what a search saw is what the source still leads to.
+    change_to(moment, later, kImpossible);
+    // Once no path is left, what the searches saw is what the source still leads to.
     std::vector<std::int32_t> tensors;
     for (int t = 0; t < graph_->tensor_count; ++t) {
-        if (dead_[t] != round_ || capacity_[t] == 0) continue;
-        const int to = target_of(t, 0);
-        if (to == kSink || dead_[to] != round_) tensors.push_back(t);
+        const bool held = dead_[t] == round_ && through(t) > 0;
+        if (held && (to_sink_[t] > 0 || dead_[arcs_[maker_arc_[t]].to] != round_)) tensors.push_back(t);
     }
     change_back(before);
     return tensors;
