@@ -222,23 +222,22 @@ class Search {
     PeakBound run() {
         LastOfSet set(graph_, uses_);
         if (set.members().empty()) return std::move(best_);
-        std::int64_t step = std::max<std::int64_t>(1, best_.bytes.value / kFirstStep);
-        std::int64_t aim = best_.bytes.value + 1;
+        std::int64_t proven = best_.bytes.value, step = std::max<std::int64_t>(1, proven / kFirstStep);
         std::optional<std::int64_t> most;  // no set proves more
-        while (!most || *most - best_.bytes.value > best_.bytes.value / kPrecision) {
+        while (!most || *most - proven > proven / kPrecision) {
+            const std::int64_t aim = proven + (most ? (*most - proven + 1) / 2 : step);
             LastOfSet trial = set;
             const std::optional<std::int64_t> highest = leave_out(trial, aim);
             if (stopped()) break;
             if (trial.members().empty()) {
                 most = std::min(*highest, most.value_or(*highest));
             } else {
-                record(trial);
                 set = std::move(trial);
+                proven = aim;
                 step *= 2;
             }
-            const std::int64_t low = best_.bytes.value;
-            aim = low + (most ? (*most - low + 1) / 2 : step);
         }
+        if (proven > best_.bytes.value) name_the_op(set, proven);
         return std::move(best_);
     }
 
@@ -280,24 +279,23 @@ class Search {
         return highest;
     }
 
-    /// The op with the least term of all; terms are computed only as far as that needs.
-    void record(LastOfSet& set) {
-        std::vector<std::pair<std::int64_t, int>> least;
+    /// The op of the set with the least term; terms are computed as far as that and the time need it.
+    void name_the_op(LastOfSet& set, std::int64_t proven) {
+        std::vector<std::pair<std::int64_t, int>> least;  // negative, so that the least is on top
         for (int op : set.members()) least.push_back({-set.least_term(op), op});
         std::make_heap(least.begin(), least.end());
-        std::vector<LastOfSet::Term> exact(graph_.op_count);
-        std::vector<std::uint8_t> known(graph_.op_count, 0);
-        while (!known[least.front().second]) {
+        std::vector<std::optional<LastOfSet::Term>> exact(graph_.op_count);
+        while (!exact[least.front().second]) {
             const int op = least.front().second;
-            std::pop_heap(least.begin(), least.end());
-            known[op] = 1;
             exact[op] = set.term(op, 0, RebuildCut::kImpossible);
-            least.back().first = -exact[op].bytes;
+            if (stopped()) break;
+            std::pop_heap(least.begin(), least.end());
+            least.back().first = -exact[op]->bytes;
             std::push_heap(least.begin(), least.end());
         }
         const int op = least.front().second;
-        best_ = {Bytes(exact[op].bytes), OpId(op), {}};
-        std::vector<std::int32_t> held = set.cut_tensors(op, exact[op]);
+        best_ = {Bytes(std::max(proven, -least.front().first)), OpId(op), {}};
+        std::vector<std::int32_t> held = set.cut_tensors(op, *exact[op]);
         for (const auto list : {graph_.inputs[op], graph_.outputs[op]})
             held.insert(held.end(), list.begin(), list.end());
         for (int t = 0; t < graph_.tensor_count; ++t) {

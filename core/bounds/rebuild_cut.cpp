@@ -1,6 +1,7 @@
 #include "core/bounds/rebuild_cut.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace rematlas {
 
@@ -15,10 +16,11 @@ RebuildCut::RebuildCut(const FlatGraph& graph)
       from_source_(graph.tensor_count, 0),
       excess_(graph.tensor_count, 0),
       seen_(static_cast<std::size_t>(graph.tensor_count + graph.op_count), 0),
-      dead_(seen_.size(), 0) {
+      level_(seen_.size(), 0),
+      next_arc_(seen_.size(), 0) {
     for (int op = 0; op < graph.op_count; ++op) live_inputs_[op] = static_cast<int>(graph.inputs[op].size());
     add_arcs();
-    raise(graph.results, kImpossible);
+    raise({}, kImpossible);
 }
 
 void RebuildCut::add_arcs() {
@@ -48,58 +50,95 @@ void RebuildCut::add_arcs() {
     }
 }
 
-/// Depth first, to the sink, into `path_`. When there is no path, what was seen leads nowhere for as long as
-/// flow is only sent from outside of it: none of that comes by.
-bool RebuildCut::find_path(int start) {
-    if (dead_[start] == round_) return false;
+/// Marks the distance from the starts, as far as the nearest nodes with room to the sink. False: there is
+/// none.
+bool RebuildCut::find_levels(const Amounts& starts) {
     ++search_;
-    visited_.assign(1, start);
-    path_.assign(1, {start, arc_begin_[start]});
-    seen_[start] = search_;
-    while (!path_.empty()) {
-        Frame& top = path_.back();
-        if (top.node < graph_->tensor_count && sink_room_[top.node] > 0) return true;
-        const int end = arc_begin_[top.node + 1];
-        int arc = top.arc;
-        for (; arc < end; ++arc) {
+    queue_.clear();
+    const auto see = [&](int node, int level) {
+        seen_[node] = search_;
+        level_[node] = level;
+        next_arc_[node] = arc_begin_[node];
+        queue_.push_back(node);
+    };
+    for (const auto& [node, amount] : starts) {
+        if (amount > 0 && seen_[node] != search_) see(node, 0);
+    }
+    int last = std::numeric_limits<int>::max();
+    for (std::size_t i = 0; i < queue_.size(); ++i) {
+        const int node = queue_[i];
+        if (level_[node] > last) break;
+        if (has_room_to_sink(node)) last = level_[node];
+        if (level_[node] == last) continue;
+        for (int arc = arc_begin_[node]; arc < arc_begin_[node + 1]; ++arc) {
             const int to = arcs_[arc].to;
-            if (room_[arc] <= 0 || seen_[to] == search_ || dead_[to] == round_) continue;
-            if (to >= graph_->tensor_count && !live_[to - graph_->tensor_count]) continue;
-            break;
+            if (room_[arc] > 0 && seen_[to] != search_ && is_live(to)) see(to, level_[node] + 1);
         }
-        top.arc = arc;
-        if (arc == end) {
-            path_.pop_back();
-            if (!path_.empty()) ++path_.back().arc;
+    }
+    return last < std::numeric_limits<int>::max();
+}
+
+/// A way to the sink along growing distances, into `path_`. What leads nowhere is not tried again.
+bool RebuildCut::find_path(int start) {
+    path_.assign(1, start);
+    while (!has_room_to_sink(path_.back())) {
+        const int node = path_.back();
+        int& arc = next_arc_[node];
+        const auto is_next = [&] {
+            const int to = arcs_[arc].to;
+            return room_[arc] > 0 && seen_[to] == search_ && level_[to] == level_[node] + 1;
+        };
+        while (arc < arc_begin_[node + 1] && !is_next()) ++arc;
+        if (arc < arc_begin_[node + 1]) {
+            path_.push_back(arcs_[arc].to);
             continue;
         }
-        const int to = arcs_[arc].to;
-        seen_[to] = search_;
-        visited_.push_back(to);
-        path_.push_back({to, arc_begin_[to]});
+        path_.pop_back();
+        if (path_.empty()) return false;
+        ++next_arc_[path_.back()];
     }
-    for (int node : visited_) dead_[node] = round_;
-    return false;
+    return true;
 }
 
 std::int64_t RebuildCut::push_along_path(std::int64_t at_most) {
-    const int last = path_.back().node;
+    const int last = path_.back();
     at_most = std::min(at_most, sink_room_[last]);
-    for (std::size_t i = 0; i + 1 < path_.size(); ++i) at_most = std::min(at_most, room_[path_[i].arc]);
-    for (std::size_t i = 0; i + 1 < path_.size(); ++i) push(path_[i].arc, at_most);
+    for (std::size_t i = 0; i + 1 < path_.size(); ++i)
+        at_most = std::min(at_most, room_[next_arc_[path_[i]]]);
+    for (std::size_t i = 0; i + 1 < path_.size(); ++i) push(next_arc_[path_[i]], at_most);
     set(sink_room_[last], sink_room_[last] - at_most);
     set(to_sink_[last], to_sink_[last] + at_most);
     return at_most;
 }
 
-/// More flow from the source to these tensors, as much as there can be.
-void RebuildCut::raise(std::span<const std::int32_t> needed, std::int64_t enough) {
-    for (const std::int32_t tensor : needed) {
-        while (value_ < enough && find_path(tensor)) {
-            const std::int64_t more = push_along_path(kImpossible);
-            set(from_source_[tensor], from_source_[tensor] + more);
-            value_ += more;
+/// Sends flow from these nodes to the sink, up to the amounts, which become what is left, and `enough` in
+/// all.
+void RebuildCut::send(Amounts& starts, std::int64_t enough) {
+    while (enough > 0 && find_levels(starts)) {
+        for (auto& [node, amount] : starts) {
+            if (seen_[node] != search_ || level_[node] != 0) continue;
+            while (amount > 0 && enough > 0 && find_path(node)) {
+                const std::int64_t sent = push_along_path(amount);
+                amount -= sent;
+                enough -= sent;
+            }
         }
+    }
+}
+
+/// More flow from the source to the needed tensors, as much as there can be.
+void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
+    Amounts starts;
+    for (const std::int32_t t : graph_->results) starts.push_back({t, kImpossible});
+    for (const int op : later) {
+        for (const std::int32_t t : graph_->inputs[op]) starts.push_back({t, kImpossible});
+    }
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    send(starts, enough - value_);
+    for (const auto& [tensor, left] : starts) {
+        set(from_source_[tensor], from_source_[tensor] + kImpossible - left);
+        value_ += kImpossible - left;
     }
 }
 
@@ -158,16 +197,13 @@ void RebuildCut::allow(std::span<const int> ops) {
         }
     }
     for (int op : ops) settle_idle(op);
-    forget_dead_ends();
-    Amounts rest;
+    Amounts ended;
     for (int op : ops) {
-        std::int64_t excess = 0;
-        for (int t : graph_->outputs[op]) excess += std::exchange(to_sink_[t], 0);
-        while (excess > 0 && live_[op] && find_path(node_of(op))) excess -= push_along_path(excess);
-        if (excess > 0) rest.push_back({node_of(op), excess});
+        ended.push_back({node_of(op), 0});
+        for (int t : graph_->outputs[op]) ended.back().second += std::exchange(to_sink_[t], 0);
     }
-    for (const auto& [node, excess] : rest) give_back(node, excess);
-    forget_dead_ends();
+    send(ended, kImpossible);
+    for (const auto& [node, left] : ended) give_back(node, left);
 }
 
 /// Flow into the tensor ends there; what went on from it to the sink is taken away.
@@ -221,9 +257,7 @@ void RebuildCut::change_to(Moment moment, std::span<const int> later, std::int64
         set(excess_[t], 0);
         give_back(t, excess);
     }
-    forget_dead_ends();
-    raise(graph_->results, enough);
-    for (int op : later) raise(graph_->inputs[op], enough);
+    raise(later, enough);
 }
 
 void RebuildCut::change_back(std::int64_t value) {
@@ -231,7 +265,6 @@ void RebuildCut::change_back(std::int64_t value) {
     log_.clear();
     logging_ = false;
     value_ = value;
-    forget_dead_ends();
 }
 
 std::int64_t RebuildCut::value_at(Moment moment, std::span<const int> later, std::int64_t enough) {
@@ -253,11 +286,11 @@ std::int64_t RebuildCut::least_at(Moment moment) const {
 std::vector<std::int32_t> RebuildCut::tensors_at(Moment moment, std::span<const int> later) {
     const std::int64_t before = value_;
     change_to(moment, later, kImpossible);
-    // Once no path is left, what the searches saw is what the source still leads to.
+    // Where there was no way to the sink, what the last search saw is what the source still leads to.
     std::vector<std::int32_t> tensors;
     for (int t = 0; t < graph_->tensor_count; ++t) {
-        const bool held = dead_[t] == round_ && through(t) > 0;
-        if (held && (to_sink_[t] > 0 || dead_[arcs_[maker_arc_[t]].to] != round_)) tensors.push_back(t);
+        const bool held = seen_[t] == search_ && through(t) > 0;
+        if (held && (to_sink_[t] > 0 || seen_[arcs_[maker_arc_[t]].to] != search_)) tensors.push_back(t);
     }
     change_back(before);
     return tensors;

@@ -9,7 +9,7 @@
 // of an op that runs is held or made by an op that runs. The cheapest is a minimum cut: a needed tensor is
 // held (an edge of its bytes is cut) or its maker runs and needs its inputs, without limit; where the maker
 // does not run again, the edge leads to the sink. The maximum flow is kept from one question to the next:
-// what a question changes is sent along other paths (Ford and Fulkerson 1956), and put back after it. All
+// what a question changes is sent along other paths (Dinic 1970), and put back after it. All
 // questions are about required ops; others make nothing that the results need.
 #pragma once
 
@@ -58,10 +58,6 @@ class RebuildCut {
         int to;
         int back;  ///< the same edge the other way
     };
-    struct Frame {
-        int node;
-        int arc;
-    };
     struct Change {
         std::int64_t* number;
         std::int64_t before;
@@ -82,10 +78,15 @@ class RebuildCut {
         return to_sink_[tensor] + room_[arcs_[maker_arc_[tensor]].back];
     }
 
+    bool has_room_to_sink(int node) const { return node < graph_->tensor_count && sink_room_[node] > 0; }
+    bool is_live(int node) const {
+        return node < graph_->tensor_count || live_[node - graph_->tensor_count] != 0;
+    }
+    bool find_levels(const Amounts& starts);
     bool find_path(int start);
     std::int64_t push_along_path(std::int64_t at_most);
-    void forget_dead_ends() { ++round_; }
-    void raise(std::span<const std::int32_t> needed, std::int64_t enough);
+    void send(Amounts& starts, std::int64_t enough);
+    void raise(std::span<const int> later, std::int64_t enough);
     void give_back(int node, std::int64_t amount);
     void stop_flow_through(int tensor);
     void settle_idle(int op);
@@ -108,10 +109,11 @@ class RebuildCut {
     std::int64_t value_ = 0;
 
     std::vector<std::uint32_t> seen_;  ///< per node: the last search that came by
-    std::vector<std::uint32_t> dead_;  ///< per node: no path leads on from there, since that round
-    std::uint32_t search_ = 0, round_ = 1;
-    std::vector<int> visited_;
-    std::vector<Frame> path_;
+    std::vector<int> level_;           ///< per node: distance in that search
+    std::vector<int> next_arc_;        ///< per node: the first that may lead on
+    std::uint32_t search_ = 0;
+    std::vector<int> queue_;
+    std::vector<int> path_;  ///< nodes; the arcs between are their next ones
     Amounts walk_;
     bool logging_ = false;
     std::vector<Change> log_;
