@@ -221,11 +221,14 @@ class Search {
 
     PeakBound run() {
         LastOfSet set(graph_, uses_);
-        if (set.members().empty()) return std::move(best_);
+        if (set.members().empty() || (limits_.only_budget && best_.bytes > limits_.budget.value_or(Bytes(0))))
+            return std::move(best_);
         std::int64_t proven = best_.bytes.value, step = std::max<std::int64_t>(1, proven / kFirstStep);
+        std::int64_t first = std::max(proven + 1, limits_.budget ? limits_.budget->value + 1 : 0);
         std::optional<std::int64_t> most;  // no set proves more
         while (!most || *most - proven > proven / kPrecision) {
-            const std::int64_t aim = proven + (most ? (*most - proven + 1) / 2 : step);
+            const std::int64_t between = proven + (most ? (*most - proven + 1) / 2 : step);
+            const std::int64_t aim = first > 0 ? std::exchange(first, 0) : between;
             LastOfSet trial = set;
             const std::optional<std::int64_t> highest = leave_out(trial, aim);
             if (stopped()) break;
@@ -236,6 +239,7 @@ class Search {
                 proven = aim;
                 step *= 2;
             }
+            if (limits_.only_budget) break;
         }
         if (proven > best_.bytes.value) name_the_op(set, proven);
         return std::move(best_);

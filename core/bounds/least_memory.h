@@ -25,6 +25,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <stop_token>
 
 #include "core/graph/flat_graph.h"
@@ -34,6 +35,8 @@ namespace rematlas {
 struct LeastMemoryLimits {
     std::chrono::nanoseconds time = std::chrono::seconds(1);  ///< wall clock
     std::stop_token stop = {};                                ///< seen within 50 ms
+    std::optional<Bytes> budget = {};                         ///< tried first: whether more is needed
+    bool only_budget = false;                                 ///< then it ends
 };
 
 /// At least `least_peak`, and exact to the byte or to 1e-5 of it for what such sets prove, whichever is more.

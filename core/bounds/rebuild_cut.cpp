@@ -129,14 +129,17 @@ void RebuildCut::send(Amounts& starts, std::int64_t enough) {
 /// More flow from the source to the needed tensors, as much as there can be.
 void RebuildCut::raise(std::span<const int> later, std::int64_t enough) {
     Amounts starts;
-    for (const std::int32_t t : graph_->results) starts.push_back({t, kImpossible});
     for (const int op : later) {
-        for (const std::int32_t t : graph_->inputs[op]) starts.push_back({t, kImpossible});
+        for (const std::int32_t t : graph_->inputs[op]) {
+            if (!graph_->is_result[t]) starts.push_back({t, kImpossible});
+        }
     }
     std::sort(starts.begin(), starts.end());
     starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    for (const std::int32_t t : graph_->results) starts.push_back({t, kImpossible});
     send(starts, enough - value_);
     for (const auto& [tensor, left] : starts) {
+        if (left == kImpossible) continue;
         set(from_source_[tensor], from_source_[tensor] + kImpossible - left);
         value_ += kImpossible - left;
     }
@@ -196,7 +199,6 @@ void RebuildCut::allow(std::span<const int> ops) {
             sink_room_[t] = 0;
         }
     }
-    for (int op : ops) settle_idle(op);
     Amounts ended;
     for (int op : ops) {
         ended.push_back({node_of(op), 0});
@@ -204,6 +206,8 @@ void RebuildCut::allow(std::span<const int> ops) {
     }
     send(ended, kImpossible);
     for (const auto& [node, left] : ended) give_back(node, left);
+    // Not before: the flow that went there leaves by ops that are idle now.
+    for (int op : ops) settle_idle(op);
 }
 
 /// Flow into the tensor ends there; what went on from it to the sink is taken away.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/anneal.h"
@@ -314,7 +315,7 @@ TEST(SmallestBudget, IsTheLeastPeakOfSmallGraphs) {
         ASSERT_TRUE(is_executable(flat, found.runs));
         EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
         EXPECT_EQ(found.peak.value, least);
-        EXPECT_EQ(found.proven, least == least_peak(flat).bytes.value);
+        EXPECT_EQ(found.proven, least == least_memory(flat).bytes.value);
     }
 }
 
@@ -363,8 +364,8 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
         const FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 20, .run_once = false}));
         const std::int64_t budget = (least_peak(flat).bytes.value + 5 * peak_without_reruns(flat)) / 6;
         const Deadline deadline({.time = hours(1)});
-        const auto best = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)),
-                                            deadline, 1, [](const auto&) {});
+        const auto best = atlas::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline,
+                                            1, [](const auto&) {});
         fits += best.peak <= budget;
         EXPECT_EQ(cost_of(flat, best.runs).peak, best.peak);
     }
