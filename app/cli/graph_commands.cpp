@@ -10,6 +10,7 @@
 #include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "core/bounds/least_memory.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
@@ -124,7 +125,7 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     result.keep_all_peak = Bytes(cost.peak);
     result.peak_op = OpId(keep_all[cost.peak_run]);
     result.peak_parts = parts_at(graph, lower(flat, keep_all), result.peak_op);
-    result.least_peak = least_peak(flat).bytes;
+    result.least_peak = least_memory(flat, {.time = std::chrono::nanoseconds(search_time.value)}).bytes;
     if (graph.device && graph.device->allocator) {
         const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *graph.device->allocator);
         if (peaks) result.caching = *peaks;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/bounds/least_memory.h"
 #include "core/bounds/one_moment.h"
 #include "core/planning/batch_family.h"
 #include "core/planning/registry.h"
@@ -228,9 +229,12 @@ class BatchSearch {
     Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
         Verdict verdict;
-        if (least_peak(flat).bytes > options_.budget) {
+        const PeakBound least = least_memory(
+            flat,
+            {.time = time / 8, .stop = options_.limits.stop, .budget = options_.budget, .only_budget = true});
+        if (least.bytes > options_.budget) {
             verdict.proven = true;
-            verdict.needs = least_peak(flat).bytes;
+            verdict.needs = least.bytes;
             if (by_least_peak_) verdict.needs_in_class = verdict.needs;
             return verdict;
         }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/bounds/best_bound.h"
+#include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
 #include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
@@ -14,11 +15,27 @@ namespace rematlas {
 namespace {
 
 constexpr auto kLongestQuickBound = std::chrono::milliseconds(200);
+constexpr auto kLongestMemoryProof = std::chrono::seconds(1);
 constexpr double kRounding = 1e-9;  // of overheads as doubles
 
 BoundLimits bound_limits(const Limits& limits) {
     return {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestQuickBound),
             .stop = limits.stop};
+}
+
+/// By the bound on the memory, which is one of schedules without copies to the host.
+void raise_by_memory(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
+    if (answer.over == ScheduleClass::with_copies) return;
+    PeakBound bound =
+        least_memory(graph, {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
+                             .stop = limits.stop,
+                             .budget = budget});
+    if (bound.bytes <= answer.needed) return;
+    answer.needed = bound.bytes;
+    answer.over = ScheduleClass::any_order;
+    answer.proven = answer.needed > budget;
+    answer.op = bound.op;
+    answer.dominant = std::move(bound.tensors);
 }
 
 /// Where the overhead bound is infinite no schedule fits: the largest such budget may lie above the largest
@@ -119,6 +136,7 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
+        raise_by_memory(problem.flat, budget, limits, *infeasible);
         raise_needed(problem.flat, budget, limits, *infeasible);
         outcome.answer = std::move(*infeasible);
         return outcome;

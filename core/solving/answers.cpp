@@ -31,13 +31,16 @@ Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> run
     return solution;
 }
 
-Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found) {
-    const PeakBound bound = least_peak(graph);
-    return {.needed = bound.bytes,
-            .proven = bound.bytes > budget,
+Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<Bytes> smallest_found) {
+    return {.needed = needed.bytes,
+            .proven = needed.bytes > budget,
             .smallest_found = smallest_found,
-            .op = bound.op,
-            .dominant = bound.tensors};
+            .op = needed.op,
+            .dominant = needed.tensors};
+}
+
+Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found) {
+    return infeasible_from(least_peak(graph), budget, smallest_found);
 }
 
 std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget) {

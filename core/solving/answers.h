@@ -12,7 +12,10 @@ namespace rematlas {
 /// The steps, time and peak of a run sequence as a solution.
 Solution solution_from(const FlatGraph& graph, std::span<const std::int32_t> runs);
 
-/// The answer when nothing fits the budget.
+/// The answer when nothing fits the budget, with what every schedule needs.
+Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<Bytes> smallest_found);
+
+/// The same with `least_peak`.
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
 
 /// `required_once`, proven optimal, when it fits the budget. Cost: linear.

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/sizes.h"
+#include "core/bounds/least_memory.h"
 #include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
@@ -84,7 +85,7 @@ std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const
     limits.time /= 3;
     std::optional<Schedule> best;
     std::optional<Bytes> smallest;
-    const Bytes least = least_peak(flat).bytes;
+    const Bytes least = least_memory(flat, {.time = limits.time / 4, .stop = limits.stop}).bytes;
     Bytes low = least, high = budget;
     for (int round = 0; round < rounds && low < high && !limits.stop.stop_requested(); ++round) {
         const Bytes own((low.value + high.value) / 2);

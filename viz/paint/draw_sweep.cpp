@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "core/base/sizes.h"
+#include "core/bounds/least_memory.h"
 #include "core/graph/flat_graph.h"
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
@@ -78,7 +79,7 @@ class SweepPainter {
         if (graph) {
             FlatGraph flat = flatten(*graph);
             keep_all_ = keep_all_peak(flat);
-            least_ = least_peak(flat).bytes;
+            least_ = least_memory(flat).bytes;
         }
         choose_ranges();
     }

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/files.h"
+#include "core/bounds/least_memory.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
 #include "core/planning/solve.h"
@@ -63,7 +64,7 @@ GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path
     loaded->producer = producers(loaded->graph);
     derive_blocks(*loaded);
     loaded->full_peak = keep_all_peak(loaded->flat);
-    loaded->least = least_peak(loaded->flat);
+    loaded->least = least_memory(loaded->flat, {.time = std::chrono::milliseconds(500)});
     return loaded;
 }
 

@@ -38,7 +38,7 @@ struct LoadedGraph {
 };
 using GraphPtr = std::shared_ptr<const LoadedGraph>;
 
-/// Cost: near linear. `text` must be what `graph` was read from.
+/// Cost: near linear, and up to half a second for the bound. `text` must be what `graph` was read from.
 GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path);
 
 /// Reads, validates and prepares. Errors: one line that names the file.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/bounds/best_bound.h"
+#include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/annealing/portfolio.h"
@@ -24,14 +25,15 @@ namespace {
 using annealing::PortfolioResult;
 
 // Shares of the time limit.
-constexpr double kStartShare = 0.3;       // for more starts when one fits already
-constexpr double kPublishedShare = 0.05;  // that each published solver may take
-constexpr double kBoundShare = 0.1;       // that the quick bound may take
-constexpr double kProofShare = 1.0 / 3;   // that the bounds which take as long as the search may take
-constexpr double kTightProofShare = 0.1;  // the same where no start fits: they hardly settle it there
-constexpr double kDescentShare = 0.25;    // for memory alone, where no start fits
-constexpr double kHintShare = 0.1;        // for how low schedules can go, where nothing fits
-constexpr double kReportStep = 0.01;      // between reports without news
+constexpr double kStartShare = 0.3;         // for more starts when one fits already
+constexpr double kPublishedShare = 0.05;    // that each published solver may take
+constexpr double kBoundShare = 0.1;         // that the quick bound may take
+constexpr double kMemoryProofShare = 0.05;  // that a proof may take that nothing fits
+constexpr double kProofShare = 1.0 / 3;     // that the bounds which take as long as the search may take
+constexpr double kTightProofShare = 0.1;    // the same where no start fits: they hardly settle it there
+constexpr double kDescentShare = 0.25;      // for memory alone, where no start fits
+constexpr double kHintShare = 0.1;          // for how low schedules can go, where nothing fits
+constexpr double kReportStep = 0.01;        // between reports without news
 
 constexpr auto kLongestBound = std::chrono::seconds(3);
 constexpr auto kLongestHint = std::chrono::milliseconds(300);
@@ -195,10 +197,11 @@ void AtlasSearch::anneal(Candidate start, std::chrono::nanoseconds time, std::sp
 }
 
 /// The answer when the budget is below the proven bound: how low this solver can go is worth a moment.
-Infeasible proven_infeasible(const FlatGraph& graph, Bytes budget, const Limits& limits) {
+Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, Bytes budget,
+                             const Limits& limits) {
     Limits brief = limits;
     brief.time = std::min<std::chrono::nanoseconds>(share_of(limits.time, kHintShare), kLongestHint);
-    return infeasible_from(graph, budget, smallest_feasible(graph, brief).peak);
+    return infeasible_from(needed, budget, smallest_feasible(graph, brief).peak);
 }
 
 class Atlas final : public Solver {
@@ -217,7 +220,11 @@ class Atlas final : public Solver {
             if (progress) progress({solution->overhead, solution->peak, solution->bound->overhead, 1});
             return *std::move(solution);
         }
-        if (least_peak(graph).bytes > budget) return proven_infeasible(graph, budget, limits);
+        const PeakBound needed = least_memory(graph, {.time = share_of(limits.time, kMemoryProofShare),
+                                                      .stop = limits.stop,
+                                                      .budget = budget,
+                                                      .only_budget = true});
+        if (needed.bytes > budget) return proven_infeasible(graph, needed, budget, limits);
         return AtlasSearch(problem, budget, limits, options_, progress).run();
     }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
@@ -34,7 +35,7 @@ class Descent {
         : graph_(graph),
           deadline_(limits),
           seed_(limits.seed),
-          proven_(least_peak(graph).bytes.value),
+          proven_(least_memory(graph, {.time = limits.time / 8, .stop = limits.stop}).bytes.value),
           least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 

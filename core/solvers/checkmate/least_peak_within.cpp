@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/bounds/best_bound.h"
+#include "core/bounds/least_memory.h"
 #include "core/bounds/one_moment.h"
 #include "core/milp/milp_thread.h"
 #include "core/schedule/run_sequence.h"
@@ -90,7 +91,7 @@ class LeastPeakSearch {
 
     /// The least budget at which the bound on the time leaves something: over any order.
     void bound_any_order(const Deadline& deadline) {
-        bound_ = least_peak(graph_).bytes.value;
+        bound_ = least_memory(graph_, {.time = deadline.left() / kRounds, .stop = limits_.stop}).bytes.value;
         std::int64_t open = best_.peak.value;
         const auto most = static_cast<double>(most_time_) * (1 + 1e-9);
         const double precision = kPrecision * static_cast<double>(open - bound_);

