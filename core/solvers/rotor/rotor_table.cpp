@@ -1,7 +1,10 @@
 #include "core/solvers/rotor/rotor_table.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <map>
+#include <unordered_map>
 
 namespace rematlas {
 namespace {
@@ -39,20 +42,63 @@ struct Advance {
     }
 };
 
+using StageFigures = std::array<std::int64_t, 13>;
+
+/// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes.
+StageFigures figures_of(const RotorStage& stage, bool first) {
+    return {stage.advance_time,   stage.save_time, stage.save_last_time, stage.save_beside_time,
+            stage.backward_time,  stage.boundary,  stage.saved,          stage.gradients,
+            stage.advance_peak,   first ? 0 : stage.advance_peak_with_input,
+            stage.save_peak,      stage.save_beside_peak,
+            stage.backward_peak};
+}
+
+/// Equal stages have equal numbers.
+std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
+    std::map<StageFigures, int> known;
+    std::vector<int> kinds;
+    for (const RotorStage& stage : stages)
+        kinds.push_back(
+            known.try_emplace(figures_of(stage, first), static_cast<int>(known.size())).first->second);
+    return kinds;
+}
+
 }  // namespace
+
+// A part is known by the part without its last stage and the kind of that stage.
+EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
+    const std::vector<int> first = kinds_of(stages, true), other = kinds_of(stages, false);
+    std::unordered_map<std::uint64_t, int> known;
+    const auto number = [&](int before, int kind) {
+        const auto key = static_cast<std::uint64_t>(before + 1) << 32 | static_cast<std::uint32_t>(kind);
+        const auto [at, fresh] = known.try_emplace(key, count_);
+        count_ += fresh;
+        return at->second;
+    };
+    for (std::size_t t = 0; t < stages.size(); ++t) {
+        const std::size_t row = part_.size() - t;
+        for (std::size_t s = 0; s < t; ++s) part_.push_back(number(part_[row + s], other[t]));
+        part_.push_back(number(-1, first[t]));
+    }
+}
 
 RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots)
     : stages_(stages),
       n_(static_cast<int>(stages.size())),
       most_bytes_(most_bytes),
       slots_(static_cast<std::size_t>(slots)),
-      absent_(index(0, n_)),
-      present_(index(0, n_)) {}
+      parts_(stages),
+      absent_(static_cast<std::size_t>(parts_.count())),
+      present_(absent_.size()) {}
 
 bool RotorTable::fill(const Deadline& deadline) {
+    std::vector<bool> filled(absent_.size());
     for (int length = 1; length <= n_; ++length) {
         for (int s = 0; s + length <= n_; ++s) {
             const int t = s + length - 1;
+            const auto part = static_cast<std::size_t>(parts_.of(s, t));
+            if (filled[part]) continue;
+            filled[part] = true;
             if (!fill_part(s, t, false, deadline) || !fill_part(s, t, true, deadline)) return false;
         }
     }
@@ -112,7 +158,7 @@ bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline)
         offer({of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, advance.time,
                held(t, present) + advance.peak});
     }
-    (present ? present_ : absent_)[index(s, t)] = rounded_where_long();
+    (present ? present_ : absent_)[static_cast<std::size_t>(parts_.of(s, t))] = rounded_where_long();
     return !deadline.passed();
 }
 
