@@ -41,7 +41,7 @@ void print(const Graph& graph, const std::string& run, double value, const char*
     std::fflush(stdout);
 }
 
-constexpr Limits kLong{.time = std::chrono::seconds(1000)};
+const Limits kLong{.time = std::chrono::seconds(1000)};
 
 struct BenchBudget {
     double share;
@@ -57,9 +57,9 @@ struct BenchBudget {
 std::vector<BenchBudget> bench_budgets(const Problem& problem, const Solver& curve) {
     const Answer none = curve.solve(problem, least_peak(problem.flat).bytes, kLong, {});
     const auto* infeasible = std::get_if<Infeasible>(&none);
-    const std::int64_t least =
-        infeasible && infeasible->smallest_found ? infeasible->smallest_found->value
-                                                 : least_peak(problem.flat).bytes.value;
+    const std::int64_t least = infeasible && infeasible->smallest_found
+                                   ? infeasible->smallest_found->value
+                                   : least_peak(problem.flat).bytes.value;
     std::vector<BenchBudget> budgets;
     for (const double share : kShares) {
         const double range = static_cast<double>(keep_all_peak(problem.flat).value - least);

@@ -54,48 +54,35 @@ class RotorWriter {
     ChainRuns runs_;
 };
 
-/// Both tables stay within about 4 GiB: lists grow to some four times what is kept exactly.
-int slots_in_memory(std::size_t stages, int wanted) {
-    const std::size_t parts = std::max<std::size_t>(stages, 1) * (stages + 1);
-    const std::size_t most = (std::size_t{4} << 30) / (parts * sizeof(TradeOff) * 4);
-    return static_cast<int>(std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(wanted)));
-}
-
-/// The answers to all budgets of one problem, up to the one that the table was filled for.
-class RotorCurve final : public Solver {
+/// A reading of the graph as a chain, and its table.
+class RotorLevel {
   public:
-    RotorCurve(const Problem& problem, Bytes largest, const Deadline& deadline, const RotorOptions& options)
-        : full_(cost_of(problem.flat, required_once(problem.flat)).peak),
-          chain_(rotor_chain(problem, options.max_stages)),
-          table_(chain_.stages, most_beside(largest), slots_in_memory(chain_.stages.size(), options.slots)) {
-        if (chain_.stages.size() < 2 || !table_.fill(deadline)) return;
+    RotorLevel(const Problem& problem, int max_stages, std::int64_t full)
+        : flat_(problem.flat), chain_(rotor_chain(problem, max_stages)), full_(full) {}
+
+    bool is_chain() const { return chain_.stages.size() >= 2; }
+    std::size_t stages() const { return chain_.stages.size(); }
+
+    /// For budgets up to `largest`. Nothing is found where the deadline passed before it was full.
+    void fill(Bytes largest, int slots, const Deadline& deadline) {
+        table_.emplace(chain_.stages, most_beside(largest), slots);
+        if (!table_->fill(deadline)) return;
         filled_ = true;
-        peaks_.resize(table_.curve().size());
+        peaks_.resize(table_->curve().size());
     }
-    std::string_view name() const override { return kName; }
-    std::string_view summary() const override { return kSummary; }
+    bool filled() const { return filled_; }
 
     /// The time rises as memory falls, so the first sequence whose exact peak fits is the best of the table.
-    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
-                 const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        if (chain_.stages.size() < 2) return no_chain(infeasible_from(problem.flat, budget, Bytes(full_)));
-        std::optional<Bytes> smallest;
+    /// `smallest` is lowered to the least peak that was tried.
+    std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
+                                           std::optional<Bytes>& smallest) {
         for (std::size_t i = peaks_.size(); i-- > 0 && !deadline.passed();) {
-            if (table_.curve()[i].bytes > most_beside(budget)) continue;
-            const Bytes peak = peak_of(problem.flat, i);
+            if (table_->curve()[i].bytes > most_beside(budget)) continue;
+            const Bytes peak = peak_of(i);
             if (!smallest || peak < *smallest) smallest = peak;
-            if (peak > budget) continue;
-            Solution solution = solution_from(problem.flat, runs_of(i));
-            if (progress)
-                progress(
-                    {.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
-            return solution;
+            if (peak <= budget) return runs_of(i);
         }
-        Infeasible answer = infeasible_from(problem.flat, budget, smallest);
-        if (!filled_) answer.reason = "it was stopped before the table of its chain was full";
-        return answer;
+        return std::nullopt;
     }
 
   private:
@@ -108,19 +95,68 @@ class RotorCurve final : public Solver {
     }
 
     RunSequence runs_of(std::size_t i) const {
-        return RotorWriter(chain_, table_).write(table_.curve()[i].bytes);
+        return RotorWriter(chain_, *table_).write(table_->curve()[i].bytes);
     }
 
-    Bytes peak_of(const FlatGraph& flat, std::size_t i) const {
-        if (!peaks_[i]) peaks_[i] = Bytes(cost_of(flat, runs_of(i)).peak);
+    Bytes peak_of(std::size_t i) {
+        if (!peaks_[i]) peaks_[i] = Bytes(cost_of(flat_, runs_of(i)).peak);
         return *peaks_[i];
     }
 
-    std::int64_t full_;  ///< peak without reruns
+    const FlatGraph& flat_;
     RotorChain chain_;
-    RotorTable table_;
+    std::int64_t full_;  ///< peak without reruns
+    std::optional<RotorTable> table_;
     bool filled_ = false;
-    mutable std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
+    std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
+};
+
+/// The answers to all budgets of one problem, up to the one that the tables were filled for. Long chains are
+/// first read with neighbours merged, so that there are answers when the time ends the second, long table.
+class RotorCurve final : public Solver {
+  public:
+    RotorCurve(const Problem& problem, Bytes largest, const Deadline& deadline, const RotorOptions& options)
+        : full_(cost_of(problem.flat, required_once(problem.flat)).peak),
+          whole_(std::make_unique<RotorLevel>(problem, options.max_stages, full_)) {
+        if (!whole_->is_chain()) return;
+        if (whole_->stages() > kLong) {
+            merged_ = std::make_unique<RotorLevel>(problem, kMerged, full_);
+            if (merged_->is_chain()) merged_->fill(largest, options.slots, deadline);
+        }
+        whole_->fill(largest, options.slots, deadline);
+        if (whole_->filled()) merged_.reset();
+    }
+    std::string_view name() const override { return kName; }
+    std::string_view summary() const override { return kSummary; }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        const Deadline deadline(limits);
+        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
+        if (!whole_->is_chain()) return no_chain(infeasible_from(problem.flat, budget, Bytes(full_)));
+        std::optional<Bytes> smallest;
+        RotorLevel& level = merged_ ? *merged_ : *whole_;
+        // What is left of the limits may be nothing where the time ended the long table.
+        const Deadline unlimited({.time = kToWriteRuns, .stop = limits.stop});
+        if (auto runs = level.best_within(budget, merged_ ? unlimited : deadline, smallest)) {
+            Solution solution = solution_from(problem.flat, *runs);
+            if (progress)
+                progress(
+                    {.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});
+            return solution;
+        }
+        Infeasible answer = infeasible_from(problem.flat, budget, smallest);
+        if (!whole_->filled()) answer.reason = "it was stopped before the table of its chain was full";
+        return answer;
+    }
+
+  private:
+    static constexpr std::size_t kLong = 150;
+    static constexpr int kMerged = 64;
+    static constexpr auto kToWriteRuns = std::chrono::milliseconds(50);
+
+    std::int64_t full_;  ///< peak without reruns
+    std::unique_ptr<RotorLevel> whole_, merged_;
 };
 
 class Rotor final : public Solver {
