@@ -12,6 +12,7 @@ python=$here/../.venv/bin/python
 "$python" "$here/runtime/replay.py" "$bin" --whole --budgets 100% --pairs 9 | tee "$here/results/replay_whole_cpu.csv"
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/results/apply_cpu.csv"
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
+if [ -x "$bin/bench_chains" ]; then "$bin/bench_chains" | tee "$here/results/chains.csv"; fi
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
     {

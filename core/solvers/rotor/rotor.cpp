@@ -153,7 +153,7 @@ class RotorCurve final : public Solver {
   private:
     static constexpr std::size_t kLong = 150;
     static constexpr int kMerged = 64;
-    static constexpr auto kToWriteRuns = std::chrono::milliseconds(50);
+    static constexpr auto kToWriteRuns = std::chrono::milliseconds(500);
 
     std::int64_t full_;  ///< peak without reruns
     std::unique_ptr<RotorLevel> whole_, merged_;
