@@ -15,6 +15,7 @@ REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/result
 if [ -x "$bin/bench_least_memory" ]; then
     "$bin/bench_least_memory" "$problems"/*.graph.json | tee "$here/results/least_memory.csv"
 fi
+if [ -x "$bin/bench_chains" ]; then "$bin/bench_chains" | tee "$here/results/chains.csv"; fi
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
     {

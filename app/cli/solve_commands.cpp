@@ -29,7 +29,7 @@ struct SolveFlags {
 };
 
 struct SweepFlags {
-    std::string graph, solvers = "atlas", budget, time_limit = "60s", out, plot;
+    std::string graph, solvers = "atlas", budget, spacing = "curve", time_limit = "60s", out, plot;
     int count = 16, threads = 1;
     bool arena = false;
 };
@@ -245,6 +245,7 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& fla
     SweepOptions options{.solvers = split(flags.solvers),
                          .budgets = {},
                          .count = flags.count,
+                         .spacing = flags.spacing == "even" ? Spacing::even : Spacing::curve,
                          .arena = flags.arena,
                          .limits = {}};
     options.limits = {.time = std::chrono::nanoseconds(time->value),
@@ -355,6 +356,11 @@ void add_solve_commands(const Commands& commands) {
         ->add_option("--budgets", sweep.count,
                      "how many, from the smallest known to work to the peak without recomputation")
         ->check(CLI::Range(1, 10000))
+        ->capture_default_str();
+    sweep_app
+        ->add_option("--spacing", sweep.spacing,
+                     "of these: curve places them where the curve bends, even at equal distances")
+        ->check(CLI::IsMember({"curve", "even"}))
         ->capture_default_str();
     sweep_app->add_option("--budget", sweep.budget, "these budgets instead, with commas");
     sweep_app->add_option("--time-limit", sweep.time_limit, "wall clock for the whole sweep")

@@ -41,7 +41,7 @@ void print(const Graph& graph, const std::string& run, double value, const char*
     std::fflush(stdout);
 }
 
-constexpr Limits kLong{.time = std::chrono::seconds(1000)};
+const Limits kLong{.time = std::chrono::seconds(1000)};
 
 struct BenchBudget {
     double share;

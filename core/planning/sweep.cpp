@@ -49,19 +49,40 @@ SweepPoint point_from(Bytes budget, Outcome&& outcome) {
     return point;
 }
 
-/// A schedule for a smaller budget keeps a larger one too; this point's own bound still holds for it.
-void offer_smaller(const SweepPoint& smaller, SweepPoint& point) {
-    if (smaller.status == "infeasible") return;
-    if (point.status != "infeasible" && point.overhead <= smaller.overhead) return;
-    point.status = "feasible";
-    point.peak = smaller.peak;
-    point.arena = smaller.arena;
-    point.overhead = smaller.overhead;
-    point.steps = smaller.steps;
-    if (!point.bound) return;
+bool fits(const SweepPoint& found, Bytes budget, bool arena) {
+    if (found.status == "infeasible") return false;
+    return arena ? found.arena && *found.arena <= budget : found.peak <= budget;
+}
+
+void set_gap(SweepPoint& point) {
+    if (!point.bound || point.status == "infeasible") return;
     const double above = point.overhead - point.bound->overhead;
     point.bound->gap = above > 0 ? above / point.bound->overhead : 0;
     if (point.bound->gap <= 0) point.status = "optimal";
+}
+
+/// This point's own bound still holds for a schedule from another one.
+void offer(const SweepPoint& found, SweepPoint& point, bool arena) {
+    if (!fits(found, point.budget, arena)) return;
+    if (point.status != "infeasible" && point.overhead <= found.overhead) return;
+    point.status = "feasible";
+    point.peak = found.peak;
+    point.arena = found.arena;
+    point.overhead = found.overhead;
+    point.steps = found.steps;
+    set_gap(point);
+}
+
+/// A bound at a larger budget holds for a smaller one.
+void offer_bounds(SweepCurve& curve) {
+    for (std::size_t i = curve.points.size(); i-- > 1;) {
+        const std::optional<Bound>& larger = curve.points[i].bound;
+        SweepPoint& point = curve.points[i - 1];
+        if (!larger || !point.bound || larger->over != point.bound->over) continue;
+        if (larger->overhead <= point.bound->overhead) continue;
+        point.bound->overhead = larger->overhead;
+        set_gap(point);
+    }
 }
 
 /// Those that use all the time that they are given come last: they also get what the others leave.
@@ -87,16 +108,153 @@ std::optional<Result<Outcome>> from_smallest(const Problem& problem, const Small
     return outcome;
 }
 
+/// One call of `run_sweep`.
+class SweepRun {
+  public:
+    SweepRun(const Graph& graph, const SweepOptions& options,
+             const std::function<void(const std::string&, const SweepPoint&)>& on_point)
+        : flat_(flatten(graph)),
+          problem_{graph, flat_},
+          options_(options),
+          on_point_(on_point),
+          sweep_{graph.name, graph.sha256, {}},
+          order_(quick_solvers_first(options.solvers)),
+          smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
+
+    Result<Sweep> run(std::vector<std::unique_ptr<Solver>> solvers) {
+        solvers_ = std::move(solvers);
+        const auto start = Clock::now();
+        std::vector<Bytes> budgets = first_budgets();
+        const std::size_t points =
+            options_.budgets.empty() ? static_cast<std::size_t>(options_.count) : budgets.size();
+        TimeShares shares(options_.limits.time - (Clock::now() - start), solvers_.size() * points);
+        prepare(budgets.back(), points, shares);
+        for (const Bytes budget : budgets) {
+            if (Result<void> solved = solve_at(budget, shares); !solved) return solved.error();
+        }
+        for (std::size_t done = budgets.size(); done < points && placed_by_curve(); ++done) {
+            const std::optional<Bytes> budget = next_budget(samples());
+            if (!budget) break;
+            if (Result<void> solved = solve_at(*budget, shares); !solved) return solved.error();
+        }
+        for (SweepCurve& curve : sweep_.curves) settle(curve);
+        return std::move(sweep_);
+    }
+
+  private:
+    bool placed_by_curve() const { return options_.budgets.empty() && options_.spacing == Spacing::curve; }
+
+    /// Ascending and distinct.
+    std::vector<Bytes> first_budgets() {
+        std::vector<Bytes> budgets = options_.budgets;
+        if (budgets.empty()) {
+            Limits search = options_.limits;
+            search.time =
+                std::min<std::chrono::nanoseconds>(options_.limits.time / 10, std::chrono::seconds(2));
+            SmallestBudget found = smallest_feasible(flat_, search);
+            if (found.peak < smallest_.peak) smallest_ = std::move(found);
+            budgets = even_budgets(smallest_.peak, keep_all_peak(flat_),
+                                   placed_by_curve() ? std::min(options_.count, 2) : options_.count);
+        }
+        std::sort(budgets.begin(), budgets.end());
+        budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
+        return budgets;
+    }
+
+    void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
+        for (const std::size_t index : order_) {
+            Limits shared = options_.limits;
+            shared.time = shares.of(points);
+            if (auto prepared = solvers_[index]->up_to(problem_, largest, shared))
+                solvers_[index] = std::move(prepared);
+        }
+        for (const auto& solver : solvers_) sweep_.curves.push_back({std::string(solver->name()), {}});
+    }
+
+    Result<void> solve_at(Bytes budget, TimeShares& shares) {
+        for (const std::size_t index : order_) {
+            SweepCurve& curve = sweep_.curves[index];
+            Limits limits = options_.limits;
+            limits.time = shares.next();
+            Result<Outcome> outcome = options_.arena
+                                          ? solve_in_arena(problem_, *solvers_[index], budget, limits)
+                                          : solve(problem_, *solvers_[index], budget, limits);
+            // Its bytes fit; whether they fit as one arena is another question.
+            if (outcome && !options_.arena && outcome->infeasible())
+                if (auto found = from_smallest(problem_, smallest_, curve.solver, budget, limits))
+                    outcome = *std::move(found);
+            if (!outcome) return outcome.error();
+            const auto at =
+                std::lower_bound(curve.points.begin(), curve.points.end(), budget,
+                                 [](const SweepPoint& point, Bytes bytes) { return point.budget < bytes; });
+            SweepPoint& point = *curve.points.insert(at, point_from(budget, outcome.take()));
+            offer_found(curve, point);
+            if (on_point_) on_point_(curve.solver, point);
+        }
+        return {};
+    }
+
+    void offer_found(const SweepCurve& curve, SweepPoint& point) {
+        const SolverTraits& traits = find_solver(curve.solver)->traits;
+        const bool takes_any = traits.anytime && traits.finds == ScheduleClass::any_order;
+        for (const SweepCurve& other : sweep_.curves) {
+            if (!takes_any && &other != &curve) continue;
+            for (const SweepPoint& found : other.points) {
+                if (&other == &curve || class_of(found.steps) <= traits.finds)
+                    offer(found, point, options_.arena);
+            }
+        }
+    }
+
+    /// What was found after a point may be better.
+    void settle(SweepCurve& curve) {
+        for (SweepPoint& point : curve.points) offer_found(curve, point);
+        offer_bounds(curve);
+    }
+
+    /// Of all solvers: the best that is known of the curve over any order.
+    std::vector<CurveSample> samples() const {
+        std::vector<CurveSample> all;
+        if (smallest_.peak < keep_all_peak(flat_)) {
+            all.push_back({.budget = smallest_.peak,
+                           .peak = smallest_.peak,
+                           .overhead = solution_from(flat_, smallest_.runs).overhead});
+        }
+        for (const SweepCurve& curve : sweep_.curves) {
+            std::vector<CurveSample> found = curve_samples(curve);
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                const std::optional<Bound>& bound = curve.points[i].bound;
+                if (bound && bound->over != ScheduleClass::any_order) found[i].bound = 0;
+            }
+            all.insert(all.end(), found.begin(), found.end());
+        }
+        return all;
+    }
+
+    const FlatGraph flat_;
+    const Problem problem_;
+    const SweepOptions& options_;
+    const std::function<void(const std::string&, const SweepPoint&)>& on_point_;
+    Sweep sweep_;
+    std::vector<std::unique_ptr<Solver>> solvers_;
+    const std::vector<std::size_t> order_;
+    SmallestBudget smallest_;
+};
+
 }  // namespace
 
-std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count) {
-    std::vector<Bytes> budgets;
-    if (count <= 1 || smallest >= largest) return {largest};
-    const std::int64_t range = largest.value - smallest.value;
-    for (int i = 0; i + 1 < count; ++i) budgets.push_back(smallest + Bytes(range / (count - 1) * i));
-    budgets.push_back(largest);
-    budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
-    return budgets;
+std::vector<CurveSample> curve_samples(const SweepCurve& curve) {
+    std::vector<CurveSample> samples;
+    for (const SweepPoint& point : curve.points) {
+        CurveSample sample{.budget = point.budget};
+        if (point.status != "infeasible") {
+            sample.peak = point.peak;
+            sample.overhead = point.overhead;
+        }
+        if (point.bound) sample.bound = point.bound->overhead;
+        samples.push_back(sample);
+    }
+    return samples;
 }
 
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
@@ -105,53 +263,13 @@ Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
 
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
                         const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
-    const FlatGraph flat = flatten(graph);
-    const Problem problem{graph, flat};
     std::vector<std::unique_ptr<Solver>> solvers;
     for (const std::string& name : options.solvers) {
         Result<std::unique_ptr<Solver>> solver = make_solver(name);
         if (!solver) return solver.error();
         solvers.push_back(solver.take());
     }
-    const auto start = Clock::now();
-    std::vector<Bytes> budgets = options.budgets;
-    SmallestBudget smallest{.peak = keep_all_peak(flat), .runs = keep_all_sequence(flat)};
-    if (budgets.empty()) {
-        Limits search = options.limits;
-        search.time = std::min<std::chrono::nanoseconds>(options.limits.time / 10, std::chrono::seconds(2));
-        SmallestBudget found = smallest_feasible(flat, search);
-        if (found.peak < smallest.peak) smallest = std::move(found);
-        budgets = even_budgets(smallest.peak, keep_all_peak(flat), options.count);
-    }
-    std::sort(budgets.begin(), budgets.end());
-    budgets.erase(std::unique(budgets.begin(), budgets.end()), budgets.end());
-    TimeShares shares(options.limits.time - (Clock::now() - start), solvers.size() * budgets.size());
-    Sweep sweep{graph.name, graph.sha256, {}};
-    sweep.curves.resize(solvers.size());
-    for (std::size_t index : quick_solvers_first(options.solvers)) {
-        std::unique_ptr<Solver>& solver = solvers[index];
-        SweepCurve& curve = sweep.curves[index];
-        Limits shared = options.limits;
-        shared.time = shares.of(budgets.size());
-        if (auto prepared = solver->up_to(problem, budgets.back(), shared)) solver = std::move(prepared);
-        curve.solver = solver->name();
-        for (Bytes budget : budgets) {
-            Limits limits = options.limits;
-            limits.time = shares.next();
-            Result<Outcome> outcome = options.arena ? solve_in_arena(problem, *solver, budget, limits)
-                                                    : solve(problem, *solver, budget, limits);
-            // Its bytes fit; whether they fit as one arena is another question.
-            if (outcome && !options.arena && outcome->infeasible())
-                if (auto found = from_smallest(problem, smallest, curve.solver, budget, limits))
-                    outcome = *std::move(found);
-            if (!outcome) return outcome.error();
-            SweepPoint point = point_from(budget, outcome.take());
-            if (!curve.points.empty()) offer_smaller(curve.points.back(), point);
-            if (on_point) on_point(curve.solver, point);
-            curve.points.push_back(std::move(point));
-        }
-    }
-    return sweep;
+    return SweepRun(graph, options, on_point).run(std::move(solvers));
 }
 
 }  // namespace rematlas

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/planning/curve_budgets.h"
 #include "core/solving/solver.h"
 
 namespace rematlas {
@@ -34,22 +35,34 @@ struct Sweep {
     std::vector<SweepCurve> curves;
 };
 
+/// Budgets that were not asked for by name, from the smallest found feasible to the peak without
+/// recomputation.
+enum class Spacing {
+    even,   ///< equal distances
+    curve,  ///< where the curve bends: always in the interval of which least is known (curve_budgets.h)
+};
+
 struct SweepOptions {
     std::vector<std::string> solvers;
-    std::vector<Bytes> budgets;  ///< empty: `count` budgets from the smallest found feasible to the peak
-                                 ///< without recomputation
+    std::vector<Bytes> budgets;  ///< just these; empty: `count` budgets by `spacing`
     int count = 16;
+    Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits;       ///< the time is for the whole sweep
 };
 
-/// Every schedule is checked; a schedule for a smaller budget is offered to the larger ones. `on_point` is
-/// called after each point (solver, point). Errors: an unknown solver.
+/// Every schedule is checked. Each is also an answer to every other budget of its solver's curve that its
+/// peak (with `arena`: its arena) fits, and to those of all curves whose solver finds schedules in any order
+/// and uses all its time, as atlas does. A bound holds for the smaller budgets of its curve too. Budgets are
+/// taken one by one, all solvers at each, so that time ends a sweep with few points solved well by all.
+/// Equal seeds give equal sweeps where time does not end a solver. `on_point` is called after each point
+/// (solver, point); a point may still become better by what is found at later ones. Errors: an unknown
+/// solver.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
                         const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
 
-/// `count` budgets from smallest to largest, evenly spaced, both included.
-std::vector<Bytes> even_budgets(Bytes smallest, Bytes largest, int count);
+/// What the points of a curve tell of it: with `curve_area`, how much is not known.
+std::vector<CurveSample> curve_samples(const SweepCurve& curve);
 
 /// The least peak that a short search reaches: the smallest budget known to work.
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits);

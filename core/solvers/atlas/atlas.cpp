@@ -27,6 +27,7 @@ using annealing::PortfolioResult;
 // Shares of the time limit.
 constexpr double kStartShare = 0.3;         // for more starts when one fits already
 constexpr double kPublishedShare = 0.05;    // that each published solver may take
+constexpr double kRotorShare = 0.15;        // the same of rotor, which needs it on long chains only
 constexpr double kBoundShare = 0.1;         // that the quick bound may take
 constexpr double kMemoryProofShare = 0.05;  // that a proof may take that nothing fits
 constexpr double kProofShare = 1.0 / 3;     // that the bounds which take as long as the search may take
@@ -120,9 +121,9 @@ void AtlasSearch::start_from_published() {
     const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
                                                  make_chen_sqrt(), make_revolve()};
     Limits share = limits_;
-    share.time = share_of(limits_.time, kPublishedShare);
     for (const auto& solver : published) {
         if (deadline_.passed()) return;
+        share.time = share_of(limits_.time, solver == published[0] ? kRotorShare : kPublishedShare);
         const Answer answer = solver->solve(problem_, Bytes(budget_), share, {});
         const Solution* solution = std::get_if<Solution>(&answer);
         if (!solution) continue;

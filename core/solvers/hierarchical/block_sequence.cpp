@@ -24,29 +24,37 @@ std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree&
     return forward;
 }
 
-/// The bytes of gradients that are there while a stage's group runs.
+/// Bytes of what the backward groups make for those below, by stage. What they leave until the end of the step
+/// is counted once, with the group that makes it.
 struct Gradients {
-    std::vector<std::int64_t> received;  ///< by stage: that its group reads
-    std::vector<std::int64_t> passing;   ///< by stage: made above it and read below it or results, not by it
+    explicit Gradients(std::size_t stages)
+        : left(stages, 0), received(stages, 0), passing(stages, 0), received_left(stages, 0) {}
+    std::vector<std::int64_t> left;           ///< made by the group, results of the step
+    std::vector<std::int64_t> received;       ///< made above, read by the group
+    std::vector<std::int64_t> passing;        ///< made above, read below, not by the group
+    std::vector<std::int64_t> received_left;  ///< results of the step, made above and read by the group
 };
 
 Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
     const std::vector<int> stage = stages_of(flat, tree);
     const std::vector<std::uint8_t> forward = forward_ops(flat, tree);
-    const std::size_t count = tree.blocks.front().children.size();
-    Gradients gradients{std::vector<std::int64_t>(count, 0), std::vector<std::int64_t>(count, 0)};
+    Gradients gradients(tree.blocks.front().children.size());
     for (int t = 0; t < flat.tensor_count; ++t) {
         const int maker = flat.producer[t];
         if (maker < 0 || forward[maker] || stage[maker] < 0) continue;
         std::vector<std::uint8_t> reads(static_cast<std::size_t>(stage[maker]) + 1, 0);
-        int last = flat.is_result[t] ? -1 : stage[maker];
+        int last = stage[maker];
         for (const int user : flat.users[t]) {
             if (stage[user] < 0) continue;
             reads[stage[user]] = 1;
             last = std::min(last, stage[user]);
         }
-        for (int i = stage[maker] - 1; i >= std::max(last, 0); --i)
-            (reads[i] ? gradients.received : gradients.passing)[i] += flat.bytes[t];
+        const bool stays = flat.is_result[t];
+        if (stays) gradients.left[stage[maker]] += flat.bytes[t];
+        for (int i = stage[maker] - 1; i >= last; --i) {
+            if (stays && reads[i]) gradients.received_left[i] += flat.bytes[t];
+            if (!stays) (reads[i] ? gradients.received : gradients.passing)[i] += flat.bytes[t];
+        }
     }
     return gradients;
 }
@@ -54,8 +62,8 @@ Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
 /// Writes a stage and its ways.
 class StageWriter {
   public:
-    StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t passing, bool is_last)
-        : block_(block), options_(options), passing_(passing), is_last_(is_last), beside_(block.flat) {
+    StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t beside, bool is_last)
+        : block_(block), options_(options), beside_backward_(beside), is_last_(is_last), beside_(block.flat) {
         for (const int t : block.passed_on) beside_.bytes[t] = 0;
         for (FlatGraph::Pair& pair : beside_.inplace)
             pair.saved = std::min({pair.saved, beside_.bytes[pair.in], beside_.bytes[pair.out]});
@@ -80,7 +88,7 @@ class StageWriter {
         way.save_peak = option.forward_peak;
         way.backward = whole(option.backward);
         way.backward_time = option.backward_time;
-        way.backward_peak = passing_ + option.backward_peak;
+        way.backward_peak = beside_backward_ + option.backward_peak;
         way.saved = option.saved + boundary;
         const RunSequence last = what_is_read(option, true);
         way.save_last = whole(last);
@@ -142,7 +150,7 @@ class StageWriter {
 
     const Subproblem& block_;
     const BlockOptions& options_;
-    const std::int64_t passing_;
+    const std::int64_t beside_backward_;  ///< bytes that its backward peak leaves out
     const bool is_last_;  ///< of the sequence
     FlatGraph beside_;    ///< with no bytes for what is passed on
 };
@@ -173,10 +181,11 @@ RotorChain chain_of(const FlatGraph& flat, const BlockTable& table) {
     for (int t = 0; t < flat.tensor_count; ++t) chain.always += flat.bytes[t] - table.flat().bytes[t];
     for (std::size_t i = 0; i < children.size(); ++i) {
         const std::int64_t input = i == 0 ? 0 : chain.stages.back().boundary;
-        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i],
+        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i] - gradients.received_left[i],
                                  i + 1 == children.size());
         chain.stages.push_back(writer.stage(input));
         chain.stages.back().gradients = gradients.passing[i] + gradients.received[i];
+        chain.stages.back().left = gradients.left[i];
     }
     return chain;
 }

@@ -40,7 +40,8 @@ class Rockmate final : public Solver {
         const std::vector<std::uint8_t> always = always_there(problem.flat, tree);
         BlockTable table(problem, std::move(tree), options_.blocks, always);
         table.fill(Deadline(part), limits.threads);
-        return std::make_unique<RotorCurve>(kName, kSummary, problem, chain_of(problem.flat, table), largest,
+        std::vector<RotorChain> chains{chain_of(problem.flat, table)};
+        return std::make_unique<RotorCurve>(kName, kSummary, problem, std::move(chains), largest,
                                             options_.slots, deadline);
     }
 

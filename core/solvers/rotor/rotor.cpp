@@ -1,5 +1,8 @@
 #include "core/solvers/rotor/rotor.h"
 
+#include <utility>
+#include <vector>
+
 #include "core/solvers/rotor/rotor_chain.h"
 #include "core/solvers/rotor/rotor_curve.h"
 #include "core/solving/answers.h"
@@ -13,6 +16,9 @@ constexpr std::string_view kName = "rotor";
 constexpr std::string_view kSummary =
     "optimal checkpointing of a chain of stages (Beaumont et al. 2019); falls back where there is no chain";
 
+constexpr std::size_t kLong = 150;  // stages from which on a chain of merged ones answers first
+constexpr int kMerged = 64;
+
 class Rotor final : public Solver {
   public:
     explicit Rotor(RotorOptions options) : options_(options) {}
@@ -23,18 +29,20 @@ class Rotor final : public Solver {
                  const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const RotorCurve curve(kName, kSummary, problem, rotor_chain(problem, options_.max_stages), budget,
-                               options_.slots, deadline);
+        const std::unique_ptr<Solver> curve = up_to(problem, budget, limits);
         Limits left = limits;
         left.time = deadline.left();
-        return curve.solve(problem, budget, left, progress);
+        return curve->solve(problem, budget, left, progress);
     }
 
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,
                                   const Limits& limits) const override {
-        return std::make_unique<RotorCurve>(kName, kSummary, problem,
-                                            rotor_chain(problem, options_.max_stages), largest,
-                                            options_.slots, Deadline(limits));
+        const Deadline deadline(limits);
+        std::vector<RotorChain> chains{rotor_chain(problem, options_.max_stages)};
+        if (chains.front().stages.size() > kLong)
+            chains.insert(chains.begin(), rotor_chain(problem, kMerged));
+        return std::make_unique<RotorCurve>(kName, kSummary, problem, std::move(chains), largest,
+                                            options_.slots, deadline);
     }
 
   private:

@@ -23,9 +23,13 @@
 //     for (Bytes budget : budgets) answers.push_back(curve->solve(problem, budget, limits, {}));
 //
 // Cost: stages^3 / 3 * trade-offs of a part at worst, and 16 bytes for each of stages^2 * trade-offs: 10 ms
-// for captured models of up to 42 stages, 0.6 s at 101 and 4 s at 150 that all differ. At most `max_stages`
-// stages, neighbours are merged beyond, and `slots` are reduced so that the tables stay within about 4 GiB:
-// to 2,900 at 150 stages, to 67 at 1,000.
+// for captured models of up to 42 stages, 0.6 s at 101 and 4 s at 150 that all differ. Parts of equal stages
+// are solved once: chains of equal layers cost stages^2, 3 s and 30 MB at 512 for all budgets, and are
+// solved to the optimum. Long chains of stages that differ (`RotorTable::Splits::near`) cost stages^2 too, 5
+// s at 256 and 14 s and 0.8 GB at 512 (on busy cores) for all budgets, less for small ones; the answers seen
+// were at most 0.3 % above those of the whole table at 256. At most `max_stages` stages, neighbours are
+// merged beyond. From 150 stages on, a table of 64 merged ones comes first and answers where the time ends
+// the other. `slots` are reduced to 2,900 at 150 stages that all differ; half a GiB is what that takes.
 #pragma once
 
 #include <memory>
@@ -37,7 +41,7 @@ namespace rematlas {
 struct RotorOptions {
     int slots = 5000;  ///< trade-offs of a part of the chain that keep exact bytes; the others are rounded
                        ///< up, by at most a `slots`-th of their memory
-    int max_stages = 150;  ///< longer chains have their cheapest neighbours merged
+    int max_stages = 512;  ///< longer chains have their cheapest neighbours merged
 };
 
 void read_options(OptionReader& reader, RotorOptions& options);

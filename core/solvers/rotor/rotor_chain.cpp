@@ -291,10 +291,12 @@ class ChainReader {
             for (int user : flat_.users[t]) {
                 if (flat_.required[user]) last = std::min(last, stage_[user]);
             }
+            if (last == 0) chain_.stages[stage_[maker] - 1].left += flat_.bytes[t];
+            if (last == 0) continue;
             change[last] += flat_.bytes[t];
             change[stage_[maker]] -= flat_.bytes[t];
         }
-        std::int64_t there = change[0];
+        std::int64_t there = 0;
         for (std::size_t i = 0; i < chain_.stages.size(); ++i) {
             there += change[i + 1];
             chain_.stages[i].gradients = there;

@@ -34,7 +34,9 @@ struct RotorStage {
 
     std::int64_t advance_time = 0;
     std::int64_t boundary = 0;      ///< bytes of a_i
-    std::int64_t gradients = 0;     ///< bytes made by the groups above that are there when this group starts
+    std::int64_t left = 0;          ///< bytes that its group leaves until the end of the step
+    std::int64_t gradients = 0;     ///< bytes made by the groups above that are there when this group starts,
+                                    ///< beside what they leave until the end
     std::int64_t advance_peak = 0;  ///< beside `gradients` of the last stage under way
     std::int64_t advance_peak_with_input = 0;  ///< the same with a_(i-1), freed after its last use
 };

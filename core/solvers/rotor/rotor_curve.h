@@ -1,9 +1,10 @@
 // The answers to all budgets of one chain, from one table.
 //
-//     const RotorCurve curve(name, summary, problem, rotor_chain(problem, 150), largest, 500, deadline);
+//     const RotorCurve curve(name, summary, problem, {rotor_chain(problem, 150)}, largest, 500, deadline);
 //     Answer answer = curve.solve(problem, budget, limits, {});
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,30 +15,52 @@
 
 namespace rematlas {
 
-class RotorCurve final : public Solver {
+/// A reading of the graph as a chain, and its table.
+class RotorLevel {
   public:
-    /// Fills the table for budgets up to `largest`, with `slots` as in `RotorTable`, less where the tables
-    /// would take more than about 4 GiB. `name` and `summary` are those of the solver it answers for.
-    RotorCurve(std::string_view name, std::string_view summary, const Problem& problem, RotorChain chain,
-               Bytes largest, int slots, const Deadline& deadline);
-    std::string_view name() const override { return name_; }
-    std::string_view summary() const override { return summary_; }
+    RotorLevel(const FlatGraph& flat, RotorChain chain);
+
+    bool is_chain() const { return chain_.stages.size() >= 2; }
+
+    /// For budgets up to `largest`. Nothing is found where the deadline passed before it was full.
+    void fill(Bytes largest, int slots, const Deadline& deadline);
+    bool filled() const { return filled_; }
 
     /// The time rises as memory falls, so the first sequence whose exact peak fits is the best of the table.
+    /// `smallest` is lowered to the least peak that was tried.
+    std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
+                                           std::optional<Bytes>& smallest);
+
+  private:
+    std::int64_t most_beside(Bytes budget) const;
+    RunSequence runs_of(std::size_t i) const;
+    Bytes peak_of(std::size_t i);
+
+    const FlatGraph& flat_;
+    RotorChain chain_;
+    std::int64_t full_;  ///< peak without reruns
+    std::optional<RotorTable> table_;
+    bool filled_ = false;
+    std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
+};
+
+class RotorCurve final : public Solver {
+  public:
+    /// Fills tables for budgets up to `largest`, one chain after the other: the last one that was full in time
+    /// answers. So a short reading of a long chain may come first. `slots`: see RotorTable. `name` and
+    /// `summary` are those of the solver it answers for.
+    RotorCurve(std::string_view name, std::string_view summary, const Problem& problem,
+               std::vector<RotorChain> chains, Bytes largest, int slots, const Deadline& deadline);
+    std::string_view name() const override { return name_; }
+    std::string_view summary() const override { return summary_; }
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override;
 
   private:
-    std::int64_t most_beside(Bytes budget) const;
-    RunSequence runs_of(const FlatGraph& flat, std::size_t i) const;
-    Bytes peak_of(const FlatGraph& flat, std::size_t i) const;
-
     std::string_view name_, summary_;
-    std::int64_t full_;  ///< peak without reruns
-    RotorChain chain_;
-    RotorTable table_;
-    bool filled_ = false;
-    mutable std::vector<std::optional<Bytes>> peaks_;  ///< by step of the curve, as far as they were needed
+    std::int64_t full_;                  ///< peak without reruns
+    std::unique_ptr<RotorLevel> level_;  ///< that answers; null: the graph is no chain
+    bool whole_ = false;                 ///< it is that of the last chain
 };
 
 }  // namespace rematlas

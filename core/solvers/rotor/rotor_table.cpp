@@ -9,13 +9,15 @@ namespace rematlas {
 namespace {
 
 const TradeOffs kNothing{{0, 0}};
+constexpr int kShort = 16;  // stages of parts that are taken apart in all ways
 
 /// How many steps are within m bytes; at least `from`.
-std::size_t steps_within(const TradeOffs& steps, std::int64_t m, std::size_t from = 0) {
+template <class Steps>
+std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from = 0) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
     return static_cast<std::size_t>(
         std::upper_bound(first, steps.end(), m,
-                         [](std::int64_t bytes, const TradeOff& step) { return bytes < step.bytes; }) -
+                         [](std::int64_t bytes, const auto& step) { return bytes < step.bytes; }) -
         steps.begin());
 }
 
@@ -43,10 +45,11 @@ struct Advance {
 
 using StageFigures = std::vector<std::int64_t>;
 
-/// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes.
+/// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes
+/// and what its group leaves.
 StageFigures figures_of(const RotorStage& stage, bool first) {
     StageFigures figures{stage.advance_time, stage.boundary, stage.gradients, stage.advance_peak,
-                         first ? 0 : stage.advance_peak_with_input};
+                         first ? 0 : stage.advance_peak_with_input, first ? 0 : stage.left};
     for (const RotorWay& way : stage.ways)
         figures.insert(figures.end(),
                        {way.save_time, way.save_last_time, way.save_beside_time, way.backward_time, way.saved,
@@ -62,6 +65,13 @@ std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
         kinds.push_back(
             known.try_emplace(figures_of(stage, first), static_cast<int>(known.size())).first->second);
     return kinds;
+}
+
+/// Both tables stay within about 4 GiB: lists grow to some four times what is kept exactly.
+std::size_t slots_in_memory(int parts, int wanted) {
+    const std::size_t lists = 2 * static_cast<std::size_t>(std::max(parts, 1));
+    const std::size_t most = (std::size_t{4} << 30) / (lists * sizeof(TradeOff) * 4);
+    return std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(wanted));
 }
 
 /// Follows the table's choices and writes the runs.
@@ -94,7 +104,7 @@ class RotorWriter {
         }
         for (int i = s; i < next; ++i) runs_.forward(i, chain_.stages[i].advance);
         group_range(next, t, m - chain_.stages[next - 1].boundary, present);
-        group_range(s, next - 1, m, true);
+        group_range(s, next - 1, m - table_.left_by(next, t), true);
     }
 
     const RotorChain& chain_;
@@ -121,14 +131,35 @@ EqualParts::EqualParts(const std::vector<RotorStage>& stages) {
     }
 }
 
-RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots)
+RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots,
+                       Splits splits)
     : stages_(stages),
       n_(static_cast<int>(stages.size())),
       most_bytes_(most_bytes),
-      slots_(static_cast<std::size_t>(slots)),
       parts_(stages),
+      slots_(slots_in_memory(parts_.count(), slots)),
       absent_(static_cast<std::size_t>(parts_.count())),
-      present_(absent_.size()) {}
+      present_(absent_.size()) {
+    for (const RotorStage& stage : stages) {
+        left_before_.push_back(left_before_.back() + stage.left);
+        std::int64_t kept = kNever;
+        for (const RotorWay& way : stage.ways) kept = std::min(kept, way.save_time + way.backward_time);
+        kept_before_.push_back(kept_before_.back() + kept);
+    }
+    std::vector<bool> known(absent_.size());
+    for (int t = 0; t < n_; ++t) {
+        for (int s = 0; s <= t; ++s) {
+            const auto part = static_cast<std::size_t>(parts_.of(s, t));
+            if (!known[part]) splits_ += t - s;
+            known[part] = true;
+        }
+    }
+    exhaustive_ = splits == Splits::all || (splits == Splits::by_size && splits_ <= kMostSplits);
+    if (exhaustive_) return;
+    fineness_ = std::max<std::int64_t>(kFinenessOfAll / parts_.count(), 20);
+    absent_at_.resize(absent_.size());
+    present_at_.resize(absent_.size());
+}
 
 bool RotorTable::fill(const Deadline& deadline) {
     std::vector<bool> filled(absent_.size());
@@ -150,7 +181,7 @@ std::int64_t RotorTable::least_time(int s, int t, std::int64_t m, bool present) 
 
 std::int64_t RotorTable::Way::time_in(std::int64_t m) const {
     if (m < least) return kNever;
-    const std::int64_t first = time_within(above, m - held), second = time_within(below, m);
+    const std::int64_t first = time_within(above, m - held), second = time_within(below, m - left);
     return first == kNever || second == kNever ? kNever : first + second + time;
 }
 
@@ -162,8 +193,8 @@ int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
     Advance advance;
     for (int next = s + 1; next <= t; ++next) {
         advance.extend(stages_, s, next);
-        const Way way{of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, advance.time,
-                      held(t, present) + advance.peak};
+        const Way way{of(next, t, present), of(s, next - 1, true),          stages_[next - 1].boundary,
+                      left_by(next, t),     advance.time, held(t, present) + advance.peak};
         if (way.time_in(m) <= wanted) return next;
     }
     return -1;
@@ -174,16 +205,23 @@ std::int64_t RotorTable::held(int t, bool present) const {
     return stages_[t].gradients + (present ? stages_[t].boundary : 0);
 }
 
+/// The time of the part where all is kept.
+std::int64_t RotorTable::kept_time(int s, int t) const {
+    std::int64_t last = kNever;
+    for (const RotorWay& way : stages_[t].ways)
+        last = std::min(last, std::min(way.save_last_time, way.save_beside_time) + way.backward_time);
+    return kept_before_[t] - kept_before_[s] + last;
+}
+
 /// Stage s runs with all that its group reads kept.
 RotorTable::Way RotorTable::keeping(int s, int t, bool present, const RotorWay& way) const {
     const bool beside = present && s == t;
-    const std::int64_t least =
-        std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak), way.backward_peak);
-    if (s < t) {
-        return {of(s + 1, t, present), kNothing, way.saved, way.save_time + way.backward_time, least};
-    }
+    const std::int64_t least = std::max(held(t, present) + (beside ? way.save_beside_peak : way.save_peak),
+                                        way.backward_peak + left_by(s + 1, t));
+    if (s < t)
+        return {of(s + 1, t, present), kNothing, way.saved, 0, way.save_time + way.backward_time, least};
     const std::int64_t forward = beside ? way.save_beside_time : way.save_last_time;
-    return {kNothing, kNothing, 0, forward + way.backward_time, least};
+    return {kNothing, kNothing, 0, 0, forward + way.backward_time, least};
 }
 
 /// False when the deadline passed.
@@ -191,15 +229,52 @@ bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline)
     part_.clear();
     for (const RotorWay& way : stages_[s].ways) offer(keeping(s, t, present, way));
     if (present) offer({of(s, t, false), kNothing});
+    const auto part = static_cast<std::size_t>(parts_.of(s, t));
+    if (exhaustive_) {
+        if (!offer_all_splits(s, t, present, deadline)) return false;
+        (present ? present_ : absent_)[part] = rounded_where_long();
+        return !deadline.passed();
+    }
+    if (t - s < kShort) {
+        if (!offer_all_splits(s, t, present, deadline)) return false;
+    } else {
+        offer_near_splits(s, t, present);
+    }
+    (present ? present_ : absent_)[part] = thinned(kept_time(s, t));
+    (present ? present_at_ : absent_at_)[part] = splits_of(s);
+    return !deadline.passed();
+}
+
+bool RotorTable::offer_all_splits(int s, int t, bool present, const Deadline& deadline) {
     Advance advance;
     for (int next = s + 1; next <= t; ++next) {
         if (next % 8 == 0 && deadline.passed()) return false;
         advance.extend(stages_, s, next);
-        offer({of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, advance.time,
-               held(t, present) + advance.peak});
+        offer({of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, left_by(next, t),
+               advance.time, held(t, present) + advance.peak, next});
     }
-    (present ? present_ : absent_)[static_cast<std::size_t>(parts_.of(s, t))] = rounded_where_long();
-    return !deadline.passed();
+    return true;
+}
+
+/// Where it pays may depend on the bytes, but not on bytes above: tables for different `most_bytes` agree.
+void RotorTable::offer_near_splits(int s, int t, bool present) {
+    worth_.assign(static_cast<std::size_t>(t - s + 2), kNever);
+    const auto note = [&](int from, int part) {
+        for (const Split& split : (present ? present_at_ : absent_at_)[static_cast<std::size_t>(part)]) {
+            std::int64_t& worth = worth_[static_cast<std::size_t>(from + split.ahead)];
+            worth = std::min(worth, split.bytes);
+        }
+    };
+    note(0, parts_.of(s, t - 1));
+    note(1, parts_.of(s + 1, t));
+    Advance advance;
+    for (int next = s + 1; next <= t; ++next) {
+        advance.extend(stages_, s, next);
+        const std::int64_t worth = worth_[static_cast<std::size_t>(next - s)];
+        if (worth == kNever) continue;
+        offer({of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary, left_by(next, t),
+               advance.time, std::max(worth, held(t, present) + advance.peak), next});
+    }
 }
 
 /// Follows the staircase of the way and notes each step that is below that of the part. Stretches in which
@@ -207,8 +282,8 @@ bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline)
 /// while they fail.
 void RotorTable::offer(const Way& way) {
     if (way.above.empty() || way.below.empty()) return;
-    std::int64_t m = std::max({way.least, way.above[0].bytes + way.held, way.below[0].bytes});
-    std::size_t i = steps_within(way.above, m - way.held) - 1, j = steps_within(way.below, m) - 1,
+    std::int64_t m = std::max({way.least, way.above[0].bytes + way.held, way.below[0].bytes + way.left});
+    std::size_t i = steps_within(way.above, m - way.held) - 1, j = steps_within(way.below, m - way.left) - 1,
                 k = steps_within(part_, m), jump = way.above.size() + way.below.size();
     better_.clear();
     while (m <= most_bytes_) {
@@ -220,13 +295,15 @@ void RotorTable::offer(const Way& way) {
             jump /= 2;
             continue;
         }
-        if (least < known && (better_.empty() || least < better_.back().time)) better_.push_back({m, least});
-        m = std::min(bytes_at(way.above, i_end, way.held), bytes_at(way.below, j_end, 0));
+        if (least < known && (better_.empty() || least < better_.back().time))
+            better_.push_back({m, least, way.next});
+        m = std::min(bytes_at(way.above, i_end, way.held), bytes_at(way.below, j_end, way.left));
         if (m == kNever) break;
         // After a jump of one, i_end and j_end are the next steps themselves.
         i = (jump == 1 ? i + (bytes_at(way.above, i_end, way.held) == m)
                        : steps_within(way.above, m - way.held, i) - 1);
-        j = (jump == 1 ? j + (bytes_at(way.below, j_end, 0) == m) : steps_within(way.below, m, j) - 1);
+        j = (jump == 1 ? j + (bytes_at(way.below, j_end, way.left) == m)
+                       : steps_within(way.below, m - way.left, j) - 1);
         while (k < part_.size() && part_[k].bytes <= m) ++k;
         if (least >= known) jump *= 2;
     }
@@ -235,13 +312,13 @@ void RotorTable::offer(const Way& way) {
 
 void RotorTable::merge_better() {
     merged_.clear();
-    const auto add = [&](const TradeOff& step) {
+    const auto add = [&](const Step& step) {
         if (!merged_.empty() && merged_.back().time <= step.time) return;
         if (!merged_.empty() && merged_.back().bytes == step.bytes) merged_.pop_back();
         merged_.push_back(step);
     };
     auto known = part_.begin();
-    for (const TradeOff& step : better_) {
+    for (const Step& step : better_) {
         while (known != part_.end() && known->bytes <= step.bytes) add(*known++);
         add(step);
     }
@@ -250,8 +327,10 @@ void RotorTable::merge_better() {
 }
 
 TradeOffs RotorTable::rounded_where_long() const {
-    TradeOffs steps(part_.begin(),
-                    part_.begin() + static_cast<std::ptrdiff_t>(std::min(part_.size(), slots_)));
+    TradeOffs steps;
+    steps.reserve(part_.size());
+    for (std::size_t i = 0; i < std::min(part_.size(), slots_); ++i)
+        steps.push_back({part_[i].bytes, part_[i].time});
     for (std::size_t i = steps.size(); i < part_.size(); ++i) {
         const auto share = static_cast<std::uint64_t>(part_[i].bytes) / slots_;
         const auto unit = static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(share, 1)));
@@ -261,6 +340,34 @@ TradeOffs RotorTable::rounded_where_long() const {
         steps.push_back({bytes, part_[i].time});
     }
     return steps;
+}
+
+/// Steps that gain too little are left out: a share of what the last one takes above `least`, the time where
+/// all is kept, or a smaller share of all that it takes. What is left has exact bytes and times.
+TradeOffs RotorTable::thinned(std::int64_t least) {
+    const auto dull = [this, least, last = kNever](const Step& step) mutable {
+        const std::int64_t gain =
+            std::max(last / (40 * fineness_), std::min(last / (8 * fineness_), (last - least) / fineness_));
+        if (last != kNever && step.time > last - gain) return true;
+        last = step.time;
+        return false;
+    };
+    std::erase_if(part_, dull);
+    TradeOffs steps;
+    steps.reserve(part_.size());
+    for (const Step& step : part_) steps.push_back({step.bytes, step.time});
+    return steps;
+}
+
+/// Of the part under way.
+std::vector<RotorTable::Split> RotorTable::splits_of(int s) const {
+    std::vector<Split> splits;
+    for (const Step& step : part_) {
+        const auto known = [&](const Split& split) { return split.ahead == step.next - s; };
+        if (step.next >= 0 && std::none_of(splits.begin(), splits.end(), known))
+            splits.push_back({step.next - s, step.bytes});
+    }
+    return splits;
 }
 
 RunSequence runs_within(const RotorChain& chain, const RotorTable& table, std::int64_t bytes) {

@@ -36,13 +36,14 @@ class EqualParts {
 };
 
 /// least_time(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s within m bytes
-/// beside a_(s-1) and what is held for others; stages count from 0. Two tables: in the second (`present`),
+/// beside a_(s-1), what is held for others and what the groups above t leave; stages count from 0. Two tables: in the second (`present`),
 /// a_t is there from the start (within the m bytes) and stays until group t has run or is dropped at once.
 ///
 /// As a function of m this is a staircase, kept as the list of its steps: bytes are not rounded, unless a
 /// list has more than `slots` steps. Beyond these, memory is rounded up to multiples of the power of two
 /// between a 2 * `slots`-th and a `slots`-th of it. What a list holds up to some m depends on nothing above
-/// m: tables for different `most_bytes` agree wherever both have an answer.
+/// m: tables for different `most_bytes` agree wherever both have an answer. `slots` are reduced where the
+/// tables would take more than about 4 GiB.
 ///
 /// Parts whose stages are equal one by one in all bytes and times are equal: they are solved once. A chain of
 /// n equal stages has some 2 n parts (those that end at the loss differ from the others) instead of n^2 / 2.
@@ -50,12 +51,26 @@ class RotorTable {
   public:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
-    /// `stages` must outlive the table.
-    RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots);
+    /// Ways to take a part apart that are tried. `near`: parts of more than 16 stages are only taken apart
+    /// where it pays, within as many bytes, in the part without the first or the last of their stages; and
+    /// the steps of lists that gain little are left out, the fewer the fewer parts there are. `by_size`: all,
+    /// up to `kMostSplits`.
+    enum class Splits { all, near, by_size };
 
-    /// False when the deadline passed before the tables were full. Cost: for each two parts that differ and
-    /// make up a third, the length of their lists, much less where few checkpoints are worth it.
+    /// `stages` must outlive the table.
+    RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_bytes, int slots,
+               Splits splits = Splits::by_size);
+
+    /// False when the deadline passed before the tables were full. Cost: `splits` times the length of the
+    /// lists, much less where few checkpoints are worth it.
     bool fill(const Deadline& deadline);
+
+    /// Ways to take apart all the parts that differ: stages^3 / 6 where all do.
+    std::int64_t splits() const { return splits_; }
+    bool exhaustive() const { return exhaustive_; }
+
+    static constexpr std::int64_t kMostSplits = 600'000;       ///< of 150 stages that all differ
+    static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< 46 at 512 stages that all differ
 
     /// Of the whole chain.
     const TradeOffs& curve() const { return of(0, last(), false); }
@@ -67,20 +82,33 @@ class RotorTable {
     /// reads, -1 - the index of its way.
     int choice(int s, int t, std::int64_t m, bool present) const;
 
+    /// Bytes that the groups of stages s .. t leave until the end of the step.
+    std::int64_t left_by(int s, int t) const { return left_before_[t + 1] - left_before_[s]; }
+
     /// Whether a_t is of no use where it is there: the part without it is as good.
     bool dropped(int s, int t, std::int64_t m) const {
         return least_time(s, t, m, false) <= least_time(s, t, m, true);
     }
 
   private:
-    /// One way to do a part: two others, the first above `held` bytes, and `time` on top, in no less than
-    /// `least` bytes.
+    /// One way to do a part: two others, the first above `held` bytes and the second above `left`, and `time`
+    /// on top, in no less than `least` bytes.
     struct Way {
         const TradeOffs& above;
         const TradeOffs& below;
-        std::int64_t held = 0, time = 0, least = 0;
+        std::int64_t held = 0, left = 0, time = 0, least = 0;
+        int next = -1;  ///< the stage after the checkpoint, as `choice` gives it
 
         std::int64_t time_in(std::int64_t m) const;
+    };
+    struct Step {
+        std::int64_t bytes = 0, time = 0;
+        int next = -1;
+    };
+    /// The checkpoint is worth it from so many bytes on; it is followed by stage s + `ahead`.
+    struct Split {
+        int ahead = 0;
+        std::int64_t bytes = 0;
     };
 
     const TradeOffs& of(int s, int t, bool present) const {
@@ -89,17 +117,29 @@ class RotorTable {
     std::int64_t held(int t, bool present) const;
     Way keeping(int s, int t, bool present, const RotorWay& way) const;
     bool fill_part(int s, int t, bool present, const Deadline& deadline);
+    bool offer_all_splits(int s, int t, bool present, const Deadline& deadline);
+    void offer_near_splits(int s, int t, bool present);
     void offer(const Way& way);
     void merge_better();
     TradeOffs rounded_where_long() const;
+    std::int64_t kept_time(int s, int t) const;
+    TradeOffs thinned(std::int64_t least);
+    std::vector<Split> splits_of(int s) const;
 
     const std::vector<RotorStage>& stages_;
     int n_;
     std::int64_t most_bytes_;
-    std::size_t slots_;
     EqualParts parts_;
-    std::vector<TradeOffs> absent_, present_;  ///< by `parts_`
-    TradeOffs part_, better_, merged_;         ///< of the part under way
+    std::size_t slots_;
+    std::int64_t splits_ = 0;
+    bool exhaustive_;
+    std::int64_t fineness_ = 0;                 ///< of lists, where not all ways are tried
+    std::vector<std::int64_t> left_before_{0};  ///< by the groups of the stages before
+    std::vector<std::int64_t> kept_before_{0};  ///< time of the stages before, where all is kept
+    std::vector<TradeOffs> absent_, present_;   ///< by `parts_`
+    std::vector<std::vector<Split>> absent_at_, present_at_;  ///< the same, where not all ways are tried
+    std::vector<Step> part_, better_, merged_;                ///< of the part under way
+    std::vector<std::int64_t> worth_;                         ///< of `offer_near_splits`, by next stage
 };
 
 /// The runs that the table's choices for the whole chain within some bytes stand for.

@@ -13,6 +13,8 @@
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force.h"
+#include "tests/core/support/long_chain.h"
+#include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
@@ -77,6 +79,120 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
             }
         }
     }
+}
+
+/// A cheap exact curve: steep at the smallest budgets.
+double area_with(const Graph& graph, const std::string& solver, Spacing spacing, int count) {
+    SweepOptions options{
+        .solvers = {solver}, .budgets = {}, .count = count, .spacing = spacing, .limits = {}};
+    options.limits.time = 60s;
+    const Result<Sweep> sweep = run_sweep(graph, options);
+    EXPECT_TRUE(sweep);
+    if (!sweep) return 0;
+    const SweepCurve& curve = sweep->curves.front();
+    EXPECT_EQ(curve.points.size(), static_cast<std::size_t>(count));
+    EXPECT_EQ(curve.points.back().budget, keep_all_peak(flatten(graph)));
+    std::vector<CurveSample> samples = curve_samples(curve);
+    for (std::size_t i = 0; i + 1 < samples.size(); ++i) EXPECT_LT(samples[i].budget, samples[i + 1].budget);
+    return curve_area(samples);
+}
+
+TEST(Sweep, leaves_less_unknown_of_a_curve_by_placing_budgets_where_it_bends_than_by_even_ones) {
+    for (const int count : {8, 16}) {
+        const Graph graph = long_chain(ChainKind::equal, 24);
+        EXPECT_LT(area_with(graph, "rotor", Spacing::curve, count),
+                  area_with(graph, "rotor", Spacing::even, count))
+            << count;
+    }
+}
+
+/// On most: where few tensors are large the curve has few steps, and most of the area is a gap that the
+/// search left everywhere.
+TEST(Sweep, leaves_less_unknown_of_the_curves_of_problem_files_than_even_budgets_do) {
+    const auto problems = read_problem_files();
+    if (problems.empty()) GTEST_SKIP() << kNoProblemFiles;
+    int smaller = 0, compared = 0;
+    for (const ProblemFile& problem : problems) {
+        if (problem.graph.ops.size() > 120) continue;
+        const double curve = area_with(problem.graph, "rotor", Spacing::curve, 12),
+                     even = area_with(problem.graph, "rotor", Spacing::even, 12);
+        EXPECT_LT(curve, 1.02 * even) << problem.graph.name;
+        smaller += curve < even;
+        ++compared;
+    }
+    EXPECT_GT(compared, 3);
+    EXPECT_GT(smaller, compared * 2 / 3);
+}
+
+TEST(Sweep, holds_both_ends_and_as_many_budgets_as_asked_for) {
+    const Graph graph = random_chain(3, 12);
+    for (const Spacing spacing : {Spacing::even, Spacing::curve}) {
+        for (const int count : {1, 2, 3, 9}) {
+            SweepOptions options{.solvers = {"rotor", "keep-all"},
+                                 .budgets = {},
+                                 .count = count,
+                                 .spacing = spacing,
+                                 .limits = {}};
+            options.limits.time = 60s;
+            const Result<Sweep> sweep = run_sweep(graph, options), again = run_sweep(graph, options);
+            ASSERT_TRUE(sweep && again);
+            for (std::size_t i = 0; i < sweep->curves.size(); ++i) {
+                const auto& points = sweep->curves[i].points;
+                ASSERT_EQ(points.size(), static_cast<std::size_t>(count));
+                EXPECT_EQ(points.back().budget, keep_all_peak(flatten(graph)));
+                for (std::size_t k = 0; k < points.size(); ++k) {
+                    EXPECT_EQ(points[k].budget, again->curves[i].points[k].budget);
+                    EXPECT_EQ(points[k].overhead, again->curves[i].points[k].overhead);
+                    if (k > 0) {
+                        EXPECT_LT(points[k - 1].budget, points[k].budget);
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(Sweep, keeps_the_budgets_that_it_is_asked_for) {
+    const Graph graph = random_chain(3, 12);
+    const Bytes most = keep_all_peak(flatten(graph));
+    SweepOptions options = quick({"rotor"});
+    options.budgets = {most, most - Bytes(5), most - Bytes(20), most - Bytes(5)};
+    const Result<Sweep> sweep = run_sweep(graph, options);
+    ASSERT_TRUE(sweep);
+    std::vector<Bytes> budgets;
+    for (const SweepPoint& point : sweep->curves.front().points) budgets.push_back(point.budget);
+    EXPECT_EQ(budgets, (std::vector{most - Bytes(20), most - Bytes(5), most}));
+}
+
+TEST(Sweep, gives_atlas_what_any_other_solver_found) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 20});
+        SweepOptions options = quick({"atlas", "dtr", "chen-greedy", "rotor"});
+        options.limits.time = 40ms;
+        const Result<Sweep> sweep = run_sweep(graph, options);
+        ASSERT_TRUE(sweep) << sweep.error().message;
+        for (std::size_t k = 0; k < sweep->curves.front().points.size(); ++k) {
+            const SweepPoint& atlas = sweep->curves.front().points[k];
+            for (const SweepCurve& other : sweep->curves) {
+                for (const SweepPoint& point : other.points) {
+                    if (point.status == "infeasible" || point.peak > atlas.budget) continue;
+                    ASSERT_NE(atlas.status, "infeasible");
+                    EXPECT_LE(atlas.overhead, point.overhead);
+                }
+            }
+        }
+    }
+}
+
+TEST(CurveBudgets, are_the_middle_of_what_is_least_known) {
+    const std::vector<CurveSample> ends{{Bytes(100), Bytes(100), 3, 2}, {Bytes(200), Bytes(200), 1, 1}};
+    EXPECT_EQ(curve_area(ends), 100 * 2);
+    EXPECT_EQ(next_budget(ends), Bytes(150));
+    // Found at 150 with a peak of 120: nothing better than 1.5 is needed from there on, and at least 1.25.
+    const std::vector<CurveSample> three{ends[0], {Bytes(150), Bytes(120), 1.5, 1.25}, ends[1]};
+    EXPECT_EQ(curve_area(three), 20 * (3 - 1.25) + 30 * (1.5 - 1.25) + 50 * (1.5 - 1));
+    EXPECT_EQ(next_budget(three), Bytes(110));
+    EXPECT_EQ(next_budget({{CurveSample{Bytes(7), Bytes(7), 1, 1}}}), std::nullopt);
 }
 
 TEST(Sweep, reads_back_what_it_wrote) {

@@ -18,8 +18,10 @@
 #include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/revolve/revolve.h"
 #include "core/solvers/rotor/rotor.h"
+#include "core/solvers/rotor/rotor_table.h"
 #include "core/solving/solver.h"
 #include "tests/core/support/brute_force.h"
+#include "tests/core/support/long_chain.h"
 #include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
@@ -304,6 +306,135 @@ TEST(Rotor, takes_more_time_the_more_trade_offs_are_rounded_and_never_more_memor
         }
     }
     EXPECT_GT(worse, 0);
+}
+
+/// Theorem 1 of the paper where all stages but the last are equal, on its own: the programme over (stages of
+/// a part, whether it ends at the loss, memory in MiB), straight from the recurrence. A part that starts with
+/// its last boundary there may drop it.
+class PlainChain {
+  public:
+    PlainChain(const std::vector<RotorStage>& stages, std::int64_t unit, int memory)
+        : first_(stages[stages.size() > 2 ? 1 : 0]), last_(stages.back()), unit_(unit), memory_(memory) {
+        const int n = static_cast<int>(stages.size());
+        for (auto& kind : table_) {
+            for (auto& present : kind) present.assign(static_cast<std::size_t>(n) + 1, {});
+        }
+        for (int length = 1; length <= n; ++length) {
+            for (const bool ends : {false, true}) {
+                if (length == n && !ends) continue;
+                for (const bool present : {false, true}) fill(length, ends, present);
+            }
+        }
+    }
+
+    std::int64_t least_time(int length, int m) const { return at(length, true, false, m); }
+
+  private:
+    static constexpr std::int64_t kNone = RotorTable::kNever / 4;
+
+    const RotorStage& last_of(bool ends) const { return ends ? last_ : first_; }
+    const RotorStage& first_of(int length, bool ends) const { return length == 1 ? last_of(ends) : first_; }
+    std::int64_t at(int length, bool ends, bool present, std::int64_t m) const {
+        return m < 0 ? kNone
+                     : table_[ends][present][static_cast<std::size_t>(length)][static_cast<std::size_t>(m)];
+    }
+
+    void fill(int length, bool ends, bool present) {
+        auto& row = table_[ends][present][static_cast<std::size_t>(length)];
+        for (int m = 0; m <= memory_; ++m) row.push_back(best(length, ends, present, m));
+    }
+
+    std::int64_t best(int length, bool ends, bool present, std::int64_t m) const {
+        const RotorWay& way = first_of(length, ends).ways.front();
+        const std::int64_t held = last_of(ends).gradients + (present ? last_of(ends).boundary : 0);
+        const bool beside = present && length == 1;
+        std::int64_t least = present ? at(length, ends, false, m) : kNone;
+        const std::int64_t forward = held + (beside ? way.save_beside_peak : way.save_peak);
+        if (std::max(forward, way.backward_peak) <= m * unit_) {
+            const std::int64_t above =
+                length == 1 ? (beside ? way.save_beside_time : way.save_last_time)
+                            : way.save_time + at(length - 1, ends, present, m - way.saved / unit_);
+            least = std::min(least, above + way.backward_time);
+        }
+        for (int ahead = 1; ahead < length; ++ahead) {
+            const std::int64_t peak = ahead == 1 ? first_.advance_peak : first_.advance_peak_with_input;
+            if (held + std::max(first_.advance_peak, peak) > m * unit_) continue;
+            least = std::min(least, ahead * first_.advance_time +
+                                        at(length - ahead, ends, present, m - first_.boundary / unit_) +
+                                        at(ahead, false, true, m));
+        }
+        return least;
+    }
+
+    const RotorStage &first_, &last_;
+    std::int64_t unit_;
+    int memory_;
+    std::vector<std::vector<std::int64_t>> table_[2][2];  ///< [at the loss][present], by length and memory
+};
+
+TEST(Rotor, is_the_optimum_of_a_plain_programme_on_equal_chains_of_256_layers) {
+    const std::int64_t unit = 1 << 20;
+    for (const int layers : {2, 3, 7, 40, 256}) {
+        const Graph graph = long_chain(ChainKind::equal, layers);
+        const FlatGraph flat = flatten(graph);
+        const RotorChain chain = rotor_chain({graph, flat}, layers);
+        ASSERT_EQ(chain.stages.size(), static_cast<std::size_t>(layers));
+        ASSERT_EQ(chain.stages[1].left, 0);
+        const int memory = layers > 100 ? 400 : 12 * layers + 20;
+        RotorTable table(chain.stages, memory * unit, 100'000);
+        ASSERT_TRUE(table.exhaustive());
+        ASSERT_TRUE(table.fill(Deadline({})));
+        const PlainChain plain(chain.stages, unit, memory);
+        int reached = 0;
+        for (int m = 0; m <= memory; ++m) {
+            const std::int64_t time = table.least_time(0, layers - 1, m * unit, false);
+            if (time == RotorTable::kNever) {
+                EXPECT_GT(plain.least_time(layers, m), time / 8) << layers << " at " << m;
+            } else {
+                EXPECT_EQ(time, plain.least_time(layers, m)) << layers << " at " << m;
+                ++reached;
+            }
+        }
+        EXPECT_GT(reached, 5);
+        const Answer answer = make_rotor()->solve({graph, flat}, Bytes(memory * unit), {}, {});
+        expect_valid(graph, Bytes(memory * unit), answer, graph.name);
+        ASSERT_TRUE(time_of(answer));
+        EXPECT_LE(*time_of(answer), table.least_time(0, layers - 1, memory * unit - chain.always, false));
+    }
+}
+
+/// What is left out of long tables costs little, at any budget, and a table up to a budget answers as others.
+TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_near_splits_only) {
+    const Graph graph = long_chain(ChainKind::blocks, 176, 3);
+    const FlatGraph flat = flatten(graph);
+    const RotorChain chain = rotor_chain({graph, flat}, 176);
+    const std::int64_t most = keep_all_peak(flat).value / 4;
+    RotorTable whole(chain.stages, most, 100'000, RotorTable::Splits::all),
+        near(chain.stages, most, 100'000, RotorTable::Splits::near),
+        nearer(chain.stages, most / 3, 100'000, RotorTable::Splits::near);
+    for (RotorTable* table : {&whole, &near, &nearer}) ASSERT_TRUE(table->fill(Deadline({})));
+    const std::int64_t least = whole.curve().front().bytes;
+    EXPECT_EQ(near.curve().front().bytes, least);
+    for (int share = 0; share <= 100; ++share) {
+        const std::int64_t m = least + (most - least) * share / 100;
+        const std::int64_t best = whole.least_time(0, 175, m, false),
+                           time = near.least_time(0, 175, m, false);
+        EXPECT_GE(time, best) << share;
+        EXPECT_LE(static_cast<double>(time), 1.005 * static_cast<double>(best)) << share;
+        if (m <= most / 3) {
+            EXPECT_EQ(nearer.least_time(0, 175, m, false), time) << share;
+        }
+    }
+}
+
+TEST(Rotor, has_an_answer_of_merged_stages_where_time_ends_a_long_table) {
+    const Graph graph = long_chain(ChainKind::uneven, 900);
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget(keep_all_peak(flat).value / 2);
+    const Answer answer =
+        make_rotor({.max_stages = 1000})->solve({graph, flat}, budget, {.time = std::chrono::seconds(4)}, {});
+    expect_valid(graph, budget, answer, graph.name);
+    EXPECT_TRUE(time_of(answer));
 }
 
 TEST(Rotor, says_that_a_table_was_stopped) {
