@@ -12,6 +12,7 @@
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solvers/revolve/revolve.h"
 #include "core/solvers/rotor/rotor.h"
 #include "core/solving/answers.h"
@@ -28,6 +29,7 @@ using annealing::PortfolioResult;
 constexpr double kStartShare = 0.3;         // for more starts when one fits already
 constexpr double kPublishedShare = 0.05;    // that each published solver may take
 constexpr double kRotorShare = 0.15;        // the same of rotor, which needs it on long chains only
+constexpr double kBlockShare = 0.3;         // that the blocks' answer may take
 constexpr double kBoundShare = 0.1;         // that the quick bound may take
 constexpr double kMemoryProofShare = 0.05;  // that a proof may take that nothing fits
 constexpr double kProofShare = 1.0 / 3;     // that the bounds which take as long as the search may take
@@ -65,6 +67,7 @@ class AtlasSearch {
                               [this](const Candidate& found) { offer_start(found); });
         start_from_published();
         find_bound();
+        start_from_blocks();
         const bool tight = !best_.fits();
         if (tight) descend();
         std::erase_if(starts_, [&](const Candidate& start) { return start.runs == best_.best().runs; });
@@ -86,6 +89,8 @@ class AtlasSearch {
   private:
     bool is_over() const { return deadline_.passed() || best_.is_proven(gap_); }
     void start_from_published();
+    void start_from(const Solver& solver, double share);
+    void start_from_blocks();
     void find_bound();
     void descend();
     void prove(double share);
@@ -120,16 +125,25 @@ void AtlasSearch::offer_start(Candidate candidate) {
 void AtlasSearch::start_from_published() {
     const std::unique_ptr<Solver> published[] = {make_rotor(), make_dtr(), make_chen_greedy(),
                                                  make_chen_sqrt(), make_revolve()};
-    Limits share = limits_;
-    for (const auto& solver : published) {
-        if (deadline_.passed()) return;
-        share.time = share_of(limits_.time, solver == published[0] ? kRotorShare : kPublishedShare);
-        const Answer answer = solver->solve(problem_, Bytes(budget_), share, {});
-        const Solution* solution = std::get_if<Solution>(&answer);
-        if (!solution) continue;
-        if (std::optional<RunSequence> runs = runs_of(solution->steps))
-            offer_start(Candidate::of(graph_, *std::move(runs)));
-    }
+    for (const auto& solver : published)
+        start_from(*solver, solver == published[0] ? kRotorShare : kPublishedShare);
+}
+
+void AtlasSearch::start_from(const Solver& solver, double share) {
+    if (is_over()) return;
+    Limits limits = limits_;
+    limits.time = share_of(limits_.time, share);
+    const Answer answer = solver.solve(problem_, Bytes(budget_), limits, {});
+    const Solution* solution = std::get_if<Solution>(&answer);
+    if (!solution) return;
+    if (std::optional<RunSequence> runs = runs_of(solution->steps))
+        offer_start(Candidate::of(graph_, *std::move(runs)));
+}
+
+// Where the budget is tight and there are many blocks, choices for whole blocks lead to schedules that the
+// annealing of single runs does not reach.
+void AtlasSearch::start_from_blocks() {
+    if (!is_over() && is_sequence_of_blocks(problem_)) start_from(*make_rockmate(), kBlockShare);
 }
 
 // After the starts, so that a large graph has an answer first.

@@ -24,8 +24,8 @@ std::vector<std::uint8_t> forward_ops(const FlatGraph& flat, const TrainingTree&
     return forward;
 }
 
-/// Bytes of what the backward groups make for those below, by stage. What they leave until the end of the step
-/// is counted once, with the group that makes it.
+/// Bytes of what the backward groups make for those below, by stage. What they leave until the end of the
+/// step is counted once, with the group that makes it.
 struct Gradients {
     explicit Gradients(std::size_t stages)
         : left(stages, 0), received(stages, 0), passing(stages, 0), received_left(stages, 0) {}
@@ -151,8 +151,8 @@ class StageWriter {
     const Subproblem& block_;
     const BlockOptions& options_;
     const std::int64_t beside_backward_;  ///< bytes that its backward peak leaves out
-    const bool is_last_;  ///< of the sequence
-    FlatGraph beside_;    ///< with no bytes for what is passed on
+    const bool is_last_;                  ///< of the sequence
+    FlatGraph beside_;                    ///< with no bytes for what is passed on
 };
 
 }  // namespace
@@ -181,8 +181,8 @@ RotorChain chain_of(const FlatGraph& flat, const BlockTable& table) {
     for (int t = 0; t < flat.tensor_count; ++t) chain.always += flat.bytes[t] - table.flat().bytes[t];
     for (std::size_t i = 0; i < children.size(); ++i) {
         const std::int64_t input = i == 0 ? 0 : chain.stages.back().boundary;
-        const StageWriter writer(table.part(children[i]), table.options_of(children[i]), gradients.passing[i] - gradients.received_left[i],
-                                 i + 1 == children.size());
+        const StageWriter writer(table.part(children[i]), table.options_of(children[i]),
+                                 gradients.passing[i] - gradients.received_left[i], i + 1 == children.size());
         chain.stages.push_back(writer.stage(input));
         chain.stages.back().gradients = gradients.passing[i] + gradients.received[i];
         chain.stages.back().left = gradients.left[i];

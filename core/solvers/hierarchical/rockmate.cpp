@@ -1,5 +1,7 @@
 #include "core/solvers/hierarchical/rockmate.h"
 
+#include <algorithm>
+
 #include "core/solvers/hierarchical/block_sequence.h"
 #include "core/solvers/rotor/rotor_curve.h"
 #include "core/solving/answers.h"
@@ -63,6 +65,15 @@ void read_options(OptionReader& reader, RockmateOptions& options) {
     reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
     reader.integer("slots", options.slots, 10, 100'000);
     reader.unsigned_integer("seed", options.blocks.seed);
+}
+
+bool is_sequence_of_blocks(const Problem& problem) {
+    const TrainingTree tree = training_tree(problem.graph, problem.flat, {.by = Partition::articulation});
+    const auto& children = tree.blocks.front().children;
+    const auto half = static_cast<std::int32_t>(tree.forward.size() / 2);
+    return children.size() >= 4 && std::all_of(children.begin(), children.end(), [&](int child) {
+               return tree.blocks[child].end - tree.blocks[child].begin <= half;
+           });
 }
 
 std::unique_ptr<Solver> make_rockmate(const RockmateOptions& options) {

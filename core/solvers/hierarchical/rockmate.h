@@ -26,4 +26,8 @@ std::unique_ptr<Solver> make_rockmate(const RockmateOptions& options = {});
 extern const SolverEntry rockmate_solver;
 void read_options(OptionReader& reader, RockmateOptions& options);
 
+/// Whether the forward part falls into a sequence of at least four blocks, none with more than half of its
+/// ops: then the programme has something to choose. Cost: near linear.
+bool is_sequence_of_blocks(const Problem& problem);
+
 }  // namespace rematlas

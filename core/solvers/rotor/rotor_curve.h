@@ -46,8 +46,8 @@ class RotorLevel {
 
 class RotorCurve final : public Solver {
   public:
-    /// Fills tables for budgets up to `largest`, one chain after the other: the last one that was full in time
-    /// answers. So a short reading of a long chain may come first. `slots`: see RotorTable. `name` and
+    /// Fills tables for budgets up to `largest`, one chain after the other: the last one that was full in
+    /// time answers. So a short reading of a long chain may come first. `slots`: see RotorTable. `name` and
     /// `summary` are those of the solver it answers for.
     RotorCurve(std::string_view name, std::string_view summary, const Problem& problem,
                std::vector<RotorChain> chains, Bytes largest, int slots, const Deadline& deadline);

@@ -48,8 +48,12 @@ using StageFigures = std::vector<std::int64_t>;
 /// All that the programme reads of a stage. Of a part's first stage it does not ask for what its input takes
 /// and what its group leaves.
 StageFigures figures_of(const RotorStage& stage, bool first) {
-    StageFigures figures{stage.advance_time, stage.boundary, stage.gradients, stage.advance_peak,
-                         first ? 0 : stage.advance_peak_with_input, first ? 0 : stage.left};
+    StageFigures figures{stage.advance_time,
+                         stage.boundary,
+                         stage.gradients,
+                         stage.advance_peak,
+                         first ? 0 : stage.advance_peak_with_input,
+                         first ? 0 : stage.left};
     for (const RotorWay& way : stage.ways)
         figures.insert(figures.end(),
                        {way.save_time, way.save_last_time, way.save_beside_time, way.backward_time, way.saved,
@@ -193,8 +197,8 @@ int RotorTable::choice(int s, int t, std::int64_t m, bool present) const {
     Advance advance;
     for (int next = s + 1; next <= t; ++next) {
         advance.extend(stages_, s, next);
-        const Way way{of(next, t, present), of(s, next - 1, true),          stages_[next - 1].boundary,
-                      left_by(next, t),     advance.time, held(t, present) + advance.peak};
+        const Way way{of(next, t, present), of(s, next - 1, true), stages_[next - 1].boundary,
+                      left_by(next, t),     advance.time,          held(t, present) + advance.peak};
         if (way.time_in(m) <= wanted) return next;
     }
     return -1;

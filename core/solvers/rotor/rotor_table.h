@@ -36,8 +36,9 @@ class EqualParts {
 };
 
 /// least_time(s, t, m): least time to go forward from a_(s-1) and to run the groups t .. s within m bytes
-/// beside a_(s-1), what is held for others and what the groups above t leave; stages count from 0. Two tables: in the second (`present`),
-/// a_t is there from the start (within the m bytes) and stays until group t has run or is dropped at once.
+/// beside a_(s-1), what is held for others and what the groups above t leave; stages count from 0. Two
+/// tables: in the second (`present`), a_t is there from the start (within the m bytes) and stays until group
+/// t has run or is dropped at once.
 ///
 /// As a function of m this is a staircase, kept as the list of its steps: bytes are not rounded, unless a
 /// list has more than `slots` steps. Beyond these, memory is rounded up to multiples of the power of two
