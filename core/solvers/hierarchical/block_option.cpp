@@ -76,6 +76,12 @@ BlockOption keep_all_option(const Subproblem& block) {
     return measured(block, keep_all_sequence(block.flat));
 }
 
+bool runs_for_its_effect(const Subproblem& block, int op) {
+    const auto outputs = block.flat.outputs[op];
+    return std::all_of(outputs.begin(), outputs.end(),
+                       [&](int t) { return block.flat.users[t].empty() && !block.flat.is_result[t]; });
+}
+
 BlockOption advance_option(const Subproblem& block) {
     const FlatGraph& flat = block.flat;
     std::vector<std::uint8_t> wanted(flat.tensor_count, 0);
@@ -84,7 +90,9 @@ BlockOption advance_option(const Subproblem& block) {
     const int end = block.outside < 0 ? flat.op_count : block.outside;
     for (int op = end; op-- > 0;) {
         const auto outputs = flat.outputs[op];
-        if (std::none_of(outputs.begin(), outputs.end(), [&](int t) { return wanted[t]; })) continue;
+        if (!runs_for_its_effect(block, op) &&
+            std::none_of(outputs.begin(), outputs.end(), [&](int t) { return wanted[t]; }))
+            continue;
         for (const int t : flat.inputs[op]) wanted[t] = 1;
         runs.push_back(op);
     }

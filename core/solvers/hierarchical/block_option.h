@@ -41,7 +41,10 @@ void keep_best(std::vector<BlockOption>& options);
 /// The option that runs each op once.
 BlockOption keep_all_option(const Subproblem& block);
 
-/// Runs what is passed on needs, each op once.
+/// A forward op that must run though nothing of the block or of others reads what it makes: it has an effect.
+bool runs_for_its_effect(const Subproblem& block, int op);
+
+/// Runs what is passed on needs and what has an effect, each op once.
 BlockOption advance_option(const Subproblem& block);
 
 }  // namespace rematlas::hierarchical

@@ -117,7 +117,9 @@ class StageWriter {
         for (std::size_t i = option.forward.size(); i-- > 0;) {
             const int op = option.forward[i];
             const auto outputs = flat.outputs[op];
-            if (std::none_of(outputs.begin(), outputs.end(), [&](int t) { return wanted[t]; })) continue;
+            if (!runs_for_its_effect(block_, op) &&
+                std::none_of(outputs.begin(), outputs.end(), [&](int t) { return wanted[t]; }))
+                continue;
             for (const int t : outputs) wanted[t] = 0;
             for (const int t : flat.inputs[op]) wanted[t] = !there[t];
             runs.push_back(op);

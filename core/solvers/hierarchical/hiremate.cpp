@@ -31,6 +31,7 @@ class Hiremate final : public Solver {
                  const Progress& progress) const override {
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
         const FlatGraph& flat = problem.flat;
+        if (least_peak(flat).bytes > budget) return infeasible_from(flat, budget, std::nullopt);
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
         best.offer(Candidate::of(flat, required_once(flat)));
@@ -43,7 +44,8 @@ class Hiremate final : public Solver {
             const AtlasOptions annealing;
             annealing::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
             for (int c = 0; c < 4; ++c)
-                annealer.run_cycle(50000, 1, deadline, [](const Candidate&) { return true; });
+                annealer.run_cycle(kTopMoves / 8 * static_cast<std::uint64_t>(options_.blocks.level_moves), 1,
+                                   deadline, [](const Candidate&) { return true; });
             best.offer(annealer.best());
             return best.answer();
         }

@@ -36,11 +36,17 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     all.push_back(make_revolve());
     all.push_back(make_rotor());
     all.push_back(make_rotor({.slots = 10, .max_stages = 3}));
-    all.push_back(make_rockmate());
-    all.push_back(make_rockmate({.partition = {.by = Partition::bottom_up, .most_items = 2}}));
+    const hierarchical::BlockTableOptions brief{
+        .bottom = {.saved_limits = 2, .peak_limits = 2, .moves_an_op = 10, .least_moves = 100},
+        .level_saved_limits = 2,
+        .level_peak_limits = 2,
+        .level_moves = 100};
+    all.push_back(make_rockmate({.blocks = brief}));
+    all.push_back(
+        make_rockmate({.partition = {.by = Partition::bottom_up, .most_items = 2}, .blocks = brief}));
     HiremateOptions few;
     few.partition.most_items = 2;
-    few.blocks.level_moves = 300;
+    few.blocks = brief;
     all.push_back(make_hiremate(few));
     for (DtrHeuristic heuristic :
          {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
