@@ -1,10 +1,10 @@
 """The published interface of Rockmate and its kin, so that its users change an import:
 
-    from rematlas import Checkmate as Rockmate         # was: from rockmate import Rockmate
+    from rematlas import Rockmate                      # was: from rockmate import Rockmate
     module = Rockmate(model, sample, 2 * 1024**3)
 
-Each class stands for its own algorithm. Where this version does not have it, making one raises an error that lists
-what there is; `solver="atlas"` asks for another by name.
+Each class stands for its own algorithm; `solver="atlas"` asks for another by name. A configuration of a type that this
+version does not have is an error that lists what there is.
 """
 
 import json
