@@ -232,10 +232,17 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
 }
 
-Result<Exit> decompose_command(const std::string& path, const std::string& out, const OutputFlags& flags) {
+/// `partition`: one of `partition_from`, or empty for the graph's own blocks or those of its module paths.
+Result<Exit> decompose_command(const std::string& path, const std::string& partition, const std::string& out,
+                               const OutputFlags& flags) {
+    const std::optional<Partition> by = partition_from(partition);
+    if (!by && !partition.empty())
+        return Error{"--partition: '" + partition.substr(0, 60) +
+                     "' is none of articulation, bottom-up, modules, repeats"};
     const Result<Graph> graph = read_graph(path);
     if (!graph) return graph.error();
-    const IdVector<BlockId, Block> blocks = decompose(*graph);
+    const IdVector<BlockId, Block> blocks =
+        by ? decompose(*graph, {.by = *by, .nest_sequences = true}) : decompose(*graph);
     json list = json::array();
     for (BlockId id : blocks.ids()) list.push_back(block_json(id, blocks[id]));
     const json object = {{"format", "rematlas.blocks"},
@@ -261,7 +268,7 @@ Result<Exit> decompose_command(const std::string& path, const std::string& out, 
 
 void add_graph_commands(const Commands& commands) {
     static OutputFlags flags;
-    static std::string path, out;
+    static std::string path, out, partition;
     CLI::App* inspect_app = commands.add("inspect", "sizes, phases, memory and blocks of a graph",
                                          "rematlas inspect resnet50.graph.json", flags, []() -> Result<Exit> {
                                              const Result<Graph> graph = read_graph(path);
@@ -278,8 +285,11 @@ void add_graph_commands(const Commands& commands) {
 
     CLI::App* decompose_app = commands.add("decompose", "the hierarchy of blocks that the solvers use",
                                            "rematlas decompose gpt12.graph.json -o blocks.json", flags,
-                                           [] { return decompose_command(path, out, flags); });
+                                           [] { return decompose_command(path, partition, out, flags); });
     decompose_app->add_option("graph", path, "a .graph.json file")->required();
+    decompose_app->add_option("--partition", partition,
+                              "where blocks begin: articulation, bottom-up, modules or repeats (default: the "
+                              "file's own blocks, else modules and structure)");
     decompose_app->add_option("-o,--output", out, "write the blocks to this file");
 }
 

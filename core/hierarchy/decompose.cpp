@@ -38,7 +38,55 @@ class Decomposition {
         return std::move(blocks_);
     }
 
+    IdVector<BlockId, Block> run(const TrainingTree& tree) {
+        for (std::size_t i = 0; i < graph_.ops.size(); ++i) path_of_.push_back({});
+        std::vector<BlockId> ours, theirs;  // by block of the tree; theirs: invalid without backward ops
+        for (std::size_t b = 0; b < tree.blocks.size(); ++b) {
+            const TrainingBlock& block = tree.blocks[b];
+            ours.push_back(b == 0 ? root(Phase::forward) : part_of(ours[block.parent], b));
+            if (!has_backward(block))
+                theirs.emplace_back();
+            else
+                theirs.push_back(b == 0 ? root(Phase::backward) : part_of(theirs[block.parent], b));
+            if (theirs[b].valid()) {
+                blocks_[ours[b]].twin = theirs[b];
+                blocks_[theirs[b]].twin = ours[b];
+            }
+            if (!block.children.empty()) continue;
+            for (int at = block.begin; at < block.end; ++at) place(OpId(tree.forward[at]), ours[b]);
+            for (const int op : block.backward)
+                if (graph_.ops[OpId(op)].phase == Phase::backward) place(OpId(op), theirs[b]);
+        }
+        for (OpId op : graph_.ops.ids())
+            if (!block_of_[op].valid()) place(op, root(graph_.ops[op].phase));
+        for (std::size_t b = 0; b < tree.blocks.size(); ++b) {
+            if (b > 0) name_by_content(ours[b]);
+            if (theirs[b].valid()) order_children(theirs[b]);
+            for (const BlockId id : {ours[b], theirs[b]})
+                if (id.valid()) std::sort(blocks_[id].ops.begin(), blocks_[id].ops.end());
+        }
+        find_repeats();
+        return std::move(blocks_);
+    }
+
   private:
+    bool has_backward(const TrainingBlock& block) const {
+        return std::any_of(block.backward.begin(), block.backward.end(),
+                           [&](int op) { return graph_.ops[OpId(op)].phase == Phase::backward; });
+    }
+
+    /// The root of a phase, made where it is missing.
+    BlockId root(Phase phase) {
+        for (BlockId id : blocks_.ids())
+            if (!blocks_[id].parent.valid() && blocks_[id].name == to_string(phase)) return id;
+        return add(BlockId(), std::string(to_string(phase)), std::string(to_string(phase)));
+    }
+
+    BlockId part_of(BlockId parent, std::size_t number) {
+        const std::string name = "part" + std::to_string(number);
+        return add(parent, name, blocks_[parent].path + "." + name);
+    }
+
     BlockId add(BlockId parent, std::string name, std::string path) {
         Block block;
         block.name = std::move(name);
@@ -158,7 +206,8 @@ class Decomposition {
             shared.erase(differ, shared.end());
         }
         // Whole words only: conv2_block1_1 and conv2_block1_2 share conv2_block1.
-        if (shared.size() < first.size())
+        constexpr std::string_view between_words = "._-";
+        if (shared.size() < first.size() && between_words.find(first[shared.size()]) == std::string::npos)
             shared.erase(shared.find_last_of("._-") == std::string::npos ? 0 : shared.find_last_of("._-"));
         std::string& name = blocks_[id].name;
         name = ops.size() == 1 ? first : shared.size() > 2 ? shared : first + " .. " + last;
@@ -297,6 +346,10 @@ class Decomposition {
 };
 
 }  // namespace
+
+IdVector<BlockId, Block> decompose(const Graph& graph, const PartitionOptions& options) {
+    return Decomposition(graph).run(training_tree(graph, flatten(graph), options));
+}
 
 IdVector<BlockId, Block> decompose(const Graph& graph) {
     if (!graph.blocks.empty()) return graph.blocks;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/graph/graph.h"
+#include "core/hierarchy/training_tree.h"
 
 namespace rematlas {
 
@@ -16,5 +17,9 @@ namespace rematlas {
 /// - Blocks with equal structure (ops, bytes, edges inside, workspaces; not times) get the same repeat_class.
 /// If the graph already has blocks they are returned as they are. Cost: near linear.
 IdVector<BlockId, Block> decompose(const Graph& graph);
+
+/// The same forest from the nested blocks of `training_tree`, whatever blocks the graph has. Ops that need
+/// not run, and forward ops that wait for the backward part, belong to the roots.
+IdVector<BlockId, Block> decompose(const Graph& graph, const PartitionOptions& options);
 
 }  // namespace rematlas

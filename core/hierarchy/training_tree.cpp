@@ -185,7 +185,8 @@ class TreeBuilder {
             items.push_back(block(from, i + 1, [&] { return gathered(ops(from, i + 1)); }));
             start = i + 1;
         }
-        return items.size() > 1 ? items : gathered(ops(begin, end));
+        if (items.size() == 1) return gathered(ops(begin, end));
+        return options_.nest_sequences ? gathered(std::move(items)) : items;
     }
 
     // Modules -----------------------------------------------------------------------------------------------

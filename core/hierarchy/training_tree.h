@@ -28,7 +28,8 @@ std::optional<Partition> partition_from(std::string_view text);
 
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
-    int most_items = 25;  ///< of a level: ops of a bottom block, children of another
+    int most_items = 25;          ///< of a level: ops of a bottom block, children of another
+    bool nest_sequences = false;  ///< articulation: long sequences of blocks are nested, too
     double size_power =
         0.5;  ///< bottom-up: of neighbours, those with the least interface bytes * items ^ this merge first
 };
@@ -50,9 +51,9 @@ struct TrainingTree {
 
 /// Loss and optimizer ops are among the backward ops. A backward op belongs to the block of its forward op
 /// (`Op::of`), else to the last one whose forward ops make or read all that it reads; but to no block after
-/// one that it gets a gradient from. Articulation keeps sequences of any length; otherwise a level has
-/// `most_items` at most. Without a required forward op: one block. Cost: near linear, but for `repeats`
-/// (forward ops squared).
+/// one that it gets a gradient from. Articulation keeps sequences of any length unless `nest_sequences`;
+/// otherwise a level has `most_items` at most. Without a required forward op: one block. Cost: near linear,
+/// but for `repeats` (forward ops squared).
 TrainingTree training_tree(const Graph& graph, const FlatGraph& flat, const PartitionOptions& options = {});
 
 }  // namespace rematlas

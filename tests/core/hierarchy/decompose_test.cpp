@@ -24,6 +24,26 @@ void expect_covers(const Graph& graph) {
     }
 }
 
+TEST(Decompose, covers_every_op_once_by_every_partition) {
+    for (const Partition by :
+         {Partition::articulation, Partition::bottom_up, Partition::modules, Partition::repeats}) {
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+            for (Graph graph : {random_training_graph(seed, {.forward_ops = 3 + 2 * static_cast<int>(seed)}),
+                                random_odd_graph(seed, 40), random_chain(seed, 100)}) {
+                graph.blocks = decompose(graph, {.by = by, .most_items = 7, .nest_sequences = true});
+                const Result<void> valid = validate(graph);
+                EXPECT_TRUE(valid) << valid.error().message;
+                for (const Block& block : graph.blocks) {
+                    EXPECT_LE(block.children.size(), 7u);
+                    if (block.twin.valid()) {
+                        EXPECT_EQ(graph.blocks[graph.blocks[block.twin].twin].path, block.path);
+                    }
+                }
+            }
+        }
+    }
+}
+
 const Block* block_at(const IdVector<BlockId, Block>& blocks, const std::string& path,
                       const std::string& root) {
     for (BlockId id : blocks.ids()) {
