@@ -437,8 +437,12 @@ TEST(Rotor, has_an_answer_of_merged_stages_where_time_ends_a_long_table) {
     const Graph graph = long_chain(ChainKind::uneven, 900);
     const FlatGraph flat = flatten(graph);
     const Bytes budget(keep_all_peak(flat).value / 2);
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(time_of(make_rotor({.max_stages = 64})->solve({graph, flat}, budget, {}, {})));
+    const auto merged = std::chrono::steady_clock::now() - begin;
     const Answer answer =
-        make_rotor({.max_stages = 1000})->solve({graph, flat}, budget, {.time = std::chrono::seconds(4)}, {});
+        make_rotor({.max_stages = 1000})
+            ->solve({graph, flat}, budget, {.time = 4 * merged + std::chrono::seconds(1)}, {});
     expect_valid(graph, budget, answer, graph.name);
     EXPECT_TRUE(time_of(answer));
 }
