@@ -8,9 +8,6 @@
 namespace rematlas {
 namespace {
 
-/// What is left of the limits may be nothing where the time ended a long table.
-constexpr auto kToWriteRuns = std::chrono::milliseconds(500);
-
 /// Ops that may run once only run at their first place.
 RunSequence run_once_where_needed(const FlatGraph& flat, const RunSequence& runs) {
     std::vector<std::uint8_t> ran(flat.op_count, 0);
@@ -37,12 +34,18 @@ void RotorLevel::fill(Bytes largest, int slots, const Deadline& deadline) {
 
 std::optional<RunSequence> RotorLevel::best_within(Bytes budget, const Deadline& deadline,
                                                    std::optional<Bytes>& smallest) {
-    for (std::size_t i = peaks_.size(); i-- > 0 && !deadline.passed();) {
-        if (table_->curve()[i].bytes > most_beside(budget)) continue;
+    const auto fits = [&](std::size_t i) {
         const Bytes peak = peak_of(i);
-        if (!smallest || peak < *smallest) smallest = peak;
-        if (peak <= budget) return runs_of(i);
-    }
+        smallest = smallest ? std::min(*smallest, peak) : peak;
+        return peak <= budget;
+    };
+    // Steps whose bytes the budget has for sure; the last of them is there whatever the time.
+    std::size_t sure = peaks_.size();
+    while (sure > 0 && table_->curve()[sure - 1].bytes > budget.value - chain_.always) --sure;
+    const bool has_sure = sure > 0 && fits(sure - 1);
+    for (std::size_t i = peaks_.size(); i-- > (has_sure ? sure : 0) && !deadline.passed();)
+        if (table_->curve()[i].bytes <= most_beside(budget) && fits(i)) return runs_of(i);
+    if (has_sure) return runs_of(sure - 1);
     return std::nullopt;
 }
 
@@ -82,8 +85,7 @@ Answer RotorCurve::solve(const Problem& problem, Bytes budget, const Limits& lim
     if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
     if (!level_) return no_chain(infeasible_from(problem.flat, budget, Bytes(full_)));
     std::optional<Bytes> smallest;
-    const Deadline to_write({.time = kToWriteRuns, .stop = limits.stop});
-    if (auto runs = level_->best_within(budget, whole_ ? deadline : to_write, smallest)) {
+    if (auto runs = level_->best_within(budget, deadline, smallest)) {
         Solution solution = solution_from(problem.flat, *runs);
         if (progress)
             progress({.overhead = solution.overhead, .peak = solution.peak, .bound = {}, .fraction_done = 1});

@@ -27,7 +27,8 @@ class RotorLevel {
     bool filled() const { return filled_; }
 
     /// The time rises as memory falls, so the first sequence whose exact peak fits is the best of the table.
-    /// `smallest` is lowered to the least peak that was tried.
+    /// When the deadline passes, the best one that fits by the table's own bytes. `smallest` is lowered to
+    /// the least peak that was tried.
     std::optional<RunSequence> best_within(Bytes budget, const Deadline& deadline,
                                            std::optional<Bytes>& smallest);
 
