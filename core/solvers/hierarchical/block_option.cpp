@@ -53,10 +53,21 @@ BlockOption measured(const Subproblem& block, const RunSequence& runs) {
         peak = std::max(peak, memory[i]);
     }
     if (outside != runs.end())
-        option.saved = memory[between] - flat.workspace[block.outside] - bytes_of(flat, block.passed_on) -
-                       bytes_of(flat, block.received);
+        option.saved = memory[between] - flat.workspace[block.outside] - bytes_beside(block);
     note_reads(block, option);
     return option;
+}
+
+std::int64_t bytes_beside(const Subproblem& block) {
+    return bytes_of(block.flat, block.passed_on) + bytes_of(block.flat, block.received);
+}
+
+FlatGraph without_bytes(FlatGraph flat, const std::vector<std::uint8_t>& marked) {
+    for (int t = 0; t < flat.tensor_count; ++t)
+        if (marked[t]) flat.bytes[t] = 0;
+    for (FlatGraph::Pair& pair : flat.inplace)
+        pair.saved = std::min({pair.saved, flat.bytes[pair.in], flat.bytes[pair.out]});
+    return flat;
 }
 
 void keep_best(std::vector<BlockOption>& options) {

@@ -35,6 +35,13 @@ struct BlockOptions {
     std::vector<BlockOption> options;  ///< none dominated, the fastest first
 };
 
+/// What the step around a block holds while `outside` runs, beside what the block saves: bytes of what is
+/// passed on and received.
+std::int64_t bytes_beside(const Subproblem& block);
+
+/// The graph with no bytes for the tensors that are marked.
+FlatGraph without_bytes(FlatGraph flat, const std::vector<std::uint8_t>& marked);
+
 /// Drops what is dominated, and sorts.
 void keep_best(std::vector<BlockOption>& options);
 

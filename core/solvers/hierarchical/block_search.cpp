@@ -16,10 +16,12 @@ class BlockSearch {
   public:
     BlockSearch(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                 const Deadline& deadline)
-        : block_(block), flat_(block.flat), options_(options), seed_(seed), deadline_(deadline) {
-        for (const int t : block.passed_on) beside_ += flat_.bytes[t];
-        for (const int t : block.received) beside_ += flat_.bytes[t];
-    }
+        : block_(block),
+          flat_(block.flat),
+          options_(options),
+          seed_(seed),
+          deadline_(deadline),
+          beside_(bytes_beside(block)) {}
 
     /// The best sequence for the limits, from the nearest one of `known`.
     BlockOption anneal(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
@@ -44,11 +46,8 @@ class BlockSearch {
         for (int cycle = 0; cycle < 2 && !deadline_.passed(); ++cycle)
             annealer.run_cycle(static_cast<std::uint64_t>(moves / 2), 1, deadline_,
                                [](const Candidate&) { return true; });
-        flat_.workspace[block_.outside] = 0;
-        return measured_in(annealer.best().runs);
+        return measured(block_, annealer.best().runs);
     }
-
-    BlockOption measured_in(const RunSequence& runs) const { return measured(block_, runs); }
 
   private:
     RunSequence whole(const BlockOption& option) const {
@@ -63,7 +62,7 @@ class BlockSearch {
     const BlockSearchOptions& options_;
     std::uint64_t seed_;
     const Deadline& deadline_;
-    std::int64_t beside_ = 0;  ///< what is there while `outside` runs, whatever is saved
+    const std::int64_t beside_;
 };
 
 /// Some forward op may run again and makes something that is not passed on.
@@ -101,19 +100,6 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
     if (!deadline.passed()) found.options.push_back(search.anneal(0, least, found.options));
     keep_best(found.options);
     return found;
-}
-
-bool refine_options(const Subproblem& block, std::int64_t saved, std::int64_t peak,
-                    const BlockSearchOptions& options, std::uint64_t seed, const Deadline& deadline,
-                    BlockOptions& found) {
-    if (block.outside < 0) return false;
-    BlockOption option = BlockSearch(block, options, seed, deadline).anneal(saved, peak, found.options);
-    const auto& known = found.options;
-    if (std::any_of(known.begin(), known.end(), [&](const auto& other) { return other.dominates(option); }))
-        return false;
-    found.options.push_back(std::move(option));
-    keep_best(found.options);
-    return true;
 }
 
 }  // namespace rematlas::hierarchical

@@ -21,9 +21,4 @@ struct BlockSearchOptions {
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline);
 
-/// One more option for these limits, where it is found and none dominates it. True when it was added.
-bool refine_options(const Subproblem& block, std::int64_t saved, std::int64_t peak,
-                    const BlockSearchOptions& options, std::uint64_t seed, const Deadline& deadline,
-                    BlockOptions& found);
-
 }  // namespace rematlas::hierarchical

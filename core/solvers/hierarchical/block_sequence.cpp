@@ -63,10 +63,13 @@ Gradients gradients_of(const FlatGraph& flat, const TrainingTree& tree) {
 class StageWriter {
   public:
     StageWriter(const Subproblem& block, const BlockOptions& options, std::int64_t beside, bool is_last)
-        : block_(block), options_(options), beside_backward_(beside), is_last_(is_last), beside_(block.flat) {
-        for (const int t : block.passed_on) beside_.bytes[t] = 0;
-        for (FlatGraph::Pair& pair : beside_.inplace)
-            pair.saved = std::min({pair.saved, beside_.bytes[pair.in], beside_.bytes[pair.out]});
+        : block_(block),
+          options_(options),
+          beside_backward_(beside),
+          is_last_(is_last),
+          passed_on_(block.flat.tensor_count, 0) {
+        for (const int t : block.passed_on) passed_on_[t] = 1;
+        beside_ = without_bytes(block.flat, passed_on_);
     }
 
     RotorStage stage(std::int64_t input) const {
@@ -105,9 +108,8 @@ class StageWriter {
         const FlatGraph& flat = block_.flat;
         if (block_.outside < 0) return is_last_ ? option.forward : RunSequence{};
         std::vector<std::uint8_t> made(flat.tensor_count, 0), wanted(flat.tensor_count, 0);
-        std::vector<std::uint8_t> there(flat.tensor_count, 0);
-        if (!passed_on)
-            for (const int t : block_.passed_on) there[t] = 1;
+        const std::vector<std::uint8_t> there =
+            passed_on ? std::vector<std::uint8_t>(flat.tensor_count, 0) : passed_on_;
         for (const int op : option.backward) {
             for (const int t : flat.inputs[op]) wanted[t] |= !made[t] && !there[t];
             for (const int t : flat.outputs[op]) made[t] = 1;
@@ -152,9 +154,10 @@ class StageWriter {
 
     const Subproblem& block_;
     const BlockOptions& options_;
-    const std::int64_t beside_backward_;  ///< bytes that its backward peak leaves out
-    const bool is_last_;                  ///< of the sequence
-    FlatGraph beside_;                    ///< with no bytes for what is passed on
+    const std::int64_t beside_backward_;   ///< bytes that its backward peak leaves out
+    const bool is_last_;                   ///< of the sequence
+    std::vector<std::uint8_t> passed_on_;  ///< by tensor of the block
+    FlatGraph beside_;                     ///< with no bytes for what is passed on
 };
 
 }  // namespace

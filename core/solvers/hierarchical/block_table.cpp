@@ -10,16 +10,6 @@ namespace rematlas::hierarchical {
 
 namespace {
 
-FlatGraph without_bytes(const FlatGraph& flat, const std::vector<std::uint8_t>& always) {
-    FlatGraph lighter = flat;
-    if (always.empty()) return lighter;
-    for (int t = 0; t < flat.tensor_count; ++t)
-        if (always[t]) lighter.bytes[t] = 0;
-    for (FlatGraph::Pair& pair : lighter.inplace)
-        pair.saved = std::min({pair.saved, lighter.bytes[pair.in], lighter.bytes[pair.out]});
-    return lighter;
-}
-
 /// Calls `work(0)` .. `work(count - 1)`, some at a time.
 template <class Work>
 void for_each_side_by_side(int count, int threads, const Work& work) {
@@ -36,7 +26,9 @@ void for_each_side_by_side(int count, int threads, const Work& work) {
 
 BlockTable::BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
                        const std::vector<std::uint8_t>& always)
-    : flat_(without_bytes(problem.flat, always)), options_(options), tree_(std::move(tree)) {
+    : flat_(always.empty() ? problem.flat : without_bytes(problem.flat, always)),
+      options_(options),
+      tree_(std::move(tree)) {
     EqualBlocks equal(options.tolerance);
     parts_.resize(1);
     class_.resize(1, -1);
@@ -91,9 +83,7 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     std::vector<std::int32_t> local(flat_.op_count, -1);
     for (int op = 0; op < part.flat.op_count; ++op)
         if (part.op_of[op] >= 0) local[part.op_of[op]] = op;
-    std::int64_t beside = 0;
-    for (const int t : part.passed_on) beside += part.flat.bytes[t];
-    for (const int t : part.received) beside += part.flat.bytes[t];
+    const std::int64_t beside = bytes_beside(part);
     const BlockOption all = found.options.front();
     const std::int64_t most = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most, least_peak(part.flat).bytes.value);

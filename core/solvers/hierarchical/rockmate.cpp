@@ -4,7 +4,6 @@
 
 #include "core/solvers/hierarchical/block_sequence.h"
 #include "core/solvers/rotor/rotor_curve.h"
-#include "core/solving/answers.h"
 
 namespace rematlas {
 
@@ -25,12 +24,7 @@ class Rockmate final : public Solver {
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
-        const Deadline deadline(limits);
-        const auto curve = up_to(problem, budget, limits);
-        Limits left = limits;
-        left.time = deadline.left();
-        return curve->solve(problem, budget, left, progress);
+        return answer_by_curve(*this, problem, budget, limits, progress);
     }
 
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,

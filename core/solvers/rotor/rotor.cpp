@@ -5,7 +5,6 @@
 
 #include "core/solvers/rotor/rotor_chain.h"
 #include "core/solvers/rotor/rotor_curve.h"
-#include "core/solving/answers.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
 
@@ -27,12 +26,7 @@ class Rotor final : public Solver {
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
-        const Deadline deadline(limits);
-        if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const std::unique_ptr<Solver> curve = up_to(problem, budget, limits);
-        Limits left = limits;
-        left.time = deadline.left();
-        return curve->solve(problem, budget, left, progress);
+        return answer_by_curve(*this, problem, budget, limits, progress);
     }
 
     std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest,

@@ -96,4 +96,14 @@ Answer RotorCurve::solve(const Problem& problem, Bytes budget, const Limits& lim
     return answer;
 }
 
+Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
+                       const Progress& progress) {
+    if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
+    const Deadline deadline(limits);
+    const std::unique_ptr<Solver> curve = solver.up_to(problem, budget, limits);
+    Limits left = limits;
+    left.time = deadline.left();
+    return curve->solve(problem, budget, left, progress);
+}
+
 }  // namespace rematlas

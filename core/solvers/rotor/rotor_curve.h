@@ -64,4 +64,8 @@ class RotorCurve final : public Solver {
     bool whole_ = false;                 ///< it is that of the last chain
 };
 
+/// The answer of a solver whose `up_to` fills the table for one budget, within the limits of both together.
+Answer answer_by_curve(const Solver& solver, const Problem& problem, Bytes budget, const Limits& limits,
+                       const Progress& progress);
+
 }  // namespace rematlas
