@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 /// Types of published tools whose solver is not in this version.
-constexpr std::string_view missing[] = {"hilp", "offmate"};
+constexpr std::string_view missing[] = {"offmate"};
 
 std::string_view type_of(const SolverEntry& solver) {
     return solver.traits.config_type.empty() ? solver.traits.name : solver.traits.config_type;

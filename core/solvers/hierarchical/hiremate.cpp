@@ -8,6 +8,7 @@
 #include "core/solvers/hierarchical/level_search.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"
+#include "core/solving/library_option.h"
 
 namespace rematlas {
 
@@ -21,11 +22,10 @@ constexpr std::uint64_t kTopMoves = 20;                  // times those of a lev
 
 class Hiremate final : public Solver {
   public:
-    explicit Hiremate(const HiremateOptions& options) : options_(options) {}
-    std::string_view name() const override { return "hiremate"; }
-    std::string_view summary() const override {
-        return "nested blocks with options, recombined level by level (Gusak et al. 2025)";
-    }
+    Hiremate(std::string_view name, std::string_view summary, const HiremateOptions& options)
+        : name_(name), summary_(summary), options_(options) {}
+    std::string_view name() const override { return name_; }
+    std::string_view summary() const override { return summary_; }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
@@ -50,26 +50,22 @@ class Hiremate final : public Solver {
             return best.answer();
         }
         const Level level = table.level_of(0);
-        const std::vector<std::int32_t> groups = table.classes_of_children(0);
         for (const double above : kAbove) {
             if (deadline.passed()) break;
             const auto room =
                 static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
             LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
             schedule =
-                search_level(level, schedule,
-                             {.budget = room,
-                              .seed = options_.blocks.seed,
-                              .moves = kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves),
-                              .group = &groups},
-                             deadline);
+                table.choose(0, level, std::move(schedule), room, options_.blocks.seed,
+                             kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves), deadline);
             best.offer_runs(without_useless(flat, level.lowered(schedule)));
         }
         return best.answer();
     }
 
   private:
-    HiremateOptions options_;
+    const std::string_view name_, summary_;
+    const HiremateOptions options_;
 };
 
 }  // namespace
@@ -85,8 +81,34 @@ void read_options(OptionReader& reader, HiremateOptions& options) {
 }
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options) {
-    return std::make_unique<Hiremate>(options);
+    return std::make_unique<Hiremate>(
+        "hiremate", "nested blocks with options, recombined level by level (Gusak et al. 2025)", options);
 }
+
+void read_options(OptionReader& reader, HilpOptions& options) {
+    reader.integer("most_items", options.hiremate.partition.most_items, 2, 100);
+    reader.number("size_power", options.hiremate.partition.size_power, 0, 4);
+    reader.integer("saved_limits", options.hiremate.blocks.level_saved_limits, 1, 100);
+    reader.integer("peak_limits", options.hiremate.blocks.level_peak_limits, 1, 100);
+    reader.integer("level_moves", options.hiremate.blocks.level_moves, 100, 100'000'000);
+    reader.unsigned_integer("seed", options.hiremate.blocks.seed);
+    ProgrammeLimits& programme = *options.hiremate.blocks.programme;
+    reader.number("gap", programme.gap, 0, 1);
+    double seconds = std::chrono::duration<double>(programme.time).count();
+    reader.number("programme_seconds", seconds, 0.01, 1e6);
+    programme.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    read_library(reader, programme.library);
+}
+
+std::unique_ptr<Solver> make_hilp(const HilpOptions& options) {
+    return std::make_unique<Hiremate>(
+        "hilp",
+        "nested blocks, a mixed-integer programme at each level down to single ops (Gusak et al. 2025)",
+        options.hiremate);
+}
+
+constinit const SolverEntry hilp_solver =
+    solver_entry<HilpOptions, make_hilp>({.name = "hilp", .finds = ScheduleClass::any_order});
 
 constinit const SolverEntry hiremate_solver = solver_entry<HiremateOptions, make_hiremate>(
     {.name = "hiremate", .finds = ScheduleClass::any_order, .compared = true});

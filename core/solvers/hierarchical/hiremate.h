@@ -27,4 +27,20 @@ std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
 extern const SolverEntry hiremate_solver;
 void read_options(OptionReader& reader, HiremateOptions& options);
 
+/// H-ILP of the same paper: levels of few items, single ops at the bottom, and a mixed-integer programme at
+/// each level (level_model.h), which starts from the schedule that the annealing found.
+struct HilpOptions {
+    HilpOptions() {
+        hiremate.partition = {.by = Partition::bottom_up, .most_items = 10, .single_ops = true};
+        hiremate.blocks.level_saved_limits = 6;
+        hiremate.blocks.level_moves = 5'000;
+        hiremate.blocks.programme.emplace();
+    }
+    HiremateOptions hiremate;
+};
+
+std::unique_ptr<Solver> make_hilp(const HilpOptions& options = {});
+extern const SolverEntry hilp_solver;
+void read_options(OptionReader& reader, HilpOptions& options);
+
 }  // namespace rematlas
