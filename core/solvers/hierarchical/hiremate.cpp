@@ -4,8 +4,9 @@
 
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/annealing/portfolio.h"
 #include "core/solvers/hierarchical/block_table.h"
-#include "core/solvers/hierarchical/level_search.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"
 #include "core/solving/library_option.h"
@@ -17,8 +18,10 @@ namespace {
 using namespace hierarchical;
 
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
-constexpr double kBlockShare = 0.6;                      // of the time, for options
-constexpr std::uint64_t kTopMoves = 20;                  // times those of a level
+constexpr double kStartShare = 0.1;      // of the time, for greedy starts when one fits already
+constexpr double kSequenceShare = 0.3;   // for the sequence of blocks
+constexpr double kBlockShare = 0.6;      // of what is left, for options
+constexpr std::uint64_t kTopMoves = 20;  // times those of a level
 
 class Hiremate final : public Solver {
   public:
@@ -35,35 +38,80 @@ class Hiremate final : public Solver {
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
         best.offer(Candidate::of(flat, required_once(flat)));
-        Limits part = limits;
-        part.time = share_of(limits.time, kBlockShare);
-        const Deadline until(part);
-        BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
-        table.fill(until, limits.threads);
-        if (table.tree().blocks.front().children.empty()) {
-            const AtlasOptions annealing;
-            annealing::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
-            for (int c = 0; c < 4; ++c)
-                annealer.run_cycle(kTopMoves / 8 * static_cast<std::uint64_t>(options_.blocks.level_moves), 1,
-                                   deadline, [](const Candidate&) { return true; });
-            best.offer(annealer.best());
-            return best.answer();
+        annealing::best_start(flat, budget.value, best.best(), deadline, kStartShare,
+                              [&](const Candidate& found) { best.offer(found); });
+        if (options_.sequence) {
+            const Answer answer = from_sequence(problem, budget, limits);
+            if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
+        offer_from_levels(problem, budget, limits, deadline, best);
+        if (options_.polish) polish(problem, budget, limits, deadline, best);
+        return best.answer();
+    }
+
+  private:
+    /// Rotor's programme over the sequence of blocks, as the paper has it beside the nested levels.
+    Answer from_sequence(const Problem& problem, Bytes budget, const Limits& limits) const {
+        RockmateOptions options;
+        options.blocks = options_.blocks;
+        Limits part = limits;
+        part.time = share_of(limits.time, kSequenceShare);
+        return make_rockmate(options)->solve(problem, budget, part, {});
+    }
+
+    void offer_from_levels(const Problem& problem, Bytes budget, const Limits& limits,
+                           const Deadline& deadline, Incumbent& best) const {
+        const FlatGraph& flat = problem.flat;
+        Limits part = limits;
+        part.time = share_of(deadline.left(), kBlockShare);
+        BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
+        if (table.tree().blocks.front().children.empty())
+            return offer_from_one_block(flat, budget, deadline, best);
+        table.fill(Deadline(part), limits.threads);
         const Level level = table.level_of(0);
         for (const double above : kAbove) {
             if (deadline.passed()) break;
             const auto room =
                 static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
             LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-            schedule =
-                table.choose(0, level, std::move(schedule), room, options_.blocks.seed,
-                             kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves), deadline);
+            schedule = table.choose(0, level, std::move(schedule), room, options_.blocks.seed, top_moves(),
+                                    deadline);
             best.offer_runs(without_useless(flat, level.lowered(schedule)));
         }
-        return best.answer();
     }
 
-  private:
+    /// The whole step is one bottom block: no level to choose at.
+    void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
+                              Incumbent& best) const {
+        const AtlasOptions options;
+        annealing::Annealer annealer(flat, budget.value, Candidate::of(flat, required_once(flat)), options,
+                                     options_.blocks.seed);
+        for (int cycle = 0; cycle < 4; ++cycle)
+            annealer.run_cycle(top_moves() / 4, 1, deadline, [](const Candidate&) { return true; });
+        best.offer(annealer.best());
+    }
+
+    void polish(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
+                Incumbent& best) const {
+        const annealing::Repeats repeats = annealing::repeats_of(problem.graph);
+        Limits left = limits;
+        left.time = deadline.left();
+        annealing::PortfolioResult result =
+            annealing::anneal_portfolio(problem.flat, best.best(),
+                                        {.budget = budget.value,
+                                         .seed = options_.blocks.seed,
+                                         .threads = limits.threads,
+                                         .trials = 1,
+                                         .repeats = &repeats,
+                                         .report = [&](const Candidate& found) { best.offer(found); }},
+                                        AtlasOptions{}, Deadline(left));
+        best.settle(std::move(result.best));
+    }
+
+    std::uint64_t top_moves() const {
+        return kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves);
+    }
+
     const std::string_view name_, summary_;
     const HiremateOptions options_;
 };
@@ -77,6 +125,8 @@ void read_options(OptionReader& reader, HiremateOptions& options) {
     reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
     reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
     reader.integer("level_moves", options.blocks.level_moves, 100, 100'000'000);
+    reader.flag("sequence", options.sequence);
+    reader.flag("polish", options.polish);
     reader.unsigned_integer("seed", options.blocks.seed);
 }
 

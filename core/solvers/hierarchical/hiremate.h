@@ -21,6 +21,8 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition;
     hierarchical::BlockTableOptions blocks;
+    bool sequence = true;  ///< beside the nested levels: Rotor's programme over the sequence of blocks
+    bool polish = false;   ///< anneal the flat sequence of runs for the time that is left, as atlas does
 };
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
@@ -35,6 +37,7 @@ struct HilpOptions {
         hiremate.blocks.level_saved_limits = 6;
         hiremate.blocks.level_moves = 5'000;
         hiremate.blocks.programme.emplace();
+        hiremate.sequence = false;
     }
     HiremateOptions hiremate;
 };
