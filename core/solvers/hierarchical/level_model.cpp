@@ -327,9 +327,16 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
     return values;
 }
 
+/// It fits, each block runs forward once, and each with its fastest option.
+static bool cannot_be_better(const Level& level, const LevelCost& cost) {
+    std::int64_t least = 0;
+    for (int b = 0; b < level.size(); ++b) least += level.options(b).front().time();
+    return cost.executable && cost.excess == 0 && cost.time <= least;
+}
+
 LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
                               const ProgrammeLimits& limits, const Deadline& deadline) {
-    if (deadline.passed()) return start;
+    if (deadline.passed() || cannot_be_better(level, level.cost_of(start, budget))) return start;
     const auto model = std::make_shared<const LevelModel>(level, budget);
     const auto rank = [&](const LevelSchedule& schedule) {
         const LevelCost cost = level.cost_of(schedule, budget);
