@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <stop_token>
 
 namespace rematlas {
@@ -18,6 +19,9 @@ struct Limits {
     /// After the solver has ended with a gap: more wall clock for a better bound. Planning sees to it
     /// (planning/solve.h).
     std::chrono::nanoseconds bound_time{0};
+    /// Folder where solvers may leave what later runs of the program can use; empty: nowhere. Answers do not
+    /// depend on it, but for time limits and for times of ops that differ a little from run to run.
+    std::filesystem::path cache{};
 };
 
 /// 0.25 of a minute: 15 seconds.

@@ -58,6 +58,13 @@ BlockOption measured(const Subproblem& block, const RunSequence& runs) {
     return option;
 }
 
+RunSequence whole_sequence(const Subproblem& block, const BlockOption& option) {
+    RunSequence runs = option.forward;
+    if (block.outside >= 0) runs.push_back(block.outside);
+    runs.insert(runs.end(), option.backward.begin(), option.backward.end());
+    return runs;
+}
+
 std::int64_t bytes_beside(const Subproblem& block) {
     return bytes_of(block.flat, block.passed_on) + bytes_of(block.flat, block.received);
 }

@@ -29,6 +29,9 @@ struct BlockOption {
 /// Reads off what a sequence costs. `runs` is executable in the subproblem's flat graph. Cost: linear.
 BlockOption measured(const Subproblem& block, const RunSequence& runs);
 
+/// Both parts, with `outside` between them where there is a second one.
+RunSequence whole_sequence(const Subproblem& block, const BlockOption& option);
+
 /// The options of a block and its way to go forward without saving anything.
 struct BlockOptions {
     BlockOption advance;               ///< makes what is passed on; no second part

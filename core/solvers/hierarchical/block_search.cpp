@@ -35,7 +35,7 @@ class BlockSearch {
             return std::pair(excess(a), a.time()) < std::pair(excess(b), b.time());
         });
         const annealing::GreedyRule rule{.with_ancestors = true};
-        Candidate start = Candidate::of(flat_, whole(*nearest));
+        Candidate start = Candidate::of(flat_, whole_sequence(block_, *nearest));
         if (const auto greedy = annealing::greedy_start(flat_, peak, rule, deadline_)) {
             Candidate other = Candidate::of(flat_, *greedy);
             if (other.better_than(start, peak)) start = std::move(other);
@@ -50,13 +50,6 @@ class BlockSearch {
     }
 
   private:
-    RunSequence whole(const BlockOption& option) const {
-        RunSequence runs = option.forward;
-        runs.push_back(block_.outside);
-        runs.insert(runs.end(), option.backward.begin(), option.backward.end());
-        return runs;
-    }
-
     const Subproblem& block_;
     FlatGraph flat_;
     const BlockSearchOptions& options_;

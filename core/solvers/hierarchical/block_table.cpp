@@ -10,6 +10,8 @@ namespace rematlas::hierarchical {
 
 namespace {
 
+constexpr std::int64_t kMostCached = std::int64_t{256} << 20;  // bytes
+
 /// Calls `work(0)` .. `work(count - 1)`, some at a time.
 template <class Work>
 void for_each_side_by_side(int count, int threads, const Work& work) {
@@ -31,34 +33,119 @@ BlockTable::BlockTable(const Problem& problem, TrainingTree tree, const BlockTab
       tree_(std::move(tree)) {
     EqualBlocks equal(options.tolerance);
     parts_.resize(1);
+    canonical_.resize(1);
     class_.resize(1, -1);
     for (int b = 1; b < static_cast<int>(tree_.blocks.size()); ++b) {
         const TrainingBlock& block = tree_.blocks[b];
         std::vector<std::int32_t> forward(tree_.forward.begin() + block.begin,
                                           tree_.forward.begin() + block.end);
         parts_.push_back(subproblem(flat_, tree_.rank, forward, block.backward));
-        class_.push_back(equal.class_of(parts_.back()));
-        if (class_.back() == static_cast<int>(first_of_.size())) first_of_.push_back(b);
+        canonical_.push_back(canonical(parts_.back()));
+        class_.push_back(equal.class_of(canonical_.back()));
+        of_class_.resize(std::max<std::size_t>(of_class_.size(), class_.back() + 1));
+        of_class_[class_.back()].push_back(b);
+        const CanonicalBlock& first = canonical_[of_class_[class_.back()].front()];
+        for (std::size_t place = 0; place < first.times.size(); ++place)
+            parts_.back().flat.time[canonical_.back().ops[place]] = first.times[place];
     }
-    by_class_.resize(first_of_.size());
+    options_of_.resize(parts_.size());
 }
 
-bool BlockTable::fill(const Deadline& deadline, int threads) {
+bool BlockTable::fill(const Deadline& deadline, int threads, const OptionCache& cache) {
     std::vector<int> height(tree_.blocks.size(), 0);
     for (std::size_t b = tree_.blocks.size(); b-- > 1;)
         height[tree_.blocks[b].parent] = std::max(height[tree_.blocks[b].parent], height[b] + 1);
     for (int level = 0; level < height.front(); ++level) {
         std::vector<int> classes;
-        for (std::size_t c = 0; c < first_of_.size(); ++c)
-            if (height[first_of_[c]] == level) classes.push_back(static_cast<int>(c));
+        for (std::size_t c = 0; c < of_class_.size(); ++c)
+            if (height[of_class_[c].front()] == level) classes.push_back(static_cast<int>(c));
         for_each_side_by_side(static_cast<int>(classes.size()), threads, [&](int i) {
-            const int c = classes[i], block = first_of_[c];
-            const std::uint64_t seed = options_.seed + 1000 * static_cast<std::uint64_t>(c);
-            by_class_[c] = level == 0 ? search_options(parts_[block], options_.bottom, seed, deadline)
-                                      : combined(block, seed, deadline);
+            solve_block(of_class_[classes[i]].front(), deadline, cache);
+            copy_to_equals(classes[i]);
         });
     }
+    cache.shrink(kMostCached);
     return !deadline.passed();
+}
+
+void BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
+    if (take_cached(b, cache)) return;
+    // Not the class's number: what is found for a block does not depend on what else is in the step.
+    const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key_of(b)) % 1'000'000);
+    options_of_[b] = tree_.blocks[b].children.empty()
+                         ? search_options(parts_[b], options_.bottom, seed, deadline)
+                         : combined(b, seed, deadline);
+    if (!deadline.passed()) keep_in(cache, b);
+}
+
+/// The same at other blocks of the class, op by op.
+void BlockTable::copy_to_equals(int class_number) {
+    const int first = of_class_[class_number].front();
+    std::vector<std::int32_t> place(canonical_[first].ops.size());
+    for (std::size_t i = 0; i < place.size(); ++i) place[canonical_[first].ops[i]] = static_cast<int>(i);
+    for (const int b : of_class_[class_number]) {
+        if (b == first) continue;
+        const auto there = [&](const BlockOption& option) {
+            RunSequence runs = whole_sequence(parts_[first], option);
+            for (std::int32_t& run : runs) run = canonical_[b].ops[place[run]];
+            return runs;
+        };
+        options_of_[b].advance = advance_option(parts_[b]);
+        for (const BlockOption& option : options_of_[first].options)
+            options_of_[b].options.push_back(measured(parts_[b], there(option)));
+    }
+}
+
+/// All that decides about the options of a block beside its times: what it is, how it is cut, and how hard is
+/// searched.
+std::string BlockTable::key_of(int b) const {
+    std::string key = canonical_[b].structure;
+    const auto append = [&](auto number) { key += " " + std::to_string(number); };
+    const auto& children = tree_.blocks[b].children;
+    append(options_.seed);
+    append(options_.bottom.saved_limits);
+    append(options_.bottom.peak_limits);
+    append(options_.bottom.moves_an_op);
+    append(options_.bottom.least_moves);
+    append(children.size());
+    if (children.empty()) return key;
+    append(options_.level_saved_limits);
+    append(options_.level_peak_limits);
+    append(options_.level_moves);
+    if (options_.programme) {
+        key += to_string(options_.programme->library);
+        append(options_.programme->time.count());
+        append(options_.programme->gap);
+    }
+    for (const int child : children) key += key_of(child);
+    return key;
+}
+
+bool BlockTable::take_cached(int b, const OptionCache& cache) {
+    const auto found = cache.find(key_of(b), canonical_[b].times, options_.tolerance);
+    if (!found) return false;
+    BlockOptions options{.advance = advance_option(parts_[b]), .options = {}};
+    for (RunSequence runs : found->options) {
+        for (std::int32_t& run : runs) run = canonical_[b].ops[run];
+        if (!is_executable(parts_[b].flat, runs)) return false;
+        options.options.push_back(measured(parts_[b], runs));
+    }
+    if (options.options.empty()) return false;
+    keep_best(options.options);
+    options_of_[b] = std::move(options);
+    return true;
+}
+
+void BlockTable::keep_in(const OptionCache& cache, int b) const {
+    CachedOptions kept{.times = canonical_[b].times, .options = {}};
+    std::vector<std::int32_t> place(canonical_[b].ops.size());
+    for (std::size_t i = 0; i < place.size(); ++i) place[canonical_[b].ops[i]] = static_cast<int>(i);
+    for (const BlockOption& option : options_of_[b].options) {
+        RunSequence runs = whole_sequence(parts_[b], option);
+        for (std::int32_t& run : runs) run = place[run];
+        kept.options.push_back(std::move(runs));
+    }
+    cache.keep(key_of(b), kept);
 }
 
 Level BlockTable::level_of(int block) const {

@@ -14,6 +14,7 @@
 #include "core/solvers/hierarchical/equal_blocks.h"
 #include "core/solvers/hierarchical/level.h"
 #include "core/solvers/hierarchical/level_model.h"
+#include "core/solvers/hierarchical/option_cache.h"
 #include "core/solving/solver.h"
 
 namespace rematlas::hierarchical {
@@ -37,13 +38,16 @@ class BlockTable {
 
     /// Options for every class of equal blocks, from the bottom up; those of one height side by side. False
     /// when the deadline ended it: what is missing then has only what goes without a search. Equal seeds give
-    /// equal options otherwise, whatever the number of threads.
-    bool fill(const Deadline& deadline, int threads);
+    /// equal options otherwise, whatever the number of threads. What the cache knows is taken from there, and
+    /// what was found in time is kept in it.
+    bool fill(const Deadline& deadline, int threads, const OptionCache& cache = OptionCache({}));
 
     const TrainingTree& tree() const { return tree_; }
     const FlatGraph& flat() const { return flat_; }  ///< with no bytes for what is always there
-    const Subproblem& part(int block) const { return parts_[block]; }  ///< of any block but the first
-    const BlockOptions& options_of(int block) const { return by_class_[class_[block]]; }
+    /// Of any block but the first. Times are those of the first block of its class, so that equal blocks are
+    /// equal for who chooses between their options.
+    const Subproblem& part(int block) const { return parts_[block]; }
+    const BlockOptions& options_of(int block) const { return options_of_[block]; }
 
     /// The children of a block.
     Level level_of(int block) const;
@@ -55,14 +59,21 @@ class BlockTable {
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
+    void solve_block(int block, const Deadline& deadline, const OptionCache& cache);
+    bool take_cached(int block, const OptionCache& cache);
+    void keep_in(const OptionCache& cache, int block) const;
+    void copy_to_equals(int class_number);
+    std::string key_of(int block) const;
 
     FlatGraph flat_;
     const BlockTableOptions& options_;
     const TrainingTree tree_;
-    std::vector<Subproblem> parts_;  ///< by block; of the first, the whole step, none
-    std::vector<int> class_;         ///< by block; -1 for the first
-    std::vector<BlockOptions> by_class_;
-    std::vector<int> first_of_;  ///< by class: a block of it
+    // By block; of the first, the whole step, nothing.
+    std::vector<Subproblem> parts_;
+    std::vector<CanonicalBlock> canonical_;
+    std::vector<int> class_;
+    std::vector<BlockOptions> options_of_;
+    std::vector<std::vector<int>> of_class_;  ///< by class: its blocks
 };
 
 }  // namespace rematlas::hierarchical

@@ -25,6 +25,43 @@ constexpr double kBlockShare = 0.6;                      // of what is left, for
 // Of the last level, times those of the others: more only while more brings something.
 constexpr std::uint64_t kTopMoves[] = {2, 6, 20};
 
+/// What the budgets of one problem share. Each part is made when it is first asked for, in the time it is
+/// then given.
+class Shared {
+  public:
+    /// Keeps references to both.
+    Shared(const Problem& problem, const HiremateOptions& options) : problem_(problem), options_(options) {}
+
+    /// Rotor's programme over the sequence of blocks, for budgets up to `largest`, as the paper has it beside
+    /// the nested levels; null where the step is no such sequence.
+    const Solver* sequence(Bytes largest, const Limits& limits) {
+        if (!is_sequence_known_) {
+            is_sequence_known_ = true;
+            RockmateOptions rockmate;
+            rockmate.blocks = options_.blocks;
+            if (options_.sequence && is_sequence_of_blocks(problem_))
+                sequence_ = make_rockmate(rockmate)->up_to(problem_, largest, limits);
+        }
+        return sequence_.get();
+    }
+
+    const BlockTable& table(const Limits& limits) {
+        if (!table_) {
+            table_.emplace(problem_, training_tree(problem_.graph, problem_.flat, options_.partition),
+                           options_.blocks);
+            table_->fill(Deadline(limits), limits.threads, OptionCache(limits.cache));
+        }
+        return *table_;
+    }
+
+  private:
+    const Problem problem_;
+    const HiremateOptions& options_;
+    bool is_sequence_known_ = false;
+    std::unique_ptr<Solver> sequence_;
+    std::optional<BlockTable> table_;
+};
+
 class Hiremate final : public Solver {
   public:
     Hiremate(std::string_view name, std::string_view summary, const HiremateOptions& options)
@@ -34,17 +71,29 @@ class Hiremate final : public Solver {
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
+        Shared shared(problem, options_);
+        return solve(problem, budget, limits, progress, shared);
+    }
+
+    std::unique_ptr<Solver> up_to(const Problem& problem, Bytes largest, const Limits& limits) const override;
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress& progress,
+                 Shared& shared) const {
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
         const FlatGraph& flat = problem.flat;
         if (least_peak(flat).bytes > budget) return infeasible_from(flat, budget, std::nullopt);
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
         find_first(problem, budget, limits, deadline, best);
-        if (options_.sequence && is_sequence_of_blocks(problem)) {
-            const Answer answer = from_sequence(problem, budget, limits);
+        Limits part = limits;
+        part.time = share_of(limits.time, kSequenceShare);
+        if (const Solver* sequence = shared.sequence(budget, part)) {
+            part.time = deadline.left();
+            const Answer answer = sequence->solve(problem, budget, part, {});
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
-        offer_from_levels(problem, budget, limits, deadline, best);
+        part.time = share_of(deadline.left(), kBlockShare);
+        offer_from_levels(shared.table(part), problem.flat, budget, deadline, best);
         if (options_.polish) polish(problem, budget, limits, deadline, best);
         return best.answer();
     }
@@ -77,24 +126,10 @@ class Hiremate final : public Solver {
         }
     }
 
-    /// Rotor's programme over the sequence of blocks, as the paper has it beside the nested levels.
-    Answer from_sequence(const Problem& problem, Bytes budget, const Limits& limits) const {
-        RockmateOptions options;
-        options.blocks = options_.blocks;
-        Limits part = limits;
-        part.time = share_of(limits.time, kSequenceShare);
-        return make_rockmate(options)->solve(problem, budget, part, {});
-    }
-
-    void offer_from_levels(const Problem& problem, Bytes budget, const Limits& limits,
+    void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
                            const Deadline& deadline, Incumbent& best) const {
-        const FlatGraph& flat = problem.flat;
-        Limits part = limits;
-        part.time = share_of(deadline.left(), kBlockShare);
-        BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
         if (table.tree().blocks.front().children.empty())
             return offer_from_one_block(flat, budget, deadline, best);
-        table.fill(Deadline(part), limits.threads);
         const Level level = table.level_of(0);
         for (const double above : kAbove) {
             if (deadline.passed()) break;
@@ -145,6 +180,36 @@ class Hiremate final : public Solver {
     const std::string_view name_, summary_;
     const HiremateOptions options_;
 };
+
+/// For many budgets of one problem.
+class HiremateUpTo final : public Solver {
+  public:
+    HiremateUpTo(const Hiremate& solver, const HiremateOptions& options, const Problem& problem,
+                 Bytes largest, const Limits& limits)
+        : solver_(solver), options_(options), shared_(problem, options_) {
+        Limits part = limits;
+        part.time = share_of(limits.time, kSequenceShare);
+        const Deadline deadline(limits);
+        shared_.sequence(largest, part);
+        part.time = deadline.left();
+        shared_.table(part);
+    }
+    std::string_view name() const override { return solver_.name(); }
+    std::string_view summary() const override { return solver_.summary(); }
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        return solver_.solve(problem, budget, limits, progress, shared_);
+    }
+
+  private:
+    const Hiremate solver_;
+    const HiremateOptions options_;
+    mutable Shared shared_;
+};
+
+std::unique_ptr<Solver> Hiremate::up_to(const Problem& problem, Bytes largest, const Limits& limits) const {
+    return std::make_unique<HiremateUpTo>(*this, options_, problem, largest, limits);
+}
 
 }  // namespace
 

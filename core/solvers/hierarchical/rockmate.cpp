@@ -35,7 +35,7 @@ class Rockmate final : public Solver {
         TrainingTree tree = training_tree(problem.graph, problem.flat, options_.partition);
         const std::vector<std::uint8_t> always = always_there(problem.flat, tree);
         BlockTable table(problem, std::move(tree), options_.blocks, always);
-        table.fill(Deadline(part), limits.threads);
+        table.fill(Deadline(part), limits.threads, OptionCache(limits.cache));
         std::vector<RotorChain> chains{chain_of(problem.flat, table)};
         return std::make_unique<RotorCurve>(kName, kSummary, problem, std::move(chains), largest,
                                             options_.slots, deadline);

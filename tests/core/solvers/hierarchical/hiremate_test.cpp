@@ -36,6 +36,24 @@ TEST(Hiremate, DependsOnTheSeedAloneWhateverTheThreads) {
     EXPECT_EQ(steps(1), steps(3));
 }
 
+TEST(Hiremate, AnswersManyBudgetsFromOneTable) {
+    const Graph graph = small_gpt();
+    const FlatGraph flat = flatten(graph);
+    const Problem problem{graph, flat};
+    const std::int64_t most = keep_all_peak(flat).value;
+    HiremateOptions options;
+    options.blocks.level_moves = 1000;
+    const auto hiremate = make_hiremate(options);
+    const auto prepared = hiremate->up_to(problem, Bytes(most), {.time = std::chrono::minutes(5)});
+    ASSERT_TRUE(prepared);
+    for (const double share : {0.6, 0.8}) {
+        const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
+        const auto alone = hiremate_time(*hiremate, problem, budget);
+        ASSERT_TRUE(alone);
+        EXPECT_EQ(hiremate_time(*prepared, problem, budget), alone) << share;
+    }
+}
+
 TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
     const std::vector<ProblemFile> files = read_problem_files();
     if (files.empty()) GTEST_SKIP() << kNoProblemFiles;

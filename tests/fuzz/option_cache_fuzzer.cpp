@@ -1,0 +1,20 @@
+// Any bytes are read as options of a block, which can be written and read again, or as nothing.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "core/base/files.h"
+#include "core/solvers/hierarchical/option_cache.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+    using namespace rematlas::hierarchical;
+    const std::string body(reinterpret_cast<const char*>(bytes), size);
+    parse_cached(body);
+    // Behind a digest that fits: what only a mistake of ours would write.
+    const std::string empty = cached_text({});
+    const std::string digest = rematlas::sha256(std::string(empty.substr(empty.find('\n') + 1 + 64)));
+    const auto read = parse_cached(empty.substr(0, empty.find(digest)) + rematlas::sha256(body) + body);
+    if (read && !parse_cached(cached_text(*read))) std::abort();
+    return 0;
+}
