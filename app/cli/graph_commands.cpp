@@ -105,6 +105,12 @@ std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step
     return parts;
 }
 
+/// Of the search for the smallest budget: larger graphs are worth more of it.
+Nanoseconds search_time_for(const Graph& graph) {
+    constexpr std::int64_t kLeast = 1'500'000'000, kAnOp = 1'500'000, kMost = 10'000'000'000;
+    return Nanoseconds(std::clamp(kAnOp * static_cast<std::int64_t>(graph.ops.size()), kLeast, kMost));
+}
+
 Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     Inspection result;
     const FlatGraph flat = flatten(graph);
@@ -274,7 +280,7 @@ void add_graph_commands(const Commands& commands) {
                                              const Result<Graph> graph = read_graph(path);
                                              if (!graph) return graph.error();
                                              const Inspection found =
-                                                 inspect(*graph, Nanoseconds(1'500'000'000));
+                                                 inspect(*graph, search_time_for(*graph));
                                              if (flags.json)
                                                  print_json(inspection_json(*graph, found));
                                              else

@@ -151,7 +151,7 @@ class SweepRun {
             Limits search = options_.limits;
             search.time =
                 std::min<std::chrono::nanoseconds>(options_.limits.time / 10, std::chrono::seconds(2));
-            SmallestBudget found = smallest_feasible(flat_, search);
+            SmallestBudget found = smallest_feasible(problem_, search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
             budgets = even_budgets(smallest_.peak, keep_all_peak(flat_),
                                    placed_by_curve() ? std::min(options_.count, 2) : options_.count);
@@ -258,7 +258,7 @@ std::vector<CurveSample> curve_samples(const SweepCurve& curve) {
 }
 
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
-    return std::min(smallest_feasible(problem.flat, limits).peak, keep_all_peak(problem.flat));
+    return std::min(smallest_feasible(problem, limits).peak, keep_all_peak(problem.flat));
 }
 
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,

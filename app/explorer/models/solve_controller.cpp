@@ -131,8 +131,8 @@ SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {
-        const SmallestBudget found_budget =
-            smallest_feasible(graph->flat, {.time = std::chrono::seconds(1), .stop = stop});
+        const SmallestBudget found_budget = smallest_feasible(
+            Problem{graph->graph, graph->flat}, {.time = std::chrono::milliseconds(1500), .stop = stop});
         const std::int64_t smallest = std::min(found_budget.peak, graph->full_peak).value;
         return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
     });

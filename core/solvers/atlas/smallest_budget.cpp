@@ -7,6 +7,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solving/answers.h"
 
 namespace rematlas {
@@ -16,6 +17,8 @@ namespace {
 using annealing::Annealer;
 
 constexpr double kGreedyShare = 0.4;       // of the time
+constexpr double kBlockTableShare = 0.5;   // of it, for the blocks' table
+constexpr double kBlockPrecision = 0.002;  // as kGreedyPrecision
 constexpr double kGreedyPrecision = 0.01;  // where the bisection ends, as a part of the budget
 constexpr double kFirstStep = 0.03;        // how far below the least peak the annealing aims at first
 constexpr double kLeastStep = 1e-4, kLongestStep = 0.5;
@@ -39,14 +42,18 @@ class Descent {
           least_(std::max(proven_, enough.value)),
           best_(Candidate::of(graph, required_once(graph))) {}
 
-    SmallestBudget run() {
+    /// `problem`: null, or what to make blocks of.
+    SmallestBudget run(const Problem* problem, const Limits& limits) {
         bisect();
+        if (problem && best_.peak > least_ && is_sequence_of_blocks(*problem))
+            bisect_blocks(*problem, limits);
         step_down();
         return {Bytes(best_.peak), std::move(best_.runs), best_.peak <= proven_};
     }
 
   private:
     void bisect();
+    void bisect_blocks(const Problem& problem, const Limits& limits);
     void step_down();
     bool anneal_at(std::int64_t budget, std::uint64_t moves, double heat);
 
@@ -69,6 +76,28 @@ void Descent::bisect() {
         const double precision = std::max(1.0, kGreedyPrecision * static_cast<double>(best_.peak));
         if (static_cast<double>(best_.peak - failed) <= precision) break;
         budget = failed + (best_.peak - failed) / 2;
+    }
+}
+
+// One table answers all budgets.
+void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
+    Limits part = limits;
+    part.time = share_of(deadline_.left(), kBlockTableShare);
+    RockmateOptions few;  // of the options of a block those matter that take the least memory
+    few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
+    few.slots = 250;
+    const auto blocks = make_rockmate(few)->up_to(problem, Bytes(best_.peak), part);
+    std::int64_t failed = least_;
+    while (!deadline_.passed() &&
+           static_cast<double>(best_.peak - failed) > kBlockPrecision * static_cast<double>(best_.peak)) {
+        const std::int64_t budget = failed + (best_.peak - failed) / 2;
+        part.time = deadline_.left();
+        const Answer answer = blocks->solve(problem, Bytes(budget), part, {});
+        if (const auto* solution = std::get_if<Solution>(&answer)) {
+            if (std::optional<RunSequence> runs = runs_of(solution->steps))
+                best_ = Candidate::of(graph_, *std::move(runs));
+        }
+        if (best_.peak > budget) failed = budget;
     }
 }
 
@@ -104,7 +133,11 @@ bool Descent::anneal_at(std::int64_t budget, std::uint64_t moves, double heat) {
 }  // namespace
 
 SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits, Bytes enough) {
-    return Descent(graph, limits, enough).run();
+    return Descent(graph, limits, enough).run(nullptr, limits);
+}
+
+SmallestBudget smallest_feasible(const Problem& problem, const Limits& limits, Bytes enough) {
+    return Descent(problem.flat, limits, enough).run(&problem, limits);
 }
 
 }  // namespace rematlas

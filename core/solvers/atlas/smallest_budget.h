@@ -21,4 +21,10 @@ SmallestBudget smallest_feasible(const FlatGraph& graph,
                                  const Limits& limits = {.time = std::chrono::seconds(1)},
                                  Bytes enough = Bytes(0));
 
+/// The same, in half of the time from the schedules of `rockmate` at bisected budgets where the step is a
+/// sequence of blocks: with many blocks these go lower than annealing alone.
+SmallestBudget smallest_feasible(const Problem& problem,
+                                 const Limits& limits = {.time = std::chrono::seconds(1)},
+                                 Bytes enough = Bytes(0));
+
 }  // namespace rematlas

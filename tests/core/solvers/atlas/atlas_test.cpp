@@ -454,5 +454,18 @@ TEST(AtlasOptions, NameTheKeyThatIsWrong) {
     }
 }
 
+TEST(SmallestBudget, GoesLowerByBlocksOfASequence) {
+    const std::filesystem::path file = problem_folder() / "gpt12b64.graph.json";
+    if (!std::filesystem::exists(file)) GTEST_SKIP() << kNoProblemFiles;
+    const Graph graph = *read_graph(file);
+    const FlatGraph flat = flatten(graph);
+    // Annealing of single runs alone comes to 817 MiB in minutes.
+    const Bytes enough(std::int64_t{806} << 20);
+    const SmallestBudget found = smallest_feasible(Problem{graph, flat}, {.time = hours(1)}, enough);
+    ASSERT_TRUE(is_executable(flat, found.runs));
+    EXPECT_EQ(cost_of(flat, found.runs).peak, found.peak.value);
+    EXPECT_LE(found.peak, enough);
+}
+
 }  // namespace
 }  // namespace rematlas
