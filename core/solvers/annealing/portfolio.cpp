@@ -109,7 +109,7 @@ constexpr std::size_t kTrialsKept = 2;
 class Portfolio {
   public:
     Portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
-              const AtlasOptions& options, const Deadline& deadline)
+              const AnnealingOptions& options, const Deadline& deadline)
         : graph_(graph), start_(start), task_(task), options_(options), deadline_(deadline), shared_(start) {}
 
     PortfolioResult run();
@@ -143,7 +143,7 @@ class Portfolio {
     const FlatGraph& graph_;
     const Candidate& start_;
     const PortfolioTask& task_;
-    const AtlasOptions& options_;
+    const AnnealingOptions& options_;
     const Deadline& deadline_;
     std::mutex mutex_;
     Candidate shared_;  ///< best of all so far, for reports; under the mutex
@@ -286,7 +286,7 @@ std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double s
 }  // namespace
 
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
-                                 const AtlasOptions& options, const Deadline& deadline) {
+                                 const AnnealingOptions& options, const Deadline& deadline) {
     return Portfolio(graph, start, task, options, deadline).run();
 }
 

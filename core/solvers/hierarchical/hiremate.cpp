@@ -41,7 +41,7 @@ class Hiremate final : public Solver {
         BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
         table.fill(until, limits.threads);
         if (table.tree().blocks.front().children.empty()) {
-            const AtlasOptions annealing;
+            const AnnealingOptions annealing;
             annealing::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
             for (int c = 0; c < 4; ++c)
                 annealer.run_cycle(kTopMoves / 8 * static_cast<std::uint64_t>(options_.blocks.level_moves), 1,
