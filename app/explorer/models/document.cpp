@@ -5,6 +5,11 @@
 #include "app/explorer/models/wording.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
+
+}  // namespace
 
 Document::Document(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
@@ -77,7 +82,7 @@ void Document::set_graph(GraphPtr graph) {
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
-        budget.set_range(graph_->least.bytes, graph_->full_peak);
+        budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
     }
     emit graph_changed();
@@ -108,7 +113,7 @@ void Document::show_point(const std::string& name, const SweepPoint& point) {
     if (!graph_ || point.peak.value <= 0) return;
     budget.set_budget(point.budget);
     if (point.steps.empty()) {
-        solve({.solver = name, .budget = point.budget});
+        solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
         return;
     }
     set_schedule(prepare_schedule(graph_, schedule_of(*graph_, name, point)));

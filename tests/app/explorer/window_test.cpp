@@ -164,8 +164,8 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
 TEST_F(Windows, CanBeClosedDuringASolve) {
     open(write_chain(folder, 6));
     window->document().solver.set_solve_function(
-        [](const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress&) {
-            while (!stop.stop_requested()) QThread::msleep(1);
+        [](const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
+            while (!request.limits.stop.stop_requested()) QThread::msleep(1);
             Outcome outcome;
             outcome.answer = keep_all_schedule(graph);
             return Result<Outcome>(outcome);

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/checking/check.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/chen/chen.h"
@@ -570,7 +570,7 @@ TEST(PublishedSolvers, say_why_they_found_nothing) {
     graph.ops[OpId(1)].phase = Phase::loss;  // a single forward op is left
     for (const auto& [name, why] :
          {std::pair{"rotor", "no chain"}, {"revolve", "no chain"}, {"dtr", "left to evict"}}) {
-        const Result<Outcome> outcome = solve(graph, name, nullptr, Bytes(409), {});
+        const Result<Outcome> outcome = solve(graph, {.solver = name, .budget = Bytes(409)});
         ASSERT_TRUE(outcome) << outcome.error().message;
         ASSERT_TRUE(outcome->infeasible()) << name;
         EXPECT_NE(outcome->infeasible()->reason.find(why), std::string::npos)
