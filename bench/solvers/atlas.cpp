@@ -26,7 +26,7 @@
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
-#include "tests/core/support/densenet_graph.h"
+#include "tests/core/support/image_graphs.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/irregular_graph.h"
 

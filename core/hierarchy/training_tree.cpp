@@ -277,8 +277,10 @@ class TreeBuilder {
         block.end = item.end;
         block.parent = parent;
         if (parent >= 0) tree_.blocks[parent].children.push_back(id);
-        for (const Item& inner : item.inner) add_block(inner, id);
-        if (item.inner.empty()) bottom_.push_back(id);
+        const bool apart = item.inner.empty() && options_.single_ops && item.end - item.begin > 1;
+        const Items inner = apart ? ops(item.begin, item.end) : item.inner;
+        for (const Item& one : inner) add_block(one, id);
+        if (inner.empty()) bottom_.push_back(id);
     }
 
     /// By places in `bottom_`: gradients go from later blocks to earlier ones only.

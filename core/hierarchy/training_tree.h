@@ -29,6 +29,7 @@ std::optional<Partition> partition_from(std::string_view text);
 struct PartitionOptions {
     Partition by = Partition::bottom_up;
     int most_items = 25;          ///< of a level: ops of a bottom block, children of another
+    bool single_ops = false;      ///< bottom blocks are single ops, those that would be are levels of them
     bool nest_sequences = false;  ///< articulation: long sequences of blocks are nested, too
     double size_power =
         0.5;  ///< bottom-up: of neighbours, those with the least interface bytes * items ^ this merge first

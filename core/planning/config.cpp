@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 /// Types of published tools whose solver is not in this version.
-constexpr std::string_view kMissing[] = {"hilp", "offmate"};
+constexpr std::string_view kMissing[] = {"offmate"};
 
 std::string_view type_of(const SolverEntry& solver) {
     return solver.traits.config_type.empty() ? solver.traits.name : solver.traits.config_type;

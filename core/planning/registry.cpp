@@ -15,7 +15,8 @@
 namespace rematlas {
 namespace {
 
-constexpr const SolverEntry* all[] = {&atlas_solver, &hiremate_solver, &rockmate_solver,    &checkmate_solver, &checkmate_lp_solver,
+constexpr const SolverEntry* all[] = {&atlas_solver,     &hiremate_solver,  &rockmate_solver,
+                                      &hilp_solver,      &checkmate_solver, &checkmate_lp_solver,
                                       &rotor_solver,     &dtr_solver,       &chen_greedy_solver,
                                       &chen_sqrt_solver, &revolve_solver,   &keep_all_solver};
 

@@ -7,7 +7,7 @@
 #include "core/milp/milp_thread.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
-#include "core/solvers/checkmate/library_option.h"
+#include "core/solving/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"

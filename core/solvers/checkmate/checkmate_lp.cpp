@@ -8,7 +8,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/checkmate/checkmate.h"
-#include "core/solvers/checkmate/library_option.h"
+#include "core/solving/library_option.h"
 #include "core/solvers/checkmate/staged_model.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"

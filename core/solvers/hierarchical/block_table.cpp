@@ -68,10 +68,15 @@ Level BlockTable::level_of(int block) const {
     return Level(flat_, std::move(blocks), block == 0 ? nullptr : &parts_[block]);
 }
 
-std::vector<std::int32_t> BlockTable::classes_of_children(int block) const {
+LevelSchedule BlockTable::choose(int block, const Level& level, LevelSchedule start, std::int64_t budget,
+                                 std::uint64_t seed, std::uint64_t moves, const Deadline& deadline) const {
     std::vector<std::int32_t> classes;
     for (const int child : tree_.blocks[block].children) classes.push_back(class_[child]);
-    return classes;
+    LevelSchedule found =
+        search_level(level, std::move(start),
+                     {.budget = budget, .seed = seed, .moves = moves, .group = &classes}, deadline);
+    if (!options_.programme) return found;
+    return solve_programme(level, std::move(found), budget, *options_.programme, deadline);
 }
 
 BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& deadline) const {
@@ -79,7 +84,6 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     BlockOptions found{.advance = advance_option(part), .options = {keep_all_option(part)}};
     if (part.outside < 0) return found;
     Level level = level_of(b);
-    const std::vector<std::int32_t> groups = classes_of_children(b);
     std::vector<std::int32_t> local(flat_.op_count, -1);
     for (int op = 0; op < part.flat.op_count; ++op)
         if (part.op_of[op] >= 0) local[part.op_of[op]] = op;
@@ -95,12 +99,8 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
             if (deadline.passed()) break;
             const std::int64_t saved = all.saved * s / options_.level_saved_limits;
             level.set_workspace(std::max<std::int64_t>(0, peak - beside - saved));
-            start = search_level(level, start,
-                                 {.budget = peak,
-                                  .seed = ++seed,
-                                  .moves = static_cast<std::uint64_t>(options_.level_moves),
-                                  .group = &groups},
-                                 deadline);
+            start = choose(b, level, start, peak, ++seed, static_cast<std::uint64_t>(options_.level_moves),
+                           deadline);
             if (s + 1 == options_.level_saved_limits) schedule = start;
             RunSequence runs = level.lowered(start);
             for (std::int32_t& run : runs) run = run < 0 ? part.outside : local[run];

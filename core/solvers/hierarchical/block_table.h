@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/hierarchy/training_tree.h"
 #include "core/solvers/hierarchical/block_search.h"
 #include "core/solvers/hierarchical/equal_blocks.h"
 #include "core/solvers/hierarchical/level.h"
+#include "core/solvers/hierarchical/level_model.h"
 #include "core/solving/solver.h"
 
 namespace rematlas::hierarchical {
@@ -20,7 +22,9 @@ struct BlockTableOptions {
     BlockSearchOptions bottom;
     int level_saved_limits = 5, level_peak_limits = 4;  ///< for options of blocks of blocks
     int level_moves = 20'000;                           ///< of annealing, for each pair of these
-    double tolerance = 0.02;                            ///< by how much of their time equal blocks may differ
+    /// After the annealing of a level, its programme; none: the annealing alone.
+    std::optional<ProgrammeLimits> programme = {};
+    double tolerance = 0.02;  ///< by how much of their time equal blocks may differ
     std::uint64_t seed = 1;
 };
 
@@ -43,7 +47,11 @@ class BlockTable {
 
     /// The children of a block.
     Level level_of(int block) const;
-    std::vector<std::int32_t> classes_of_children(int block) const;
+
+    /// The best schedule found of a block's children: by annealing of `moves`, then by the programme where
+    /// the options ask for it.
+    LevelSchedule choose(int block, const Level& level, LevelSchedule start, std::int64_t budget,
+                         std::uint64_t seed, std::uint64_t moves, const Deadline& deadline) const;
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;

@@ -4,10 +4,12 @@
 
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/annealing/portfolio.h"
 #include "core/solvers/hierarchical/block_table.h"
-#include "core/solvers/hierarchical/level_search.h"
+#include "core/solvers/hierarchical/rockmate.h"
 #include "core/solving/answers.h"
 #include "core/solving/incumbent.h"
+#include "core/solving/library_option.h"
 
 namespace rematlas {
 
@@ -16,16 +18,17 @@ namespace {
 using namespace hierarchical;
 
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
-constexpr double kBlockShare = 0.6;                      // of the time, for options
-constexpr std::uint64_t kTopMoves = 20;                  // times those of a level
+constexpr double kStartShare = 0.1;      // of the time, for greedy starts when one fits already
+constexpr double kSequenceShare = 0.3;   // for the sequence of blocks
+constexpr double kBlockShare = 0.6;      // of what is left, for options
+constexpr std::uint64_t kTopMoves = 20;  // times those of a level
 
 class Hiremate final : public Solver {
   public:
-    explicit Hiremate(const HiremateOptions& options) : options_(options) {}
-    std::string_view name() const override { return "hiremate"; }
-    std::string_view summary() const override {
-        return "nested blocks with options, recombined level by level (Gusak et al. 2025)";
-    }
+    Hiremate(std::string_view name, std::string_view summary, const HiremateOptions& options)
+        : name_(name), summary_(summary), options_(options) {}
+    std::string_view name() const override { return name_; }
+    std::string_view summary() const override { return summary_; }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
@@ -35,41 +38,82 @@ class Hiremate final : public Solver {
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
         best.offer(Candidate::of(flat, required_once(flat)));
-        Limits part = limits;
-        part.time = share_of(limits.time, kBlockShare);
-        const Deadline until(part);
-        BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
-        table.fill(until, limits.threads);
-        if (table.tree().blocks.front().children.empty()) {
-            const AnnealingOptions annealing;
-            annealing::Annealer annealer(flat, budget.value, best.best(), annealing, options_.blocks.seed);
-            for (int c = 0; c < 4; ++c)
-                annealer.run_cycle(kTopMoves / 8 * static_cast<std::uint64_t>(options_.blocks.level_moves), 1,
-                                   deadline, [](const Candidate&) { return true; });
-            best.offer(annealer.best());
-            return best.answer();
+        annealing::best_start(flat, budget.value, best.best(), deadline, kStartShare,
+                              [&](const Candidate& found) { best.offer(found); });
+        if (options_.sequence) {
+            const Answer answer = from_sequence(problem, budget, limits);
+            if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
+        offer_from_levels(problem, budget, limits, deadline, best);
+        if (options_.polish) polish(problem, budget, limits, deadline, best);
+        return best.answer();
+    }
+
+  private:
+    /// Rotor's programme over the sequence of blocks, as the paper has it beside the nested levels.
+    Answer from_sequence(const Problem& problem, Bytes budget, const Limits& limits) const {
+        RockmateOptions options;
+        options.blocks = options_.blocks;
+        Limits part = limits;
+        part.time = share_of(limits.time, kSequenceShare);
+        return make_rockmate(options)->solve(problem, budget, part, {});
+    }
+
+    void offer_from_levels(const Problem& problem, Bytes budget, const Limits& limits,
+                           const Deadline& deadline, Incumbent& best) const {
+        const FlatGraph& flat = problem.flat;
+        Limits part = limits;
+        part.time = share_of(deadline.left(), kBlockShare);
+        BlockTable table(problem, training_tree(problem.graph, flat, options_.partition), options_.blocks);
+        if (table.tree().blocks.front().children.empty())
+            return offer_from_one_block(flat, budget, deadline, best);
+        table.fill(Deadline(part), limits.threads);
         const Level level = table.level_of(0);
-        const std::vector<std::int32_t> groups = table.classes_of_children(0);
         for (const double above : kAbove) {
             if (deadline.passed()) break;
             const auto room =
                 static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
             LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-            schedule =
-                search_level(level, schedule,
-                             {.budget = room,
-                              .seed = options_.blocks.seed,
-                              .moves = kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves),
-                              .group = &groups},
-                             deadline);
+            schedule = table.choose(0, level, std::move(schedule), room, options_.blocks.seed, top_moves(),
+                                    deadline);
             best.offer_runs(without_useless(flat, level.lowered(schedule)));
         }
-        return best.answer();
     }
 
-  private:
-    HiremateOptions options_;
+    /// The whole step is one bottom block: no level to choose at.
+    void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
+                              Incumbent& best) const {
+        const AnnealingOptions options;
+        annealing::Annealer annealer(flat, budget.value, Candidate::of(flat, required_once(flat)), options,
+                                     options_.blocks.seed);
+        for (int cycle = 0; cycle < 4; ++cycle)
+            annealer.run_cycle(top_moves() / 4, 1, deadline, [](const Candidate&) { return true; });
+        best.offer(annealer.best());
+    }
+
+    void polish(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
+                Incumbent& best) const {
+        const annealing::Repeats repeats = annealing::repeats_of(problem.graph);
+        Limits left = limits;
+        left.time = deadline.left();
+        annealing::PortfolioResult result =
+            annealing::anneal_portfolio(problem.flat, best.best(),
+                                        {.budget = budget.value,
+                                         .seed = options_.blocks.seed,
+                                         .threads = limits.threads,
+                                         .trials = 1,
+                                         .repeats = &repeats,
+                                         .report = [&](const Candidate& found) { best.offer(found); }},
+                                        AnnealingOptions{}, Deadline(left));
+        best.settle(std::move(result.best));
+    }
+
+    std::uint64_t top_moves() const {
+        return kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves);
+    }
+
+    const std::string_view name_, summary_;
+    const HiremateOptions options_;
 };
 
 }  // namespace
@@ -81,12 +125,40 @@ void read_options(OptionReader& reader, HiremateOptions& options) {
     reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
     reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
     reader.integer("level_moves", options.blocks.level_moves, 100, 100'000'000);
+    reader.flag("sequence", options.sequence);
+    reader.flag("polish", options.polish);
     reader.unsigned_integer("seed", options.blocks.seed);
 }
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options) {
-    return std::make_unique<Hiremate>(options);
+    return std::make_unique<Hiremate>(
+        "hiremate", "nested blocks with options, recombined level by level (Gusak et al. 2025)", options);
 }
+
+void read_options(OptionReader& reader, HilpOptions& options) {
+    reader.integer("most_items", options.hiremate.partition.most_items, 2, 100);
+    reader.number("size_power", options.hiremate.partition.size_power, 0, 4);
+    reader.integer("saved_limits", options.hiremate.blocks.level_saved_limits, 1, 100);
+    reader.integer("peak_limits", options.hiremate.blocks.level_peak_limits, 1, 100);
+    reader.integer("level_moves", options.hiremate.blocks.level_moves, 100, 100'000'000);
+    reader.unsigned_integer("seed", options.hiremate.blocks.seed);
+    ProgrammeLimits& programme = *options.hiremate.blocks.programme;
+    reader.number("gap", programme.gap, 0, 1);
+    double seconds = std::chrono::duration<double>(programme.time).count();
+    reader.number("programme_seconds", seconds, 0.01, 1e6);
+    programme.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+    read_library(reader, programme.library);
+}
+
+std::unique_ptr<Solver> make_hilp(const HilpOptions& options) {
+    return std::make_unique<Hiremate>(
+        "hilp",
+        "nested blocks, a mixed-integer programme at each level down to single ops (Gusak et al. 2025)",
+        options.hiremate);
+}
+
+constinit const SolverEntry hilp_solver =
+    solver_entry<HilpOptions, make_hilp>({.name = "hilp", .finds = ScheduleClass::any_order});
 
 constinit const SolverEntry hiremate_solver = solver_entry<HiremateOptions, make_hiremate>(
     {.name = "hiremate", .finds = ScheduleClass::any_order, .compared = true});

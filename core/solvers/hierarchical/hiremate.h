@@ -21,10 +21,29 @@ namespace rematlas {
 struct HiremateOptions {
     PartitionOptions partition;
     hierarchical::BlockTableOptions blocks;
+    bool sequence = true;  ///< beside the nested levels: Rotor's programme over the sequence of blocks
+    bool polish = false;   ///< anneal the flat sequence of runs for the time that is left, as atlas does
 };
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options = {});
 extern const SolverEntry hiremate_solver;
 void read_options(OptionReader& reader, HiremateOptions& options);
+
+/// H-ILP of the same paper: levels of few items, single ops at the bottom, and a mixed-integer programme at
+/// each level (level_model.h), which starts from the schedule that the annealing found.
+struct HilpOptions {
+    HilpOptions() {
+        hiremate.partition = {.by = Partition::bottom_up, .most_items = 10, .single_ops = true};
+        hiremate.blocks.level_saved_limits = 6;
+        hiremate.blocks.level_moves = 5'000;
+        hiremate.blocks.programme.emplace();
+        hiremate.sequence = false;
+    }
+    HiremateOptions hiremate;
+};
+
+std::unique_ptr<Solver> make_hilp(const HilpOptions& options = {});
+extern const SolverEntry hilp_solver;
+void read_options(OptionReader& reader, HilpOptions& options);
 
 }  // namespace rematlas

@@ -62,14 +62,31 @@ class Level {
     /// Ops of the whole graph; -1 for `outside`. Ops that may run only once run at the first visit.
     RunSequence lowered(const LevelSchedule& schedule) const;
 
+    // What the level's programme (level_model.h) is made of. Tensors are numbered from 0.
+    /// What a visit reads and makes.
+    struct Interface {
+        std::vector<std::int32_t> reads, makes;
+    };
+    bool has_outside() const { return parent_ != nullptr; }
+    int tensor_count() const { return static_cast<int>(bytes_.size()); }
+    std::int64_t bytes(int tensor) const { return bytes_[tensor]; }
+    std::int64_t workspace() const { return workspace_; }
+    const std::vector<std::int32_t>& results() const { return results_; }
+    /// The block that passes a tensor on; -1: a backward visit or `outside` makes it.
+    int maker(int tensor) const { return maker_[tensor]; }
+    const Interface& forward(int block) const { return interfaces_[block].forward; }
+    const Interface& backward(int block, int option) const { return interfaces_[block].backward[option]; }
+    const Interface& outside() const { return outside_; }
+    const BlockOption& advance(int block) const { return blocks_[block].options->advance; }
+    /// Bytes while a block runs backward, beside all tensors of the level and what other blocks save.
+    std::int64_t backward_bytes(int block, int option) const {
+        return options(block)[option].backward_peak - interfaces_[block].counted[option];
+    }
+
     /// Blocks of the level that pass on what this one reads forward, ascending.
     const std::vector<std::int32_t>& makers_of(int block) const { return makers_[block]; }
 
   private:
-    /// What a visit reads and makes, in the level's tensors.
-    struct Interface {
-        std::vector<std::int32_t> reads, makes;
-    };
     struct BlockInterface {
         Interface forward;
         std::vector<Interface> backward;    ///< by option

@@ -195,7 +195,7 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("sweep " + g + " --solver atlas,magic"), 2, "magic");
     expect_error(run("sweep " + g + " --budgets 0"), 2, "--budgets");
     expect_error(run("decompose " + g + " --partition magic"), 2, "bottom-up");
-    expect_error(run("config generate hilp"), 2, "not in this version");
+    expect_error(run("config generate offmate"), 2, "not in this version");
     expect_error(run("draw " + g + " -o picture.bmp"), 2, "picture.bmp");
 }
 

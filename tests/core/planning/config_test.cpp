@@ -38,7 +38,7 @@ TEST_F(ConfigFile, every_generated_type_is_accepted_and_names_a_solver) {
 }
 
 TEST_F(ConfigFile, a_type_whose_solver_is_missing_says_so) {
-    EXPECT_NE(generate_config("hilp").error().message.find("not in this version"), std::string::npos);
+    EXPECT_NE(generate_config("offmate").error().message.find("not in this version"), std::string::npos);
     EXPECT_FALSE(generate_config("magic"));
 }
 

@@ -39,6 +39,12 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     few.partition.most_items = 2;
     few.blocks = brief;
     all.push_back(make_hiremate(few));
+    HilpOptions small;
+    small.hiremate.partition.most_items = 4;
+    small.hiremate.blocks = brief;
+    small.hiremate.blocks.level_saved_limits = small.hiremate.blocks.level_peak_limits = 1;
+    small.hiremate.blocks.programme.emplace().time = std::chrono::milliseconds(5);
+    all.push_back(make_hilp(small));
     for (DtrHeuristic heuristic :
          {DtrHeuristic::dtr_eq, DtrHeuristic::dtr, DtrHeuristic::local, DtrHeuristic::lru, DtrHeuristic::size,
           DtrHeuristic::msps, DtrHeuristic::random}) {

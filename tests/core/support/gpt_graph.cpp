@@ -29,11 +29,18 @@ class GptBuilder {
     explicit GptBuilder(const GptShape& shape) : shape_(shape), tokens_(shape.batch * shape.sequence) {}
 
     Graph build() {
-        graph_.name = "gpt" + std::to_string(shape_.layers);
-        const TensorId ids = tensor("ids", tokens_ * 8, TensorKind::input);
-        TensorId x = forward("embedding", {ids}, {}, tokens_ * shape_.width, {},
-                             parameter("wte", shape_.vocabulary * shape_.width), 0);
-        for (int layer = 0; layer < shape_.layers; ++layer) x = block("h." + std::to_string(layer), x);
+        graph_.name = shape_.encoder_layers > 0 ? "encoder" + std::to_string(shape_.encoder_layers) +
+                                                      " decoder" + std::to_string(shape_.layers)
+                                                : "gpt" + std::to_string(shape_.layers);
+        TensorId read;
+        if (shape_.encoder_layers > 0) {
+            read = embedding("encoder.wte");
+            for (int layer = 0; layer < shape_.encoder_layers; ++layer)
+                read = block("encoder." + std::to_string(layer), read, {});
+            read = norm("encoder.ln_f", read);
+        }
+        TensorId x = embedding("wte");
+        for (int layer = 0; layer < shape_.layers; ++layer) x = block("h." + std::to_string(layer), x, read);
         module_ = "head";
         x = norm("ln_f", x);
         x = linear("lm_head", x, shape_.width, shape_.vocabulary);
@@ -112,25 +119,37 @@ class GptBuilder {
         return forward(name, {a, b}, {}, tokens_ * shape_.width, {}, {}, 0, false);
     }
 
-    TensorId block(const std::string& name, TensorId x) {
-        module_ = name;
+    TensorId embedding(const std::string& name) {
+        const TensorId ids = tensor(name + ".ids", tokens_ * 8, TensorKind::input);
+        return forward("embedding", {ids}, {}, tokens_ * shape_.width, {},
+                       parameter(name, shape_.vocabulary * shape_.width), 0);
+    }
+
+    /// Queries from one tensor, keys and values from another or the same.
+    TensorId attention(const std::string& name, TensorId asks, TensorId answers) {
         const std::int64_t scores = shape_.batch * shape_.heads * shape_.sequence * shape_.sequence;
-        const double attention = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
-                                 static_cast<double>(shape_.width);
+        const double flops = 2.0 * static_cast<double>(tokens_) * static_cast<double>(shape_.sequence) *
+                             static_cast<double>(shape_.width);
+        const TensorId q = linear(name + "q", asks, shape_.width, shape_.width);
+        const TensorId k = linear(name + "k", answers, shape_.width, shape_.width);
+        const TensorId v = linear(name + "v", answers, shape_.width, shape_.width);
+        TensorId s = forward(name + "scores", {q, k}, {}, scores, {}, {}, flops);
+        s = forward(name + "scale", {s}, {}, scores, {}, {}, 0, false);
+        s = forward(name + "mask", {s}, {}, scores, {}, {}, 0, false);
+        s = forward(name + "softmax", {s}, {}, scores, {}, {}, 0, false, true);
+        s = dropout(name + "attn_dropout", s, scores);
+        TensorId y = forward(name + "context", {s, v}, {}, tokens_ * shape_.width, {}, {}, flops);
+        y = forward(name + "merge", {y}, {}, tokens_ * shape_.width, {}, {}, 0, false);
+        y = linear(name + "proj", y, shape_.width, shape_.width);
+        return dropout(name + "resid_dropout", y, tokens_ * shape_.width);
+    }
+
+    /// `read`: what an encoder made; invalid: there is none.
+    TensorId block(const std::string& name, TensorId x, TensorId read) {
+        module_ = name;
         const TensorId n1 = norm("ln_1", x);
-        const TensorId q = linear("q", n1, shape_.width, shape_.width);
-        const TensorId k = linear("k", n1, shape_.width, shape_.width);
-        const TensorId v = linear("v", n1, shape_.width, shape_.width);
-        TensorId s = forward("scores", {q, k}, {}, scores, {}, {}, attention);
-        s = forward("scale", {s}, {}, scores, {}, {}, 0, false);
-        s = forward("mask", {s}, {}, scores, {}, {}, 0, false);
-        s = forward("softmax", {s}, {}, scores, {}, {}, 0, false, true);
-        s = dropout("attn_dropout", s, scores);
-        TensorId y = forward("context", {s, v}, {}, tokens_ * shape_.width, {}, {}, attention);
-        y = forward("merge", {y}, {}, tokens_ * shape_.width, {}, {}, 0, false);
-        y = linear("proj", y, shape_.width, shape_.width);
-        y = dropout("resid_dropout", y, tokens_ * shape_.width);
-        x = add("resid_1", x, y);
+        x = add("resid_1", x, attention("", n1, n1));
+        if (read.valid()) x = add("resid_read", x, attention("read_", norm("ln_read", x), read));
         const TensorId n2 = norm("ln_2", x);
         TensorId h = linear("fc", n2, shape_.width, 4 * shape_.width);
         h = forward("gelu", {h}, {}, tokens_ * 4 * shape_.width, {}, {}, 0);

@@ -526,7 +526,7 @@ class PublishedInterface(unittest.TestCase):
 
     def test_what_is_not_here_says_so(self):
         with self.assertRaisesRegex(RuntimeError, "not in this version; there are: .*rotor"):
-            rematlas.generate_config("hilp")
+            rematlas.generate_config("offmate")
 
     def test_configurations_are_files(self):
         config = rematlas.generate_config("rotor")

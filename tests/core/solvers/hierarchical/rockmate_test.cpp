@@ -1,13 +1,11 @@
-// What Rockmate and HiRemate promise beside what all solvers do (published_solvers_test.cpp).
+// What Rockmate promises beside what all solvers do.
 #include "core/solvers/hierarchical/rockmate.h"
 
 #include <gtest/gtest.h>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/hierarchical/hiremate.h"
 #include "core/solvers/rotor/rotor.h"
 #include "tests/core/support/gpt_graph.h"
-#include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
@@ -67,37 +65,6 @@ TEST(Rockmate, AnswersManyBudgetsFromOneTable) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
         EXPECT_EQ(time_of(*curve, problem, budget), time_of(*make_rockmate(), problem, budget)) << share;
     }
-}
-
-TEST(Hiremate, DependsOnTheSeedAloneWhateverTheThreads) {
-    const Graph graph = gpt();
-    const FlatGraph flat = flatten(graph);
-    const Bytes budget(keep_all_peak(flat).value * 7 / 10);
-    HiremateOptions options;
-    options.blocks.level_moves = 1000;
-    const auto steps = [&](int threads) {
-        const Answer answer = make_hiremate(options)->solve(
-            {graph, flat}, budget, {.time = std::chrono::minutes(5), .threads = threads}, {});
-        return std::get<Solution>(answer).steps;
-    };
-    EXPECT_EQ(steps(1), steps(3));
-}
-
-TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
-    const std::vector<ProblemFile> files = read_problem_files();
-    if (files.empty()) GTEST_SKIP() << kNoProblemFiles;
-    int near = 0, all = 0;
-    for (const ProblemFile& file : files) {
-        const FlatGraph flat = flatten(file.graph);
-        for (const ProblemFile::Reference& reference : file.references) {
-            if (reference.lower_bound < reference.best_known * 0.999) continue;
-            const auto time = time_of(*make_hiremate(), {file.graph, flat}, reference.budget.value);
-            const double best = reference.best_known * static_cast<double>(flat.base_time);
-            ++all;
-            near += time && static_cast<double>(*time) <= 1.03 * best;
-        }
-    }
-    EXPECT_GE(near * 10, all * 9) << near << " of " << all;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The option "milp" of both Checkmate solvers: which library solves their programmes.
+// The option "milp" of solvers that solve mixed-integer programmes: which library does.
 #pragma once
 
 #include "core/milp/milp.h"

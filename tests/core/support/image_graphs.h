@@ -1,4 +1,5 @@
-// Synthetic training graphs of a DenseNet: many cheap ops, whose activations are read again and again.
+// Synthetic training graphs of networks for images: a DenseNet, many cheap ops whose activations are read
+// again and again, and a U-Net, whose skips reach from its first levels to its last.
 #pragma once
 
 #include <cstdint>
@@ -19,5 +20,16 @@ struct DensenetShape {
 /// Parameters are resident, their gradients are results, convolutions have workspaces, relus and sums may run
 /// in place. 1,385 ops for DenseNet-121, 3,210 for DenseNet-201; passes `validate`.
 Graph densenet_graph(const DensenetShape& shape = {});
+
+struct UnetShape {
+    int depth = 6;  ///< levels that halve the image
+    std::int64_t batch = 8, image = 256, channels = 64;
+};
+
+/// One training step on the same device (Ronneberger et al., MICCAI 2015): at each level two convolutions
+/// with batch norm and relu, on the way up behind an upsampling convolution and the concatenation with the
+/// level's own image of the way down. Channels double with each level up to 16 times `channels`. 215 ops at
+/// depth 6; passes `validate`.
+Graph unet_graph(const UnetShape& shape = {});
 
 }  // namespace rematlas

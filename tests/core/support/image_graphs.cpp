@@ -1,4 +1,4 @@
-#include "tests/core/support/densenet_graph.h"
+#include "tests/core/support/image_graphs.h"
 
 #include <algorithm>
 #include <string>
@@ -8,10 +8,10 @@ namespace rematlas {
 
 namespace {
 
-constexpr double kDensenetFlopsPerNanosecond = 20'000;
-constexpr double kDensenetBytesPerNanosecond = 1'000;
-constexpr std::int64_t kDensenetLaunch = 2'000;  // ns
-constexpr std::int64_t kSingle = 4;              // bytes of a number
+constexpr double kImageFlopsPerNanosecond = 20'000;
+constexpr double kImageBytesPerNanosecond = 1'000;
+constexpr std::int64_t kImageLaunch = 2'000;  // ns
+constexpr std::int64_t kSingle = 4;           // bytes of a number
 constexpr std::int64_t kConvolutionWorkspace = 4 << 20;
 
 /// Channels of a square image.
@@ -20,53 +20,70 @@ struct Feature {
     std::int64_t channels = 0, side = 0;
 };
 
-class DensenetBuilder {
+class ImageBuilder {
   public:
-    explicit DensenetBuilder(const DensenetShape& shape) : shape_(shape) {}
+    explicit ImageBuilder(std::int64_t batch) : batch_(batch) {}
 
-    Graph build() {
-        graph_.name = "densenet" + std::to_string(depth());
-        Feature x = image(3, shape_.image);
+    Graph densenet(const DensenetShape& shape) {
+        graph_.name = "densenet" + std::to_string(depth(shape));
+        Feature x = image(3, shape.image);
         x.tensor = tensor("image", bytes_of(x), TensorKind::input);
-        x = pool(unit(convolution(x, 2 * shape_.growth, 7, 2), false));
-        for (std::size_t block = 0; block < shape_.layers.size(); ++block) {
+        x = pool(unit(convolution(x, 2 * shape.growth, 7, 2), false));
+        for (std::size_t block = 0; block < shape.layers.size(); ++block) {
             std::vector<Feature> features{x};
-            for (int layer = 0; layer < shape_.layers[block]; ++layer) {
+            for (int layer = 0; layer < shape.layers[block]; ++layer) {
                 module_ = "block" + std::to_string(block) + ".layer" + std::to_string(layer);
-                features.push_back(dense_layer(features));
+                features.push_back(dense_layer(features, shape.growth));
             }
             module_ = "transition" + std::to_string(block);
             x = concatenation(features);
-            const bool last = block + 1 == shape_.layers.size();
+            const bool last = block + 1 == shape.layers.size();
             x = last ? unit(x, true) : pool(convolution(unit(x, true), x.channels / 2, 1, 1));
         }
-        loss(x);
-        while (!tape_.empty()) backward();
-        return std::move(graph_);
+        return finished(x);
+    }
+
+    Graph unet(const UnetShape& shape) {
+        graph_.name = "unet" + std::to_string(shape.depth);
+        Feature x = image(3, shape.image);
+        x.tensor = tensor("image", bytes_of(x), TensorKind::input);
+        std::vector<Feature> skips;
+        for (int level = 0; level <= shape.depth; ++level) {
+            module_ = "down" + std::to_string(level);
+            const std::int64_t channels = shape.channels << std::min(level, 4);
+            if (level > 0) x = pool(x);
+            for (int i = 0; i < 2; ++i) x = unit(convolution(x, channels, 3, 1), true);
+            skips.push_back(x);
+        }
+        for (int level = shape.depth; level-- > 0;) {
+            module_ = "up" + std::to_string(level);
+            const Feature skip = skips[static_cast<std::size_t>(level)];
+            x = concatenation({skip, convolution(upsampled(x), skip.channels, 1, 1)});
+            for (int i = 0; i < 2; ++i) x = unit(convolution(x, skip.channels, 3, 1), true);
+        }
+        return finished(convolution(x, 2, 1, 1));
     }
 
   private:
     /// A forward op as its gradient needs it.
     struct Recorded {
-        std::string name, module;
-        std::vector<Feature> data;    ///< inputs that get a gradient
-        std::vector<TensorId> saved;  ///< what is read beside the gradient of the output
-        Feature output;
+        std::string name, module{};
+        std::vector<Feature> data{};    ///< inputs that get a gradient
+        std::vector<TensorId> saved{};  ///< what is read beside the gradient of the output
+        Feature output{};
         std::int64_t weights = 0;  ///< numbers, whose gradient is a result
         double flops = 0;
         bool in_place = false;
         bool gradients_are_views = false;  ///< of the gradient of the output: no op makes them
     };
 
-    int depth() const {
-        int convolutions = 1 + static_cast<int>(shape_.layers.size());
-        for (const int layers : shape_.layers) convolutions += 2 * layers;
+    static int depth(const DensenetShape& shape) {
+        int convolutions = 1 + static_cast<int>(shape.layers.size());
+        for (const int layers : shape.layers) convolutions += 2 * layers;
         return convolutions;
     }
     Feature image(std::int64_t channels, std::int64_t side) const { return {TensorId(), channels, side}; }
-    std::int64_t bytes_of(const Feature& x) const {
-        return shape_.batch * x.channels * x.side * x.side * kSingle;
-    }
+    std::int64_t bytes_of(const Feature& x) const { return batch_ * x.channels * x.side * x.side * kSingle; }
     TensorId tensor(const std::string& name, std::int64_t bytes, TensorKind kind) {
         return graph_.tensors.push_back({.name = name, .bytes = Bytes(bytes), .kind = kind});
     }
@@ -78,9 +95,9 @@ class DensenetBuilder {
         for (const TensorId t : outputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
         Op made;
         made.name = name;
-        made.time = Nanoseconds(kDensenetLaunch +
-                                static_cast<std::int64_t>(std::max(flops / kDensenetFlopsPerNanosecond,
-                                                                   bytes / kDensenetBytesPerNanosecond)));
+        made.time =
+            Nanoseconds(kImageLaunch + static_cast<std::int64_t>(std::max(flops / kImageFlopsPerNanosecond,
+                                                                          bytes / kImageBytesPerNanosecond)));
         made.workspace = Bytes(flops > 0 ? kConvolutionWorkspace : 0);
         made.inputs = inputs;
         std::sort(made.inputs.begin(), made.inputs.end());
@@ -117,7 +134,7 @@ class DensenetBuilder {
                         .data = {x},
                         .saved = {x.tensor},
                         .weights = weights,
-                        .flops = 2.0 * double(shape_.batch * weights * output.side * output.side)},
+                        .flops = 2.0 * double(batch_ * weights * output.side * output.side)},
                        output);
     }
     Feature unit(Feature x, bool may_be_in_place) {
@@ -130,14 +147,23 @@ class DensenetBuilder {
         return made;
     }
     Feature pool(Feature x) { return forward({.name = "pool", .data = {x}}, image(x.channels, x.side / 2)); }
-    Feature dense_layer(const std::vector<Feature>& features) {
-        const Feature narrow = convolution(unit(concatenation(features), true), 4 * shape_.growth, 1, 1);
-        return convolution(unit(narrow, true), shape_.growth, 3, 1);
+    Feature upsampled(Feature x) {
+        return forward({.name = "upsample", .data = {x}}, image(x.channels, 2 * x.side));
+    }
+    Feature dense_layer(const std::vector<Feature>& features, std::int64_t growth) {
+        const Feature narrow = convolution(unit(concatenation(features), true), 4 * growth, 1, 1);
+        return convolution(unit(narrow, true), growth, 3, 1);
     }
     Feature concatenation(const std::vector<Feature>& features) {
         Feature all = image(0, features[0].side);
         for (const Feature& x : features) all.channels += x.channels;
         return forward({.name = "cat", .data = features, .gradients_are_views = true}, all);
+    }
+
+    Graph finished(const Feature& x) {
+        loss(x);
+        while (!tape_.empty()) backward();
+        return std::move(graph_);
     }
 
     void loss(const Feature& x) {
@@ -188,7 +214,7 @@ class DensenetBuilder {
         gradient_of(x.tensor) = gradient;
     }
 
-    const DensenetShape& shape_;
+    const std::int64_t batch_;
     Graph graph_;
     std::string module_ = "stem";
     std::vector<Recorded> tape_;
@@ -198,7 +224,11 @@ class DensenetBuilder {
 }  // namespace
 
 Graph densenet_graph(const DensenetShape& shape) {
-    return DensenetBuilder(shape).build();
+    return ImageBuilder(shape.batch).densenet(shape);
+}
+
+Graph unet_graph(const UnetShape& shape) {
+    return ImageBuilder(shape.batch).unet(shape);
 }
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-#include "core/solvers/checkmate/library_option.h"
+#include "core/solving/library_option.h"
 
 namespace rematlas {
 

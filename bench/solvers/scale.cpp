@@ -1,0 +1,122 @@
+// Bench of how solvers grow with the graph. CSV on standard output: name,run,value,unit.
+//
+//     bench_scale [SOLVER] [SECONDS] [NAME_PART]
+//
+// Each graph is solved at 30 % and at 60 % of the way from the proven least memory to the peak without
+// recomputation, each in a process of its own: when the first answer came, when the overhead was within 2 %
+// of the last one, the overhead, what is proven, and the memory that the process took above what it had with
+// the graph alone.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/bounds/least_memory.h"
+#include "core/planning/solve.h"
+#include "core/schedule/run_sequence.h"
+#include "core/solving/answers.h"
+#include "tests/core/support/gpt_graph.h"
+#include "tests/core/support/image_graphs.h"
+#include "tests/core/support/irregular_graph.h"
+
+namespace rematlas {
+
+namespace {
+
+void print_scale(const std::string& name, const std::string& run, double value, const char* unit) {
+    std::printf("%s,%s,%.9g,%s\n", name.c_str(), run.c_str(), value, unit);
+    std::fflush(stdout);
+}
+
+std::vector<Graph> scale_graphs() {
+    std::vector<Graph> graphs;
+    for (const int layers : {12, 24, 48, 96}) graphs.push_back(gpt_graph({.layers = layers}));
+    graphs.push_back(gpt_graph({.layers = 24, .encoder_layers = 24}));
+    graphs.push_back(unet_graph({.depth = 6}));
+    graphs.push_back(densenet_graph());
+    graphs.push_back(densenet_graph({.layers = {6, 12, 48, 32}}));
+    for (const int ops : {200, 1000, 4000}) graphs.push_back(irregular_graph({.forward_ops = ops}));
+    return graphs;
+}
+
+double resident_mib() {
+    std::ifstream file("/proc/self/statm");
+    double all = 0, resident = 0;
+    file >> all >> resident;
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
+double most_resident_mib() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+void bench_one(const Graph& graph, const std::string& solver, double fraction, double seconds) {
+    using Clock = std::chrono::steady_clock;
+    const FlatGraph flat = flatten(graph);
+    const double least = static_cast<double>(least_memory(flat).bytes.value);
+    const double most = static_cast<double>(cost_of(flat, required_once(flat)).peak);
+    const Bytes budget(static_cast<std::int64_t>(least + fraction * (most - least)));
+    const std::string run = solver + "@" + std::to_string(fraction).substr(0, 3);
+    const double before = resident_mib();
+    const Clock::time_point start = Clock::now();
+    const auto now = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+    std::vector<std::pair<double, double>> found;
+    const auto progress = [&](const ProgressReport& report) {
+        if (found.empty() || report.overhead < found.back().second)
+            found.emplace_back(now(), report.overhead);
+    };
+    const Result<Outcome> outcome =
+        solve(graph, solver, nullptr, budget,
+              {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}, progress);
+    print_scale(graph.name, run + " end", now(), "s");
+    print_scale(graph.name, run + " memory", most_resident_mib() - before, "MiB");
+    if (!outcome || !outcome->schedule()) {
+        print_scale(graph.name, run + " not found", 1, "answers");
+        return;
+    }
+    const Schedule* schedule = outcome->schedule();
+    if (found.empty()) found.emplace_back(now(), schedule->overhead);
+    print_scale(graph.name, run + " first", found.front().first, "s");
+    print_scale(graph.name, run + " first", found.front().second, "overhead");
+    for (const auto& [at, overhead] : found) {
+        if (overhead > 1.02 * schedule->overhead) continue;
+        print_scale(graph.name, run + " within 2 %", at, "s");
+        break;
+    }
+    print_scale(graph.name, run, schedule->overhead, "overhead");
+    if (schedule->bound) print_scale(graph.name, run + " bound", schedule->bound->overhead, "overhead");
+}
+
+int bench_scale(const std::string& solver, double seconds, const std::string& part) {
+    std::printf("name,run,value,unit\n");
+    for (const Graph& graph : scale_graphs()) {
+        if (graph.name.find(part) == std::string::npos) continue;
+        print_scale(graph.name, "size", static_cast<double>(graph.ops.size()), "ops");
+        for (const double fraction : {0.3, 0.6}) {
+            std::fflush(stdout);
+            const pid_t child = fork();
+            if (child == 0) {
+                bench_one(graph, solver, fraction, seconds);
+                _exit(0);
+            }
+            int status = 0;
+            if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) return 1;
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+
+}  // namespace rematlas
+
+int main(int count, char** values) {
+    const std::string solver = count > 1 ? values[1] : "atlas";
+    return rematlas::bench_scale(solver, count > 2 ? std::stod(values[2]) : 60, count > 3 ? values[3] : "");
+}

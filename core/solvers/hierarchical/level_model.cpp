@@ -1,0 +1,366 @@
+#include "core/solvers/hierarchical/level_model.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "core/milp/milp_thread.h"
+
+namespace rematlas::hierarchical {
+
+LevelModel::LevelModel(const Level& level, std::int64_t budget) : level_(level) {
+    std::int64_t time = 1;
+    for (int b = 0; b < level.size(); ++b) time += level.options(b).front().time();
+    time_scale_ = 1000.0 / static_cast<double>(time);
+    byte_scale_ = 1000.0 / static_cast<double>(std::max<std::int64_t>(budget, 1));
+    budget_ = static_cast<double>(budget) * byte_scale_;
+    add_runs();
+    find_fixed();
+    add_kept();
+    for (int stage = 0; stage < stages(); ++stage) add_stage(stage);
+}
+
+void LevelModel::Sum::add(const Sum& other, double factor) {
+    for (const auto& [column, value] : other.columns) columns.emplace_back(column, factor * value);
+    constant += factor * other.constant;
+}
+
+/// Forward runs: in the stages of later blocks again, up to its own backward visit.
+bool LevelModel::may_run(int stage, int block) const {
+    return stage >= block && stage <= backward_stage(block);
+}
+
+void LevelModel::add_runs() {
+    advance_.assign(stages(), std::vector<int>(level_.size(), -1));
+    save_.assign(stages(), std::vector<std::vector<int>>(level_.size()));
+    for (int stage = 0; stage < stages(); ++stage) {
+        for (int b = 0; b < level_.size(); ++b) {
+            if (!may_run(stage, b)) continue;
+            const double cost = static_cast<double>(level_.advance(b).forward_time) * time_scale_;
+            advance_[stage][b] = milp_.add_column({.lower = 0, .upper = 1, .cost = cost, .integer = true});
+            for (const BlockOption& option : level_.options(b))
+                save_[stage][b].push_back(
+                    milp_.add_column({.lower = 0,
+                                      .upper = 1,
+                                      .cost = static_cast<double>(option.time()) * time_scale_,
+                                      .integer = true}));
+        }
+    }
+    for (int b = 0; b < level_.size(); ++b) {
+        Sum saves;
+        for (int stage = b; stage <= backward_stage(b); ++stage)
+            for (const int column : save_[stage][b]) saves.add(column);
+        milp_.add_row(1, 1, saves.columns);
+    }
+}
+
+/// Tensors of backward visits and of `outside` are made once and there until their last reader.
+void LevelModel::find_fixed() {
+    made_.assign(level_.tensor_count(), -1);
+    last_read_.assign(level_.tensor_count(), -1);
+    const auto note = [&](const Level::Interface& interface, int stage) {
+        for (const int t : interface.makes)
+            if (level_.maker(t) < 0) made_[t] = stage;
+        for (const int t : interface.reads)
+            if (level_.maker(t) < 0) last_read_[t] = std::max(last_read_[t], stage);
+    };
+    if (level_.has_outside()) note(level_.outside(), level_.size());
+    for (int b = 0; b < level_.size(); ++b)
+        for (std::size_t k = 0; k < level_.options(b).size(); ++k)
+            note(level_.backward(b, static_cast<int>(k)), backward_stage(b));
+    for (const int t : level_.results())
+        if (level_.maker(t) < 0) last_read_[t] = stages();
+}
+
+void LevelModel::add_kept() {
+    kept_.assign(stages() + 1, std::vector<int>(level_.tensor_count(), -1));
+    for (int t = 0; t < level_.tensor_count(); ++t) {
+        if (level_.maker(t) < 0) continue;
+        const auto& results = level_.results();
+        const bool result = std::find(results.begin(), results.end(), t) != results.end();
+        for (int stage = level_.maker(t) + 1; stage <= stages(); ++stage) {
+            const bool end = stage == stages();
+            if (end && !result) continue;
+            kept_[stage][t] =
+                milp_.add_column({.lower = end ? 1.0 : 0.0, .upper = 1, .cost = 0, .integer = true});
+            // It was there before, or made in the stage before.
+            Sum from;
+            from.add(kept_[stage][t]);
+            from.add(kept(stage - 1, t), -1);
+            from.add(runs(stage - 1, level_.maker(t)), -1);
+            add_at_most(from, 0);
+        }
+    }
+}
+
+LevelModel::Sum LevelModel::runs(int stage, int block) const {
+    Sum sum;
+    if (advance_[stage][block] >= 0) sum.add(advance_[stage][block]);
+    for (const int column : save_[stage][block]) sum.add(column);
+    return sum;
+}
+
+LevelModel::Sum LevelModel::chosen(int block, int option) const {
+    Sum sum;
+    for (int stage = block; stage <= backward_stage(block); ++stage) sum.add(save_[stage][block][option]);
+    return sum;
+}
+
+LevelModel::Sum LevelModel::kept(int stage, int tensor) const {
+    Sum sum;
+    if (kept_[stage][tensor] >= 0) sum.add(kept_[stage][tensor]);
+    return sum;
+}
+
+LevelModel::Sum LevelModel::saved_before(int stage, int block) const {
+    Sum sum;
+    for (int b = 0; b < level_.size() && backward_stage(b) >= stage; ++b) {
+        for (int at = b; at <= std::min(stage, backward_stage(b)); ++at) {
+            if (at == stage && b >= block) continue;
+            for (std::size_t k = 0; k < save_[at][b].size(); ++k)
+                sum.add(save_[at][b][k], static_cast<double>(level_.options(b)[k].saved) * byte_scale_);
+        }
+    }
+    return sum;
+}
+
+void LevelModel::add_at_most(Sum sum, double most) {
+    std::map<int, double> entries;
+    for (const auto& [column, value] : sum.columns) entries[column] += value;
+    std::vector<std::pair<int, double>> row;
+    for (const auto& [column, value] : entries)
+        if (value != 0) row.emplace_back(column, value);
+    milp_.add_row(-kInfinite, most - sum.constant, row);
+}
+
+void LevelModel::add_stage(int stage) {
+    for (int b = 0; b < level_.size(); ++b) {
+        if (!may_run(stage, b)) continue;
+        const double least = stage == b ? 1 : 0;
+        milp_.add_row(least, 1, runs(stage, b).columns);
+    }
+    add_reads(stage);
+    add_memory(stage);
+}
+
+/// What a visit reads was kept, or is made before it in the stage.
+void LevelModel::add_reads(int stage) {
+    const auto need = [&](const Sum& reader, int tensor) {
+        Sum lacking = reader;
+        lacking.add(kept(stage, tensor), -1);
+        lacking.add(runs(stage, level_.maker(tensor)), -1);
+        add_at_most(lacking, 0);
+    };
+    for (int b = 0; b < level_.size(); ++b) {
+        if (!may_run(stage, b)) continue;
+        for (const int t : level_.forward(b).reads)
+            if (level_.maker(t) >= 0) need(runs(stage, b), t);
+    }
+    if (is_forward(stage)) return;
+    if (is_outside(stage)) {
+        for (const int t : level_.outside().reads) need({.columns = {}, .constant = 1}, t);
+        return;
+    }
+    const int block = backward_block(stage);
+    for (int t = 0; t < level_.tensor_count(); ++t) {
+        if (level_.maker(t) < 0) continue;
+        Sum reader;
+        for (std::size_t k = 0; k < level_.options(block).size(); ++k) {
+            const auto& reads = level_.backward(block, static_cast<int>(k)).reads;
+            if (std::find(reads.begin(), reads.end(), t) != reads.end())
+                reader.add(chosen(block, static_cast<int>(k)));
+        }
+        if (!reader.columns.empty()) need(reader, t);
+    }
+}
+
+std::vector<LevelModel::Sum> LevelModel::needs_after(int stage, int block, int tensor) const {
+    std::vector<Sum> needs;
+    for (int b = block + 1; b < level_.size(); ++b) {
+        const auto& reads = level_.forward(b).reads;
+        if (may_run(stage, b) && std::find(reads.begin(), reads.end(), tensor) != reads.end())
+            needs.push_back(runs(stage, b));
+    }
+    if (is_outside(stage)) {
+        const auto& reads = level_.outside().reads;
+        if (std::find(reads.begin(), reads.end(), tensor) != reads.end())
+            needs.push_back({.columns = {}, .constant = 1});
+    } else if (!is_forward(stage)) {
+        const int reader = backward_block(stage);
+        Sum sum;
+        for (std::size_t k = 0; k < level_.options(reader).size(); ++k) {
+            const auto& reads = level_.backward(reader, static_cast<int>(k)).reads;
+            if (std::find(reads.begin(), reads.end(), tensor) != reads.end())
+                sum.add(chosen(reader, static_cast<int>(k)));
+        }
+        if (!sum.columns.empty()) needs.push_back(std::move(sum));
+    }
+    if (kept_[stage + 1][tensor] >= 0) needs.push_back(kept(stage + 1, tensor));
+    return needs;
+}
+
+/// Rows for each visit that the stage may have: what is there, and what the visit takes beside it.
+void LevelModel::add_memory(int stage) {
+    double fixed = 0;
+    for (int t = 0; t < level_.tensor_count(); ++t)
+        if (level_.maker(t) < 0 && made_[t] >= 0 && made_[t] < stage && last_read_[t] >= stage)
+            fixed += static_cast<double>(level_.bytes(t)) * byte_scale_;
+    // By tensor: there right before the visit under way.
+    std::vector<Sum> there(level_.tensor_count());
+    for (int t = 0; t < level_.tensor_count(); ++t)
+        if (level_.maker(t) >= 0) there[t] = kept(stage, t);
+    const auto add_row = [&](int block, const Sum& visit) {
+        Sum held = visit;
+        held.constant += fixed;
+        for (int t = 0; t < level_.tensor_count(); ++t)
+            held.add(there[t], static_cast<double>(level_.bytes(t)) * byte_scale_);
+        held.add(saved_before(stage, block));
+        add_at_most(std::move(held), budget_);
+    };
+    for (int b = 0; b < level_.size(); ++b) {
+        if (may_run(stage, b)) {
+            Sum visit;
+            visit.add(advance_[stage][b], static_cast<double>(level_.advance(b).forward_peak) * byte_scale_);
+            for (std::size_t k = 0; k < save_[stage][b].size(); ++k)
+                visit.add(save_[stage][b][k],
+                          static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
+            add_row(b, visit);
+        }
+        // After the visit only what something needs is there, of tensors that it or earlier blocks pass on.
+        for (int t = 0; t < level_.tensor_count(); ++t) {
+            if (level_.maker(t) < 0 || level_.maker(t) > b) continue;
+            const std::vector<Sum> needs = needs_after(stage, b, t);
+            if (needs.size() <= 1) {
+                there[t] = needs.empty() ? Sum{} : needs.front();
+                continue;
+            }
+            const int column = milp_.add_column({.lower = 0, .upper = 1});
+            alive_.push_back({column, stage, b, t});
+            for (Sum need : needs) {
+                need.add(column, -1);
+                add_at_most(std::move(need), 0);
+            }
+            there[t] = {};
+            there[t].add(column);
+        }
+    }
+    if (is_forward(stage)) return;
+    Sum visit;
+    if (is_outside(stage)) {
+        visit.constant = static_cast<double>(level_.workspace()) * byte_scale_;
+        for (const int t : level_.outside().makes)
+            visit.constant += static_cast<double>(level_.bytes(t)) * byte_scale_;
+    } else {
+        const int block = backward_block(stage);
+        for (std::size_t k = 0; k < level_.options(block).size(); ++k)
+            visit.add(chosen(block, static_cast<int>(k)),
+                      static_cast<double>(level_.backward_bytes(block, static_cast<int>(k))) * byte_scale_);
+    }
+    add_row(level_.size(), visit);
+}
+
+LevelSchedule LevelModel::decode(std::span<const double> values) const {
+    LevelSchedule schedule{.visits = {}, .option = std::vector<std::int32_t>(level_.size(), 0)};
+    for (int stage = 0; stage < stages(); ++stage) {
+        for (int b = 0; b < level_.size(); ++b) {
+            if (advance_[stage][b] >= 0 && values[advance_[stage][b]] > 0.5)
+                schedule.visits.push_back({b, Visit::Kind::advance});
+            for (std::size_t k = 0; k < save_[stage][b].size(); ++k) {
+                if (values[save_[stage][b][k]] <= 0.5) continue;
+                schedule.visits.push_back({b, Visit::Kind::save});
+                schedule.option[b] = static_cast<std::int32_t>(k);
+            }
+        }
+        if (is_outside(stage)) schedule.visits.push_back({level_.size(), Visit::Kind::outside});
+        if (!is_forward(stage) && !is_outside(stage))
+            schedule.visits.push_back({backward_block(stage), Visit::Kind::backward});
+    }
+    return schedule;
+}
+
+double LevelModel::value(const Sum& sum, std::span<const double> values) const {
+    double value = sum.constant;
+    for (const auto& [column, factor] : sum.columns) value += factor * values[column];
+    return value;
+}
+
+std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& schedule) const {
+    std::vector<double> values(milp_.columns.size(), 0);
+    int stage = 0;
+    const auto visited = [&](int at, int block) { return value(runs(at, block), values) > 0.5; };
+    for (const Visit& visit : schedule.visits) {
+        if (stage >= stages()) return std::nullopt;
+        if (visit.kind == Visit::Kind::outside || visit.kind == Visit::Kind::backward) {
+            const bool own = visit.kind == Visit::Kind::outside ? is_outside(stage)
+                                                                : !is_forward(stage) && !is_outside(stage) &&
+                                                                      backward_block(stage) == visit.block;
+            if (!own) return std::nullopt;
+            ++stage;
+            continue;
+        }
+        if (!may_run(stage, visit.block) || visited(stage, visit.block)) return std::nullopt;
+        if (visit.kind == Visit::Kind::advance)
+            values[advance_[stage][visit.block]] = 1;
+        else
+            values[save_[stage][visit.block][schedule.option[visit.block]]] = 1;
+        if (is_forward(stage) && stage == visit.block) ++stage;
+    }
+    if (stage != stages()) return std::nullopt;
+    // Kept: from the last stage back, what this stage needs before it is made there, or the next keeps.
+    for (int t = 0; t < level_.tensor_count(); ++t) {
+        if (level_.maker(t) < 0) continue;
+        for (int at = stages(); at-- > 0;) {
+            if (kept_[at + 1][t] >= 0 && milp_.columns[kept_[at + 1][t]].lower > 0.5)
+                values[kept_[at + 1][t]] = 1;
+            if (kept_[at][t] < 0) continue;
+            bool needed = false;
+            const int maker = level_.maker(t);
+            for (const Sum& need : needs_after(at, visited(at, maker) ? level_.size() : -1, t))
+                needed = needed || (!visited(at, maker) && value(need, values) > 0.5);
+            values[kept_[at][t]] = needed;
+        }
+    }
+    for (const Alive& alive : alive_)
+        for (const Sum& need : needs_after(alive.stage, alive.block, alive.tensor))
+            values[alive.column] = std::max(values[alive.column], value(need, values));
+    return values;
+}
+
+/// It fits, each block runs forward once, and each with its fastest option.
+static bool cannot_be_better(const Level& level, const LevelCost& cost) {
+    std::int64_t least = 0;
+    for (int b = 0; b < level.size(); ++b) least += level.options(b).front().time();
+    return cost.executable && cost.excess == 0 && cost.time <= least;
+}
+
+LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int64_t budget,
+                              const ProgrammeLimits& limits, const Deadline& deadline) {
+    if (deadline.passed() || cannot_be_better(level, level.cost_of(start, budget))) return start;
+    const auto model = std::make_shared<const LevelModel>(level, budget);
+    const auto rank = [&](const LevelSchedule& schedule) {
+        const LevelCost cost = level.cost_of(schedule, budget);
+        return std::tuple(!cost.executable, cost.excess, cost.time);
+    };
+    std::vector<double> point;
+    if (std::get<1>(rank(start)) == 0)
+        if (auto encoded = model->encode(start)) point = *std::move(encoded);
+    MilpLimits milp_limits{.time = std::min(limits.time, deadline.left()), .relative_gap = limits.gap};
+    const std::shared_ptr<const MilpModel> milp(model, &model->milp());
+    const Deadline own({.time = milp_limits.time});
+    MilpThread thread(limits.library, milp, milp_limits, std::move(point));
+    const auto take = [&](std::span<const double> values) {
+        LevelSchedule found = model->decode(values);
+        if (rank(found) < rank(start)) start = std::move(found);
+    };
+    while (!deadline.passed() && !own.passed()) {
+        const MilpThread::News news = thread.news(kGlance);
+        for (const std::vector<double>& values : news.incumbents) take(values);
+        if (!news.answer) continue;
+        if (*news.answer && !(*news.answer)->values.empty()) take((*news.answer)->values);
+        break;
+    }
+    return start;
+}
+
+}  // namespace rematlas::hierarchical
