@@ -108,7 +108,9 @@ Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step) {
     const Bytes whole = step.peak - beside;
     const long double share = static_cast<long double>(whole.value) * budget.percent / 100;
     const auto refused = [&](const char* why) {
-        return Error{"the share of " + std::to_string(whole.value) + " bytes " + why};
+        std::array<char, 32> percent;
+        std::snprintf(percent.data(), percent.size(), "%g", budget.percent);
+        return Error{std::string(percent.data()) + "% of " + std::to_string(whole.value) + " bytes " + why};
     };
     if (share >= 0x1p62L) return refused("is too large");
     const Bytes bytes = beside + Bytes(static_cast<std::int64_t>(share));

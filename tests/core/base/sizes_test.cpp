@@ -50,7 +50,9 @@ TEST(Sizes, a_budget_is_above_zero) {
     for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", "", "0% of activations", "60% of peaks",
                              "2GiB of activations", "2000000%"})
         EXPECT_FALSE(parse_budget(text)) << text;
-    EXPECT_FALSE(bytes_of(*parse_budget("1%"), {.peak = Bytes(99), .resident = {}})) << "less than a byte";
+    const Result<Bytes> none = bytes_of(*parse_budget("1%"), {.peak = Bytes(99), .resident = {}});
+    ASSERT_FALSE(none) << "less than a byte";
+    EXPECT_NE(none.error().message.find("1% of 99 bytes"), std::string::npos) << none.error().message;
     EXPECT_FALSE(bytes_of(*parse_budget("1000000%"), {.peak = Bytes(std::int64_t{1} << 60), .resident = {}}));
 }
 
