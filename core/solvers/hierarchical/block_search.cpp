@@ -78,6 +78,15 @@ bool has_choice(const Subproblem& block) {
 
 }  // namespace
 
+/// What a search found at a pair of limits: the answer at tighter ones, too, as long as it fits.
+struct Answered {
+    std::int64_t saved_limit, peak_limit, saved, peak;
+
+    bool answers(std::int64_t for_saved, std::int64_t for_peak) const {
+        return for_saved <= saved_limit && for_peak <= peak_limit && saved <= for_saved && peak <= for_peak;
+    }
+};
+
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline) {
     BlockOptions found{.advance = advance_option(block), .options = {keep_all_option(block)}};
@@ -87,12 +96,19 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
     const std::int64_t most_saved = all.saved;
     const std::int64_t most_peak = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most_peak, least_peak(block.flat).bytes.value);
+    std::vector<Answered> answered{{most_saved, most_peak, most_saved, most_peak}};
     for (int p = options.peak_limits; p-- > 0;) {
         const std::int64_t peak = least + (most_peak - least) * (p + 1) / options.peak_limits;
         for (int s = options.saved_limits; s-- > 0;) {
             if (deadline.passed()) break;
             const std::int64_t saved = most_saved * s / options.saved_limits;
-            found.options.push_back(search.anneal(saved, peak, found.options));
+            if (std::any_of(answered.begin(), answered.end(),
+                            [&](const Answered& a) { return a.answers(saved, peak); }))
+                continue;
+            const BlockOption option = search.anneal(saved, peak, found.options);
+            answered.push_back(
+                {saved, peak, option.saved, std::max(option.forward_peak, option.backward_peak)});
+            found.options.push_back(option);
         }
         keep_best(found.options);
     }

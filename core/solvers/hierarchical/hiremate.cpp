@@ -5,6 +5,7 @@
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/annealing/portfolio.h"
+#include "core/solvers/dtr/dtr.h"
 #include "core/solvers/hierarchical/block_table.h"
 #include "core/solvers/hierarchical/rockmate.h"
 #include "core/solving/answers.h"
@@ -18,10 +19,11 @@ namespace {
 using namespace hierarchical;
 
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
-constexpr double kStartShare = 0.1;      // of the time, for greedy starts when one fits already
-constexpr double kSequenceShare = 0.3;   // for the sequence of blocks
-constexpr double kBlockShare = 0.6;      // of what is left, for options
-constexpr std::uint64_t kTopMoves = 20;  // times those of a level
+constexpr double kStartShare = 0.1;                      // of the time, for more starts when one fits already
+constexpr double kSequenceShare = 0.3;                   // for the sequence of blocks
+constexpr double kBlockShare = 0.6;                      // of what is left, for options
+// Of the last level, times those of the others: more only while more brings something.
+constexpr std::uint64_t kTopMoves[] = {2, 6, 20};
 
 class Hiremate final : public Solver {
   public:
@@ -37,10 +39,8 @@ class Hiremate final : public Solver {
         if (least_peak(flat).bytes > budget) return infeasible_from(flat, budget, std::nullopt);
         const Deadline deadline(limits);
         Incumbent best(flat, budget, deadline, progress);
-        best.offer(Candidate::of(flat, required_once(flat)));
-        annealing::best_start(flat, budget.value, best.best(), deadline, kStartShare,
-                              [&](const Candidate& found) { best.offer(found); });
-        if (options_.sequence) {
+        find_first(problem, budget, limits, deadline, best);
+        if (options_.sequence && is_sequence_of_blocks(problem)) {
             const Answer answer = from_sequence(problem, budget, limits);
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
@@ -50,6 +50,33 @@ class Hiremate final : public Solver {
     }
 
   private:
+    /// An answer before there are blocks: by greedy eviction, where that keeps no budget by eviction online,
+    /// and where that does not by annealing from the best of them.
+    void find_first(const Problem& problem, Bytes budget, const Limits& limits, const Deadline& deadline,
+                    Incumbent& best) const {
+        const FlatGraph& flat = problem.flat;
+        best.offer(Candidate::of(flat, required_once(flat)));
+        annealing::best_start(flat, budget.value, best.best(), deadline, kStartShare,
+                              [&](const Candidate& found) { best.offer(found); });
+        Limits part = limits;
+        part.time = share_of(limits.time, kStartShare);
+        const Deadline soon(part);
+        if (!best.fits()) {
+            const Answer answer = make_dtr()->solve(problem, budget, part, {});
+            if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
+        }
+        if (best.fits()) return;
+        const AtlasOptions options;
+        annealing::Annealer annealer(flat, budget.value, best.best(), options, options_.blocks.seed);
+        while (!best.fits() && !soon.passed()) {
+            const bool went_on = annealer.run_cycle(5 * level_moves(), 1, soon, [&](const Candidate& found) {
+                best.offer(found);
+                return !best.fits();
+            });
+            if (!went_on) break;
+        }
+    }
+
     /// Rotor's programme over the sequence of blocks, as the paper has it beside the nested levels.
     Answer from_sequence(const Problem& problem, Bytes budget, const Limits& limits) const {
         RockmateOptions options;
@@ -74,8 +101,13 @@ class Hiremate final : public Solver {
             const auto room =
                 static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
             LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-            schedule = table.choose(0, level, std::move(schedule), room, options_.blocks.seed, top_moves(),
-                                    deadline);
+            for (const std::uint64_t times : kTopMoves) {
+                const LevelCost before = level.cost_of(schedule, room);
+                schedule = table.choose(0, level, std::move(schedule), room, options_.blocks.seed + times,
+                                        times * level_moves(), deadline);
+                const LevelCost after = level.cost_of(schedule, room);
+                if (after.time == before.time && after.excess == before.excess) break;
+            }
             best.offer_runs(without_useless(flat, level.lowered(schedule)));
         }
     }
@@ -87,7 +119,7 @@ class Hiremate final : public Solver {
         annealing::Annealer annealer(flat, budget.value, Candidate::of(flat, required_once(flat)), options,
                                      options_.blocks.seed);
         for (int cycle = 0; cycle < 4; ++cycle)
-            annealer.run_cycle(top_moves() / 4, 1, deadline, [](const Candidate&) { return true; });
+            annealer.run_cycle(5 * level_moves(), 1, deadline, [](const Candidate&) { return true; });
         best.offer(annealer.best());
     }
 
@@ -108,9 +140,7 @@ class Hiremate final : public Solver {
         best.settle(std::move(result.best));
     }
 
-    std::uint64_t top_moves() const {
-        return kTopMoves * static_cast<std::uint64_t>(options_.blocks.level_moves);
-    }
+    std::uint64_t level_moves() const { return static_cast<std::uint64_t>(options_.blocks.level_moves); }
 
     const std::string_view name_, summary_;
     const HiremateOptions options_;
