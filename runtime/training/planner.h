@@ -46,7 +46,7 @@ class Planner {
 
     /// In the background, for so many forwards open at a time. A budget in bytes is of all tensors on the
     /// device, `beside` included; shares are of the step alone, with all its frames open: what lives beside
-    /// it comes on top. No time in the limits: by the size of the graph.
+    /// it comes on top. A `limits.time` of 0: by the size of the graph.
     void start(SolveRequest request, int frames, Bytes beside);
     bool busy() const;
     void wait() const;

@@ -66,7 +66,7 @@ class Hiremate final : public Solver {
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
         if (best.fits()) return;
-        const AtlasOptions options;
+        const AnnealingOptions options;
         annealing::Annealer annealer(flat, budget.value, best.best(), options, options_.blocks.seed);
         while (!best.fits() && !soon.passed()) {
             const bool went_on = annealer.run_cycle(5 * level_moves(), 1, soon, [&](const Candidate& found) {
