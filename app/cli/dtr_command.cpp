@@ -64,7 +64,11 @@ Result<std::vector<Point>> points_from(const DtrFlags& flags, Bytes peak) {
     std::vector<Point> points;
     const double full = static_cast<double>(std::max<std::int64_t>(peak.value, 1));
     if (!flags.budget.empty()) {
-        const Result<Bytes> budget = parse_budget(flags.budget, peak);
+        const Result<Budget> given = budget_flag(flags.budget);
+        if (!given) return given.error();
+        if (given->of == Budget::Of::activations)
+            return Error{"--budget: '" + flags.budget + "': a log does not tell what is resident"};
+        const Result<Bytes> budget = bytes_of(*given, {.peak = peak, .resident = {}});
         if (!budget) return Error{"--budget: " + budget.error().message};
         points.push_back(
             {.budget = *budget, .ratio = static_cast<double>(budget->value) / full, .outcome = {}});

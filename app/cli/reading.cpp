@@ -3,10 +3,7 @@
 #include <charconv>
 #include <fstream>
 
-#include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
-#include "core/planning/solve.h"
-#include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 
@@ -49,10 +46,18 @@ Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& s
     return read_graph(*file);
 }
 
-Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph) {
-    Result<Bytes> budget = parse_budget(text, keep_all_peak(graph));
+Result<Budget> budget_flag(const std::string& text) {
+    Result<Budget> budget = parse_budget(text);
     if (!budget) return Error{"--budget: " + budget.error().message};
     return budget;
+}
+
+Result<Bytes> budget_flag(const std::string& text, const StepBytes& step) {
+    const Result<Budget> budget = budget_flag(text);
+    if (!budget) return budget.error();
+    Result<Bytes> bytes = bytes_of(*budget, step);
+    if (!bytes) return Error{"--budget: " + bytes.error().message};
+    return bytes;
 }
 
 CLI::Validator number_between(double least, double most) {

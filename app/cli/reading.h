@@ -6,7 +6,8 @@
 #include <string>
 
 #include "core/base/result.h"
-#include "core/graph/flat_graph.h"
+#include "core/base/sizes.h"
+#include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
 
 namespace rematlas {
@@ -25,8 +26,9 @@ Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path);
 
-/// The budget that `--budget text` means for this graph; the error names the flag.
-Result<Bytes> budget_flag(const std::string& text, const FlatGraph& graph);
+/// The budget that `--budget text` means, and its bytes for a step; the error names the flag.
+Result<Budget> budget_flag(const std::string& text);
+Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
 
 /// For `check` of an option. Unlike those of CLI11 they refuse nan, and a sign or an overflow where the
 /// number is unsigned.

@@ -13,6 +13,7 @@
 #include "core/checking/check.h"
 #include "core/checking/check_addresses.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/request.h"
 #include "core/schedule/export.h"
 #include "core/schedule/schedule_file.h"
 
@@ -56,7 +57,7 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
     if (!schedule) return schedule.error();
     std::optional<Bytes> budget;
     if (!budget_text.empty()) {
-        const Result<Bytes> given = budget_flag(budget_text, flatten(*graph));
+        const Result<Bytes> given = budget_flag(budget_text, step_bytes(flatten(*graph)));
         if (!given) return given.error();
         budget = *given;
     }

@@ -10,7 +10,7 @@
 #include "core/graph/graph_file.h"
 #include "core/planning/config.h"
 #include "core/planning/registry.h"
-#include "core/planning/solve_in_arena.h"
+#include "core/planning/request.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
@@ -59,7 +59,9 @@ json dominant_json(const Graph& graph, const Infeasible& answer) {
     return out;
 }
 
-void print_infeasible(const Graph& graph, const std::string& solver, Bytes budget, const Infeasible& answer) {
+void print_infeasible(const Graph& graph, const std::string& solver, const Outcome& outcome) {
+    const Infeasible& answer = *outcome.infeasible();
+    const Bytes budget = outcome.budget;
     std::fflush(stdout);
     if (answer.proven) {
         std::fprintf(stderr,
@@ -85,21 +87,21 @@ void print_infeasible(const Graph& graph, const std::string& solver, Bytes budge
     }
 }
 
-json infeasible_json(const Graph& graph, const std::string& solver, Bytes budget, const Outcome& outcome) {
+json infeasible_json(const Graph& graph, const std::string& solver, const Outcome& outcome) {
     const Infeasible& answer = *outcome.infeasible();
     return {
         {"status", "infeasible"},
         {"solver", solver},
         {"overhead", nullptr},
         {"peak_bytes", nullptr},
-        {"budget_bytes", budget.value},
+        {"budget_bytes", outcome.budget.value},
         {"bound", nullptr},
         {"gap", nullptr},
         {"bound_seconds", nullptr},
         {"nodes", nullptr},
         {"solve_seconds", outcome.seconds},
         {"needed_bytes", answer.needed.value},
-        {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - budget.value)},
+        {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - outcome.budget.value)},
         {"proven", answer.proven},
         {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
         {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
@@ -165,69 +167,69 @@ Progress solve_progress(const OutputFlags& flags) {
     };
 }
 
+/// The solver of `--solver` or of the configuration, with its options.
+Result<void> choose_solver(const SolveFlags& flags, SolveRequest& request) {
+    if (flags.solver) request.solver = *flags.solver;
+    if (!flags.config.empty()) {
+        const Result<Config> config = read_config(flags.config);
+        if (!config) return config.error();
+        if (flags.solver && request.solver != config->solver)
+            return Error{"--solver: is " + request.solver + ", but " + flags.config + " is for " +
+                         config->solver};
+        request.solver = config->solver;
+        request.options = config->options;
+    }
+    if (!flags.milp.empty()) {
+        if (const Result<void> set = set_milp(request, flags.milp); !set)
+            return Error{"--milp: " + set.error().message};
+    }
+    if (!flags.gap.empty()) {
+        const Result<double> gap = gap_flag(flags.gap);
+        if (!gap) return gap.error();
+        set_gap(request, *gap);
+    }
+    if (const auto known = make_solver(request.solver, request.options.get()); !known)
+        return Error{"--solver: " + known.error().message};
+    return {};
+}
+
+Result<SolveRequest> request_from(const SolveFlags& flags, const StepBytes& step) {
+    SolveRequest request{.arena = flags.arena, .limits = {.seed = flags.seed, .threads = flags.threads}};
+    const Result<Bytes> budget = budget_flag(flags.budget, step);
+    if (!budget) return budget.error();
+    request.budget = *budget;
+    const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
+    if (!time) return time.error();
+    request.limits.time = std::chrono::nanoseconds(time->value);
+    if (!flags.bound_time.empty()) {
+        const Result<Nanoseconds> bound_time = duration_flag("--bound-time", flags.bound_time);
+        if (!bound_time) return bound_time.error();
+        request.limits.bound_time = std::chrono::nanoseconds(bound_time->value);
+    }
+    if (const Result<void> chosen = choose_solver(flags, request); !chosen) return chosen.error();
+    return request;
+}
+
 Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(flags.graph);
     if (!graph) return graph.error();
     const FlatGraph flat = flatten(*graph);
-    const Result<Bytes> budget = budget_flag(flags.budget, flat);
-    if (!budget) return budget.error();
-    const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
-    if (!time) return time.error();
-    Nanoseconds bound_time;
-    if (!flags.bound_time.empty()) {
-        const Result<Nanoseconds> read = duration_flag("--bound-time", flags.bound_time);
-        if (!read) return read.error();
-        bound_time = *read;
-    }
-    std::string name = flags.solver.value_or("atlas");
-    std::shared_ptr<const json> options;
-    if (!flags.config.empty()) {
-        const Result<Config> config = read_config(flags.config);
-        if (!config) return config.error();
-        if (name != config->solver && flags.solver)
-            return Error{"--solver: is " + name + ", but " + flags.config + " is for " + config->solver};
-        name = config->solver;
-        options = config->options;
-    }
-    if (!flags.milp.empty()) {
-        if (!default_options(name).contains("milp"))
-            return Error{"--milp: solver " + name + " uses no such library"};
-        json with_library = options ? *options : json::object();
-        with_library["milp"] = flags.milp;
-        options = std::make_shared<const json>(std::move(with_library));
-    }
-    const Result<double> gap = flags.gap.empty() ? Result<double>(Limits{}.gap) : gap_flag(flags.gap);
-    if (!gap) return gap.error();
-    if (!flags.gap.empty() && default_options(name).contains("gap")) {
-        json with_gap = options ? *options : json::object();
-        with_gap["gap"] = *gap;
-        options = std::make_shared<const json>(std::move(with_gap));
-    }
-    const Result<std::unique_ptr<Solver>> solver = make_solver(name, options.get());
-    if (!solver) return Error{"--solver: " + solver.error().message};
+    Result<SolveRequest> request = request_from(flags, step_bytes(flat));
+    if (!request) return request.error();
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
-    const Limits limits{.time = std::chrono::nanoseconds(time->value),
-                        .gap = *gap,
-                        .stop = catch_interrupt(),
-                        .seed = flags.seed,
-                        .threads = flags.threads,
-                        .bound_time = std::chrono::nanoseconds(bound_time.value)};
-    const auto solve_as_asked =
-        flags.arena ? &solve_in_arena : static_cast<decltype(&solve_in_arena)>(&solve);
-    Result<Outcome> outcome =
-        solve_as_asked(Problem{*graph, flat}, **solver, *budget, limits, solve_progress(output));
+    request->limits.stop = catch_interrupt();
+    const Result<Outcome> outcome = solve(Problem{*graph, flat}, *request, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
     if (!outcome) return outcome.error();
-    if (const Infeasible* infeasible = outcome->infeasible()) {
+    if (outcome->infeasible()) {
         if (output.json)
-            print_json(infeasible_json(*graph, name, *budget, *outcome));
+            print_json(infeasible_json(*graph, request->solver, *outcome));
         else
-            print_infeasible(*graph, name, *budget, *infeasible);
+            print_infeasible(*graph, request->solver, *outcome);
         return Exit::negative;
     }
-    Schedule& schedule = std::get<Schedule>(outcome->answer);
-    schedule.config = options;
+    const Schedule& schedule = *outcome->schedule();
     if (!flags.out.empty()) {
         if (const Result<void> written = write_schedule(schedule, flags.out); !written)
             return written.error();
@@ -239,7 +241,7 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     return Exit::success;
 }
 
-Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& flat) {
+Result<SweepOptions> sweep_options(const SweepFlags& flags, const StepBytes& step) {
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     SweepOptions options{.solvers = split(flags.solvers),
@@ -258,7 +260,7 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const FlatGraph& fla
     }
     if (flags.budget.empty()) return options;
     for (const std::string& text : split(flags.budget)) {
-        const Result<Bytes> budget = budget_flag(text, flat);
+        const Result<Bytes> budget = budget_flag(text, step);
         if (!budget) return budget.error();
         options.budgets.push_back(*budget);
     }
@@ -283,7 +285,7 @@ void print_sweep(const Sweep& sweep) {
 Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(flags.graph);
     if (!graph) return graph.error();
-    const Result<SweepOptions> options = sweep_options(flags, flatten(*graph));
+    const Result<SweepOptions> options = sweep_options(flags, step_bytes(flatten(*graph)));
     if (!options) return options.error();
     for (const std::string& path : {flags.out, flags.plot}) {
         if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can)
@@ -323,7 +325,8 @@ void add_solve_commands(const Commands& commands) {
     const std::string names = solver_names();
     app->add_option("graph", flags.graph, "a .graph.json file")->required();
     app->add_option("--budget", flags.budget,
-                    "bytes (2GiB, 512MiB) or a share of the peak without recomputation (60%)")
+                    "bytes (2GiB, 512MiB), a share of the peak without recomputation (60%) or of what is not "
+                    "resident in it ('60% of activations')")
         ->required();
     app->add_option("--solver", flags.solver, "one of " + names + "; default: atlas");
     app->add_option("--milp", flags.milp,

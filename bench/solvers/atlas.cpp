@@ -169,7 +169,7 @@ void bench_moves(const Graph& graph, const FlatGraph& flat, double fraction) {
     const Deadline deadline(limits_of(60));
     Candidate start = annealing::best_start(flat, budget, Candidate::of(flat, required_once(flat)), deadline,
                                             1, [](const Candidate&) {});
-    const AtlasOptions options;
+    const AnnealingOptions options;
     annealing::Annealer annealer(flat, budget, std::move(start), options, 1);
     const auto go_on = [](const Candidate&) { return true; };
     annealer.run_cycle(20'000, 1, deadline, go_on);

@@ -21,8 +21,8 @@
 namespace rematlas {
 
 struct AddressOptions {
-    std::int64_t alignment =
-        64;                 ///< bytes, positive; of offsets and of the room each tensor takes; CUDA: 512
+    /// Bytes, positive, of offsets and of the room each tensor takes; `alignment_for` tells a graph's.
+    std::int64_t alignment = 64;
     bool residents = true;  ///< false: residents live with the model; only copies fetched later have places
     std::int64_t effort = 100'000'000;  ///< comparisons spent on improving greedy fits, about 1 ns each
 };
@@ -48,12 +48,12 @@ struct AddressPlan {
 };
 
 /// Errors: those of `simulate` (the steps are not possible on the graph), an alignment below 1, and sizes
-/// that together leave 61 bits. Equal
-/// arguments give equal plans on every machine. Cost: that of `pack`.
+/// whose sum does not fit in 61 bits. Equal arguments give equal plans on every machine. Cost: that of
+/// `pack`.
 Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& steps,
                                    const AddressOptions& options = {});
 
-/// Of the device that the graph was captured for.
+/// As the graph's device says; the default of AddressOptions where the graph says nothing of its device.
 std::int64_t alignment_for(const Graph& graph);
 
 /// The plan as it is kept with a schedule.

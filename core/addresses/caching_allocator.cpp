@@ -10,13 +10,13 @@ namespace rematlas {
 namespace {
 
 constexpr std::int64_t MiB = std::int64_t{1} << 20;
-constexpr std::int64_t largest_small = MiB;
-constexpr std::int64_t small_segment = 2 * MiB;
-constexpr std::int64_t smallest_own_segment = 10 * MiB;
-constexpr std::int64_t own_segment_granularity = 2 * MiB;
+constexpr std::int64_t kLargestSmall = MiB;
+constexpr std::int64_t kSmallSegment = 2 * MiB;
+constexpr std::int64_t kSmallestOwnSegment = 10 * MiB;
+constexpr std::int64_t kOwnSegmentGranularity = 2 * MiB;
 /// The address space of a segment that grows.
-constexpr std::int64_t expandable_range = std::int64_t{1} << 61;
-constexpr std::int64_t most_reserved = std::int64_t{1} << 60;
+constexpr std::int64_t kExpandableRange = std::int64_t{1} << 61;
+constexpr std::int64_t kMostReserved = std::int64_t{1} << 60;
 
 std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
     return (bytes + to - 1) / to * to;
@@ -27,7 +27,7 @@ std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
 std::int64_t CachingAllocator::allocate(std::int64_t bytes) {
     assert(bytes > 0);
     const std::int64_t size = round_up(bytes, cuda_granularity);
-    const bool small = size <= largest_small;
+    const bool small = size <= kLargestSmall;
     Pool& pool = pools_[small];
     std::int64_t address = 0;
     if (const std::optional<std::int64_t> found = take_free(pool, size)) {
@@ -35,9 +35,9 @@ std::int64_t CachingAllocator::allocate(std::int64_t bytes) {
     } else if (options_.expandable_segments) {
         address = grow(pool, size, small);
     } else {
-        const std::int64_t segment = small                         ? small_segment
-                                     : size < smallest_own_segment ? options_.large_segment
-                                                                   : round_up(size, own_segment_granularity);
+        const std::int64_t segment = small                        ? kSmallSegment
+                                     : size < kSmallestOwnSegment ? options_.large_segment
+                                                                  : round_up(size, kOwnSegmentGranularity);
         address = new_segment(segment, small);
     }
     split(pool, address, size);
@@ -67,10 +67,10 @@ std::int64_t CachingAllocator::new_segment(std::int64_t size, bool small) {
 
 /// A block at the end of the pool's one segment, made of the free block there and of newly mapped pages.
 std::int64_t CachingAllocator::grow(Pool& pool, std::int64_t size, bool small) {
-    const std::int64_t page = small ? small_segment : options_.large_segment;
+    const std::int64_t page = small ? kSmallSegment : options_.large_segment;
     if (pool.base < 0) {
         pool.base = pool.end = next_address_;
-        next_address_ += expandable_range;
+        next_address_ += kExpandableRange;
         ++segments_;
     }
     std::int64_t address = pool.end;
@@ -93,7 +93,7 @@ void CachingAllocator::split(Pool& pool, std::int64_t address, std::int64_t size
     Block& block = blocks_.at(address);
     const std::int64_t remaining = block.size - size;
     const bool splits = block.small || options_.expandable_segments ? remaining >= cuda_granularity
-                                                                    : remaining > largest_small;
+                                                                    : remaining > kLargestSmall;
     if (!splits) return;
     block.size = size;
     blocks_.emplace(address + size, Block{remaining, block.segment, block.small, /*is_free=*/true});
@@ -150,7 +150,7 @@ class Requests {
     }
 
     /// More than any device has: addresses would overflow.
-    bool too_large() const { return allocator_.reserved() > most_reserved; }
+    bool too_large() const { return allocator_.reserved() > kMostReserved; }
     CachingAllocatorPeaks peaks() const { return peaks_; }
 
   private:

@@ -81,22 +81,41 @@ Result<Bytes> parse_bytes(std::string_view text) {
     return Bytes(*value);
 }
 
-Result<Bytes> parse_budget(std::string_view text, Bytes full) {
-    Bytes budget;
-    if (const auto parts = number_and_rest(text); parts && parts->second == "%") {
-        if (parts->first < 0) return Error{quoted(text) + " is negative"};
-        if (parts->first > 1e6) return Error{quoted(text) + " is too large"};
-        const long double share = static_cast<long double>(full.value) * parts->first / 100;
-        if (share >= 0x1p62L) return Error{quoted(text) + " is too large"};
-        budget = Bytes(static_cast<std::int64_t>(share));
-    } else {
-        const Result<std::int64_t> bytes =
-            scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096 or 60%");
-        if (!bytes) return bytes.error();
-        budget = Bytes(*bytes);
+Result<Budget> parse_budget(std::string_view text) {
+    const Error none{quoted(text) + " is no budget: it must be above 0"};
+    if (const auto parts = number_and_rest(text); parts && parts->second.starts_with('%')) {
+        const auto [percent, rest] = *parts;
+        if (rest != "%" && rest != "% of activations")
+            return Error{quoted(text) + " is a share of neither the peak (60%) nor 'of activations'"};
+        if (percent < 0) return Error{quoted(text) + " is negative"};
+        if (percent > 1e6) return Error{quoted(text) + " is too large"};
+        if (percent == 0) return none;
+        Budget share;
+        share.percent = percent;
+        share.of = rest == "%" ? Budget::Of::peak : Budget::Of::activations;
+        return share;
     }
-    if (budget.value <= 0) return Error{quoted(text) + " is no budget: it must be above 0"};
-    return budget;
+    const Result<std::int64_t> bytes =
+        scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'");
+    if (!bytes) return bytes.error();
+    if (*bytes <= 0) return none;
+    return Budget(Bytes(*bytes));
+}
+
+Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step) {
+    if (budget.of == Budget::Of::nothing) return budget.bytes;
+    const Bytes beside = budget.of == Budget::Of::activations ? step.resident : Bytes();
+    const Bytes whole = step.peak - beside;
+    const long double share = static_cast<long double>(whole.value) * budget.percent / 100;
+    const auto refused = [&](const char* why) {
+        std::array<char, 32> percent;
+        std::snprintf(percent.data(), percent.size(), "%g", budget.percent);
+        return Error{std::string(percent.data()) + "% of " + std::to_string(whole.value) + " bytes " + why};
+    };
+    if (share >= 0x1p62L) return refused("is too large");
+    const Bytes bytes = beside + Bytes(static_cast<std::int64_t>(share));
+    if (bytes.value <= 0) return refused("is no budget: it must be above 0");
+    return bytes;
 }
 
 Result<Nanoseconds> parse_duration(std::string_view text) {

@@ -12,9 +12,32 @@ namespace rematlas {
 /// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB". Errors: anything else, negative, or 2^62 and more.
 Result<Bytes> parse_bytes(std::string_view text);
 
-/// A budget: bytes as above, or a percentage of `full` such as "60%" (rounded down). Errors: as above, or not
-/// above 0.
-Result<Bytes> parse_budget(std::string_view text, Bytes full);
+/// A budget as people say it: bytes, or a share of what only the step tells.
+struct Budget {
+    enum class Of {
+        nothing,      ///< no share: `bytes`
+        peak,         ///< of the peak without recomputation
+        activations,  ///< of that peak less the resident bytes, which come on top
+    };
+    Budget() = default;
+    Budget(Bytes bytes) : bytes(bytes) {}  // NOLINT(google-explicit-constructor): bytes are a budget
+
+    Bytes bytes;
+    double percent = 0;
+    Of of = Of::nothing;
+};
+
+/// What the shares of budgets are of.
+struct StepBytes {
+    Bytes peak;      ///< without recomputation
+    Bytes resident;  ///< there for the whole step
+};
+
+/// "2GiB", "60%" or "60% of activations". Errors: anything else, not above 0, or too large.
+Result<Budget> parse_budget(std::string_view text);
+
+/// Rounded down. Errors: a share that is less than a byte, or 2^62 bytes and more.
+Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step);
 
 /// "60s", "500ms", "2m", "1h", "10" (seconds).
 Result<Nanoseconds> parse_duration(std::string_view text);

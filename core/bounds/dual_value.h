@@ -15,8 +15,9 @@ struct DualValue {
     std::int64_t bound = 0;   ///< no point of the programme, nor of its relaxation, has a smaller objective
     bool infeasible = false;  ///< not even with all columns at 1 would the objective reach the bound
 
-    /// Per column: what the objective is at least, beside `bound` less than one, where the column is 1 (if
-    /// positive) or 0 (if negative, with the sign changed); else 0. Rounded towards 0.
+    /// Per column, rounded towards 0. Where it is positive, a point with the column at 1 has an objective of
+    /// more than `bound` - 1 + this; where it is negative, a point with the column at 0 has one of more than
+    /// `bound` - 1 - this.
     std::vector<std::int64_t> reduced_cost;
 };
 

@@ -10,9 +10,9 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostLater = 6;        // ops sure to run later that one reader brings
-constexpr std::int64_t kPrecision = 10'000;  // the search ends at this part of the bound
-constexpr std::int64_t kFirstStep = 64;      // the first aim is so small a part above what is proven
+constexpr std::size_t kMostLater = 6;        // of a reader and its next postdominators
+constexpr std::int64_t kPrecision = 10'000;  // the search ends when it knows the bound to 1 / kPrecision
+constexpr std::int64_t kFirstStep = 64;      // the first aim is 1 / kFirstStep above what is proven
 
 using OpLists = std::vector<std::vector<int>>;
 
@@ -92,7 +92,8 @@ class LastOfSet {
         std::erase_if(members_, [&](int op) { return !in_set_[op]; });
     }
 
-    /// What is asked of the set afterwards is answered as if the op were still there until `settle`: no less.
+    /// Takes the op out of the set. The minimum cut learns of it in `settle`; until then terms may come out
+    /// larger than they are, never smaller.
     void take(int op) {
         in_set_[op] = 0;
         taken_.push_back(op);
@@ -115,8 +116,8 @@ class LastOfSet {
         std::vector<int> later;  ///< ops that run after the set
     };
 
-    /// The least over the ways to go on; below `few` perhaps not the least, from `many` on no more than
-    /// proven.
+    /// The least over the ways to go on. Exact between `few` and `many`: a smaller term may not be the least,
+    /// and one of `many` or more may in truth be larger.
     Term term(int op, std::int64_t few, std::int64_t many) {
         Term least;
         if (!graph_->recomputable[op] && below_[op] > 0) return least;

@@ -10,14 +10,12 @@
 //
 // Three things make the terms larger. Among the schedules with the least peak take one with the fewest runs:
 // each run of it is read later or makes a result, or is of an op whose outputs no required op reads.
-// - So o makes a result, or another op reads it after that run, and something reads that, and so on up to an
-// op
-//   that makes a result or is not read. All of these run after S did, so that none is in S, and the cut must
-//   provide their inputs as well. The least is taken over the readers of o; with a reader come those ops that
-//   every way from it to the end goes through (its postdominators).
+// - So o makes a result, or another op reads it after that run, and something reads that, and so on up to
+//   an op that makes a result or is not read. All of these run after S did, so that none is in S, and the
+//   cut must provide their inputs as well. The least is taken over the readers of o; with a reader come
+//   those ops that every way from it to the end goes through (its postdominators).
 // - An op that may run only once is not the last of S while S holds an op that descends from it: that one
-// runs
-//   later.
+//   runs later.
 // - When o runs in place, what it writes over is not there any more after the run.
 //
 // With fewer ops in S the terms only fall and more ops can be the last. So what is proven by some S at all is

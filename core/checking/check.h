@@ -21,10 +21,9 @@ struct CheckReport {
     bool ok() const { return violations.empty(); }
 };
 
-/// Planned addresses in the schedule are checked too, and the arena against the budget.
-/// Re-simulates the schedule on the graph and compares with what it predicts (when `schedule.peak` is set)
-/// and with the budget
-/// (`budget`, else `schedule.budget` when positive). Stops collecting at 20 violations.
+/// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set)
+/// and with the budget (`budget`, else `schedule.budget` when positive). Planned addresses in the schedule
+/// are checked too, and their arena against the budget. Stops collecting at 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 
 }  // namespace rematlas

@@ -5,12 +5,12 @@
 //
 // Format, with a source for each figure under "sources":
 //
-//     {"format": "rematlas.device", "version": 1, "name": "NVIDIA H200 SXM", "kind": "cuda", "memory_bytes":
-//     ...,
-//      "matmul_flops": {"f32": ..., "bf16": ...}, "vector_flops": {"f32": ...}, "memory_bytes_per_second":
-//      ..., "launch_ns": ..., "matmul_efficiency": 0.7, "convolution_efficiency": 0.5, "memory_efficiency":
-//      0.8, "to_host_bytes_per_second": ..., "to_device_bytes_per_second": ..., "matmul_workspace_bytes":
-//      ..., "capability": 9.0, "sources": {"matmul_flops": "..."}}
+//     {"format": "rematlas.device", "version": 1, "name": "NVIDIA H200 SXM", "kind": "cuda",
+//      "memory_bytes": ..., "matmul_flops": {"f32": ..., "bf16": ...}, "vector_flops": {"f32": ...},
+//      "memory_bytes_per_second": ..., "launch_ns": ..., "matmul_efficiency": 0.7,
+//      "convolution_efficiency": 0.5, "memory_efficiency": 0.8, "to_host_bytes_per_second": ...,
+//      "to_device_bytes_per_second": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
+//      "sources": {"matmul_flops": "..."}}
 #pragma once
 
 #include <map>

@@ -11,8 +11,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t max_alignment = std::int64_t{1} << 20;
-constexpr std::int64_t min_segment = std::int64_t{2} << 20, max_segment = std::int64_t{1} << 40;
+constexpr std::int64_t kMostAlignment = std::int64_t{1} << 20;
+constexpr std::int64_t kLeastSegment = std::int64_t{2} << 20, kMostSegment = std::int64_t{1} << 40;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 28;
 
 template <class IdType>
@@ -153,14 +153,14 @@ void read_device(const Fields& file, Graph& graph) {
         fields.fail("a link speed is negative");
     device.kind = fields.text_or("kind", "");
     device.alignment = fields.integer_or("alignment_bytes", device.alignment);
-    if (device.alignment < 1 || device.alignment > max_alignment)
+    if (device.alignment < 1 || device.alignment > kMostAlignment)
         fields.fail("alignment_bytes is out of range");
     if (fields.has("allocator")) {
         const Fields allocator(fields.at("allocator"), "device.allocator");
         CachingAllocatorOptions options;
         options.expandable_segments = allocator.boolean_or("expandable_segments", false);
         options.large_segment = allocator.integer_or("large_segment_bytes", options.large_segment);
-        if (options.large_segment < min_segment || options.large_segment > max_segment)
+        if (options.large_segment < kLeastSegment || options.large_segment > kMostSegment)
             allocator.fail("large_segment_bytes is out of range");
         device.allocator = options;
     }

@@ -3,8 +3,7 @@
 //     BatchFamily family;
 //     family.add(2, graph_of_2);
 //     family.add(4, graph_of_4);
-//     std::optional<Graph> of_64 = family.graph_at(64);   // nothing while the structure changes with the
-//     batch
+//     std::optional<Graph> of_64 = family.graph_at(64);   // nothing where the ops differ by batch
 //
 // Bytes, workspaces and times of a step are taken as straight lines through the two nearest members of equal
 // structure, rounded up. That is exact for tensors, whose sizes are proportional to the batch or do not

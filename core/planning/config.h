@@ -1,8 +1,11 @@
-// Solver configurations as files: {"format": "rematlas.config", "version": 1, "type": "rotor", "options":
-// {...}}.
+// Solver configurations as files:
+//
+//     {"format": "rematlas.config", "version": 1, "type": "rotor", "options": {"slots": 5000}}
 //
 //     Result<Config> config = read_config("c.json");
-//     solve(graph, config->solver, &config->options, budget, limits);
+//     solve(graph, {.solver = config->solver, .options = config->options, .budget = budget});
+//
+// What the options of the published tools are called here stands in core/solvers/published_options.md.
 #pragma once
 
 #include <filesystem>

@@ -19,11 +19,12 @@ using Clock = std::chrono::steady_clock;
 
 /// What one graph says about its batch.
 struct Verdict {
-    std::optional<Schedule> schedule;     ///< within the budget and the overhead
-    bool proven = false;                  ///< that there is none
-    std::optional<Bytes> needs;           ///< every schedule needs more than the budget
-    std::optional<double> overhead;       ///< within the budget, but above the overhead
-    std::optional<Bytes> needs_in_class;  ///< every schedule of Checkmate's class within the overhead does
+    std::optional<Schedule> schedule;  ///< within the budget and the overhead
+    bool proven = false;               ///< that there is none
+    std::optional<Bytes> needs;        ///< bytes that every schedule needs, where above the budget
+    std::optional<double> overhead;    ///< of a schedule within the budget, where above the most allowed
+    /// The same of every schedule of Checkmate's class within the overhead allowed.
+    std::optional<Bytes> needs_in_class;
 };
 
 class BatchSearch {
@@ -57,8 +58,8 @@ class BatchSearch {
     }
 
   private:
-    static constexpr std::int64_t unknown = std::int64_t{1} << 40;
-    static constexpr int most_forecasts = 4;
+    static constexpr std::int64_t kUnknown = std::int64_t{1} << 40;
+    static constexpr int kMostForecasts = 4;
 
     bool stopped() const { return options_.limits.stop.stop_requested(); }
 
@@ -112,8 +113,8 @@ class BatchSearch {
     std::int64_t next_batch() {
         const std::int64_t low = best_.batch, high = std::min(too_large_, options_.most + 1);
         const std::int64_t blind =
-            too_large_ == unknown ? std::min(2 * low, high - 1) : low + (high - low) / 2;
-        if (best_.captured.size() < 2 || forecasts_++ >= most_forecasts) return blind;
+            too_large_ == kUnknown ? std::min(2 * low, high - 1) : low + (high - low) / 2;
+        if (best_.captured.size() < 2 || forecasts_++ >= kMostForecasts) return blind;
         const std::optional<std::int64_t> foretold =
             by_least_peak_ ? forecast_by_least_peak(low, high) : forecast(low, high, [&](const Graph& graph) {
                 const Result<Verdict> verdict = judge(graph, share(60));
@@ -292,7 +293,7 @@ class BatchSearch {
     BatchFamily family_;
     LargestBatch best_;
     Verdict next_;  ///< of `too_large_`
-    std::int64_t too_large_ = unknown;
+    std::int64_t too_large_ = kUnknown;
     int forecasts_ = 0;
 };
 

@@ -40,14 +40,13 @@ struct LargestBatch {
     std::int64_t batch = 0;            ///< 0: not even a batch of one
     Graph graph;                       ///< captured, of `batch`; of a batch of one when `batch` is 0
     std::optional<Schedule> schedule;  ///< within the budget and the overhead; none when `batch` is 0
-    bool proven = false;               ///< no schedule at all does it for one more
-    /// Of one more: the bytes that every schedule needs, when that is what stands against it.
+    bool proven = false;               ///< no schedule at all does it for a batch of one more
+    /// Bytes that every schedule of a batch of one more needs, where they are more than the budget.
     std::optional<Bytes> next_needs;
-    /// Of one more: more than the budget, which every schedule of the class `staged` within the
-    /// overhead allowed needs; known from the solver `checkmate` alone.
+    /// The same of the schedules of class `staged` within the overhead allowed; from `checkmate` alone.
     std::optional<Bytes> next_needs_in_class;
-    std::optional<double> next_overhead;  ///< of one more: the least overhead found or proven, above the most
-                                          ///< allowed
+    /// The least overhead found or proven for a batch of one more, where it is above the most allowed.
+    std::optional<double> next_overhead;
     /// The largest batch that fits without recomputation, foretold; none where that cannot be.
     std::optional<std::int64_t> without_recomputation;
     bool at_most = false;                ///< stopped at LargestBatchOptions::most
@@ -59,8 +58,7 @@ enum class BatchEvent { capturing, fits, too_large };
 using BatchProgress = std::function<void(std::int64_t batch, BatchEvent event)>;
 
 /// `capture` is called at most about 2 log2(largest batch) times, rarely more than six. Errors: those of
-/// `capture`, an unknown solver, `max_overhead` below 1.
-/// When stopped it returns the best so far, not proven.
+/// `capture`, an unknown solver, `max_overhead` below 1. When stopped it returns the best so far, not proven.
 Result<LargestBatch> largest_batch(const std::function<Result<Graph>(std::int64_t)>& capture,
                                    const LargestBatchOptions& options, const BatchProgress& progress = {});
 

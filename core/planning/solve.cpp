@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
-#include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -131,6 +129,7 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     const auto start = std::chrono::steady_clock::now();
     Answer answer = solver.solve(problem, budget, limits, progress);
     Outcome outcome;
+    outcome.budget = budget;
     const auto seconds = [&] {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
@@ -146,19 +145,6 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     if (!schedule) return schedule.error();
     schedule->solve_seconds = outcome.seconds = seconds();
     outcome.answer = schedule.take();
-    return outcome;
-}
-
-Result<Outcome> solve(const Graph& graph, std::string_view name, const nlohmann::json* options, Bytes budget,
-                      const Limits& limits, const Progress& progress) {
-    Result<std::unique_ptr<Solver>> solver = make_solver(name, options);
-    if (!solver) return solver.error();
-    const FlatGraph flat = flatten(graph);
-    Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, budget, limits, progress);
-    if (outcome && options) {
-        if (auto* schedule = std::get_if<Schedule>(&outcome->answer))
-            schedule->config = std::make_shared<const nlohmann::json>(*options);
-    }
     return outcome;
 }
 

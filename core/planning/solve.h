@@ -1,11 +1,10 @@
-// Solving with nothing left unchecked: what the commands and the explorer call.
+// Solving with nothing left unchecked. What people ask for is in request.h.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "core/graph/graph.h"
-#include "core/planning/registry.h"
 #include "core/solving/solver.h"
 
 namespace rematlas {
@@ -13,6 +12,7 @@ namespace rematlas {
 /// Outcome of one checked solve.
 struct Outcome {
     std::variant<Schedule, Infeasible> answer;
+    Bytes budget = {};
     double seconds = 0;
 
     const Schedule* schedule() const { return std::get_if<Schedule>(&answer); }
@@ -20,12 +20,7 @@ struct Outcome {
 };
 
 /// Runs the solver, plays its schedule through the independent checker and fills in the file's fields.
-/// Errors: unknown solver or option; and, never seen so far, a schedule that the checker refuses (it is not
-/// returned).
-Result<Outcome> solve(const Graph& graph, std::string_view solver, const nlohmann::json* options,
-                      Bytes budget, const Limits& limits, const Progress& progress = {});
-
-/// The same with a solver and a flat graph at hand, for many budgets in a row.
+/// Errors, never seen so far: a schedule that the checker refuses (it is not returned).
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 

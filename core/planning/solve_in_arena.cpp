@@ -115,6 +115,7 @@ class ArenaSearch {
     /// The bound of a smaller live budget does not hold for the arena's; what holds for the live peak does.
     Result<Outcome> answer() {
         Outcome outcome;
+        outcome.budget = budget_;
         outcome.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
         if (!best_) {
             Infeasible none = infeasible_from(problem_.flat, budget_, smallest_);

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 5> kStepNames = {"run", "run_inplace", "free", "offload", "fetch"};
-constexpr std::array<std::string_view, 3> class_names = {"Checkmate's stages in the graph's order",
+constexpr std::array<std::string_view, 3> kClassNames = {"Checkmate's stages in the graph's order",
                                                          "any order, any reruns",
                                                          "any order, any reruns, copies to the host"};
 
@@ -60,13 +60,13 @@ std::string_view to_string(StepKind kind) {
 }
 
 std::string_view to_string(ScheduleClass of) {
-    return class_names[static_cast<std::size_t>(of)];
+    return kClassNames[static_cast<std::size_t>(of)];
 }
 
 std::optional<ScheduleClass> schedule_class_from(std::string_view text) {
-    const auto found = std::find(class_names.begin(), class_names.end(), text);
-    if (found == class_names.end()) return std::nullopt;
-    return static_cast<ScheduleClass>(found - class_names.begin());
+    const auto found = std::find(kClassNames.begin(), kClassNames.end(), text);
+    if (found == kClassNames.end()) return std::nullopt;
+    return static_cast<ScheduleClass>(found - kClassNames.begin());
 }
 
 ScheduleClass class_of(const std::vector<Step>& steps) {

@@ -6,9 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "core/base/sizes.h"
 #include "core/bounds/least_memory.h"
-#include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/capture/record_step.h"
@@ -68,77 +66,71 @@ std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds a
 
 /// What the frames that are open hold beside one that runs: inputs, what their forward keeps, and what the
 /// caller's loss of each keeps.
-Bytes held_by_others(const Graph& graph, const FlatGraph& flat, const std::vector<Step>& steps, int frames,
-                     Bytes kept_by_loss) {
-    Bytes held = held_at_loss(graph, steps) - Bytes(flat.resident_bytes) + kept_by_loss;
-    for (const Tensor& tensor : graph.tensors)
+Bytes held_by_others(const Problem& problem, const std::vector<Step>& steps, int frames, Bytes kept_by_loss) {
+    Bytes held = held_at_loss(problem.graph, steps) - Bytes(problem.flat.resident_bytes) + kept_by_loss;
+    for (const Tensor& tensor : problem.graph.tensors)
         if (tensor.kind == TensorKind::input) held = held + tensor.bytes;
     return Bytes((frames - 1) * held.value);
 }
 
+std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, const SolveRequest& request) {
+    Result<Outcome> outcome = solve(problem, request);
+    if (!outcome) return outcome.error();
+    return std::visit([](auto&& found) -> std::variant<Schedule, Infeasible, Error> { return found; },
+                      std::move(outcome->answer));
+}
+
 /// With several frames the last one runs beside what the others hold, which depends on the schedule: a
 /// tighter one holds less. Bisects for the loosest whose peak fits beside them.
-std::variant<Schedule, Infeasible, Error> solve_frames(const Graph& graph, const FlatGraph& flat,
-                                                       const Solver& solver, Bytes budget, int frames,
-                                                       Bytes kept_by_loss, Limits limits) {
+std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
+                                                            int frames, Bytes kept_by_loss) {
     constexpr int rounds = 6;
-    limits.time /= 3;
+    const Bytes budget = request.budget.bytes;
+    const std::stop_token stop = request.limits.stop;
+    request.limits.time /= 3;
     std::optional<Schedule> best;
     std::optional<Bytes> smallest;
-    const Bytes least = least_memory(flat, {.time = limits.time / 4, .stop = limits.stop}).bytes;
+    const Bytes least = least_memory(problem.flat, {.time = request.limits.time / 4, .stop = stop}).bytes;
     Bytes low = least, high = budget;
-    for (int round = 0; round < rounds && low < high && !limits.stop.stop_requested(); ++round) {
+    for (int round = 0; round < rounds && low < high && !stop.stop_requested(); ++round) {
         const Bytes own((low.value + high.value) / 2);
-        Result<Outcome> outcome = solve(Problem{graph, flat}, solver, own, limits);
-        if (!outcome) return outcome.error();
-        const Schedule* schedule = outcome->schedule();
+        request.budget = own;
+        auto found = answer_to(problem, request);
+        if (std::holds_alternative<Error>(found)) return found;
+        Schedule* schedule = std::get_if<Schedule>(&found);
         if (!schedule) {
             low = own + Bytes(1);
             continue;
         }
-        const Bytes whole =
-            schedule->peak + held_by_others(graph, flat, schedule->steps, frames, kept_by_loss);
+        const Bytes whole = schedule->peak + held_by_others(problem, schedule->steps, frames, kept_by_loss);
         smallest = std::min(smallest.value_or(whole), whole);
         if (whole <= budget) {
-            best = *schedule;
+            best = std::move(*schedule);
             low = own + Bytes(1);
         } else {
             high = own;
         }
     }
-    if (best) return *best;
+    if (best) return *std::move(best);
     return Infeasible{.needed = least,
                       .proven = least > budget,
                       .smallest_found = smallest,
                       .reason = "with " + std::to_string(frames) + " forwards open at a time"};
 }
 
-PlanAnswer solve_for(const Graph& graph, const PlanRequest& request, Bytes budget, Bytes kept_by_loss,
-                     std::stop_token stop) {
+/// `request` is of the step: its budget in bytes.
+PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss) {
     const auto began = std::chrono::steady_clock::now();
-    PlanAnswer answer{.found = Error{}, .budget = budget, .beside = {}, .others = {}};
     const FlatGraph flat = flatten(graph);
-    const Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
-    if (!solver) {
-        answer.found = solver.error();
-        return answer;
-    }
-    const Limits limits{.time = time_for(graph, request.time), .stop = stop, .seed = 1, .threads = 1};
-    if (request.frames > 1) {
-        answer.found = solve_frames(graph, flat, **solver, budget, request.frames, kept_by_loss, limits);
-    } else {
-        Result<Outcome> outcome = solve(Problem{graph, flat}, **solver, budget, limits);
-        if (!outcome)
-            answer.found = outcome.error();
-        else if (const Infeasible* infeasible = outcome->infeasible())
-            answer.found = *infeasible;
-        else
-            answer.found = *outcome->schedule();
-    }
-    if (Schedule* schedule = std::get_if<Schedule>(&answer.found)) {
-        schedule->config = request.options;
-        answer.others = held_by_others(graph, flat, schedule->steps, request.frames, kept_by_loss);
-    }
+    const Problem problem{graph, flat};
+    request.limits.time = time_for(graph, request.limits.time);
+    PlanAnswer answer{.found = frames > 1 ? answer_for_frames(problem, request, frames, kept_by_loss)
+                                          : answer_to(problem, request),
+                      .budget = {},
+                      .beside = {},
+                      .others = {}};
+    if (const Schedule* schedule = std::get_if<Schedule>(&answer.found))
+        answer.others = held_by_others(problem, schedule->steps, frames, kept_by_loss);
     answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return answer;
 }
@@ -160,7 +152,7 @@ Planner::Planner(Graph graph, Tape tape)
     const FlatGraph flat = flatten(*graph_);
     whole_peak_ = keep_all_peak(flat);
     residents_ = Bytes(flat.resident_bytes);
-    whole_held_ = held_by_others(*graph_, flat, lower(flat, keep_all_sequence(flat)), 2, Bytes());
+    whole_held_ = held_by_others(Problem{*graph_, flat}, lower(flat, keep_all_sequence(flat)), 2, Bytes());
 }
 
 Planner::~Planner() {
@@ -233,34 +225,27 @@ Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecord
     return planner;
 }
 
-Result<Bytes> Planner::step_budget(const std::string& budget, Bytes beside, int frames) const {
-    const std::string_view text(budget);
-    constexpr std::string_view of_activations = " of activations";
-    if (text.ends_with(of_activations)) {
-        const Bytes movable = whole_peak(frames) - residents_;
-        const Result<Bytes> share =
-            parse_budget(text.substr(0, text.size() - of_activations.size()), movable);
-        return share ? Result<Bytes>(residents_ + *share) : Result<Bytes>(share.error());
-    }
-    if (text.ends_with('%')) return parse_budget(text, whole_peak(frames));
-    const Result<Bytes> whole = parse_bytes(text);
-    if (!whole) return whole.error();
-    return *whole - beside - kept_by_loss_;
+Result<Bytes> Planner::step_budget(const Budget& budget, Bytes beside, int frames) const {
+    if (budget.of == Budget::Of::nothing) return budget.bytes - beside - kept_by_loss_;
+    return bytes_of(budget, {.peak = whole_peak(frames), .resident = residents_});
 }
 
-void Planner::start(const PlanRequest& request, Bytes beside) {
+void Planner::start(SolveRequest request, int frames, Bytes beside) {
     stop_.request_stop();
     wait();
     stop_ = {};
     answer_.reset();
-    const Result<Bytes> budget = step_budget(request.budget, beside, request.frames);
+    const Result<Bytes> budget = step_budget(request.budget, beside, frames);
     if (!budget) {
         answer_ = PlanAnswer{.found = budget.error(), .budget = {}, .beside = beside, .others = {}};
         return;
     }
-    future_ = std::async(std::launch::async, [graph = graph_, request, beside, budget = *budget,
-                                              kept = kept_by_loss_, stop = stop_.get_token()] {
-        PlanAnswer answer = solve_for(*graph, request, budget, kept, stop);
+    request.budget = *budget;
+    request.limits.stop = stop_.get_token();
+    future_ = std::async(std::launch::async, [graph = graph_, request = std::move(request), budget = *budget,
+                                              frames, beside, kept = kept_by_loss_] {
+        PlanAnswer answer = solve_for(*graph, request, frames, kept);
+        answer.budget = budget;
         answer.beside = beside;
         return answer;
     });

@@ -1,36 +1,24 @@
 // From two recordings of the same step to a schedule that keeps the budget, in the background.
 //
 //     Result<std::shared_ptr<Planner>> planner = Planner::create(first, second, "GPT2LMHeadModel");
-//     (*planner)->start({.budget = "60%"}, beside);
+//     (*planner)->start({.budget = *parse_budget("60%")}, 1, beside);
 //     ... training goes on ...
 //     if (!(*planner)->busy()) (*planner)->answer();
 #pragma once
 
 #include <future>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <variant>
 
 #include "core/graph/graph.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "runtime/capture/build_graph.h"
 #include "runtime/training/step_recording.h"
 
 namespace rematlas {
-
-struct PlanRequest {
-    /// Bytes of all tensors on the device, "2GiB"; a share of the step's peak without recomputation, "60%";
-    /// or a share of what is not resident, "60% of activations". Shares are of the step alone, with all its
-    /// frames open: what lives beside it comes on top.
-    std::string budget;
-    std::string solver = "atlas";
-    std::shared_ptr<const nlohmann::json> options;  ///< of the solver; null: defaults
-    std::chrono::nanoseconds time{0};               ///< 0: by the size of the graph
-    int frames = 1;                                 ///< forwards that are open at a time
-};
 
 struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
@@ -56,7 +44,10 @@ class Planner {
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
 
-    void start(const PlanRequest& request, Bytes beside);
+    /// In the background, for so many forwards open at a time. A budget in bytes is of all tensors on the
+    /// device, `beside` included; shares are of the step alone, with all its frames open: what lives beside
+    /// it comes on top. A `limits.time` of 0: by the size of the graph.
+    void start(SolveRequest request, int frames, Bytes beside);
     bool busy() const;
     void wait() const;
     /// Of the last start; null while it is busy.
@@ -70,8 +61,8 @@ class Planner {
     Bytes whole_peak(int frames = 1) const { return whole_peak_ + Bytes((frames - 1) * whole_held_.value); }
     Bytes residents() const { return residents_; }
     Bytes kept_by_loss() const { return kept_by_loss_; }
-    /// The bytes of the step for a budget of the process.
-    Result<Bytes> step_budget(const std::string& budget, Bytes beside, int frames) const;
+    /// The bytes of the step for a budget as `start` takes it.
+    Result<Bytes> step_budget(const Budget& budget, Bytes beside, int frames) const;
 
   private:
     Planner(Graph graph, Tape tape);

@@ -322,10 +322,10 @@ TORCH_LIBRARY(rematlas, library) {
         .def("start",
              [](const Planned& self, const std::string& budget, const std::string& solver,
                 const std::string& options, double seconds, std::int64_t frames, std::int64_t beside) {
-                 PlanRequest request{.budget = budget, .solver = solver, .frames = static_cast<int>(frames)};
+                 SolveRequest request{.solver = solver, .budget = or_throw(parse_budget(budget))};
                  if (!options.empty()) request.options = std::make_shared<const json>(json::parse(options));
-                 request.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
-                 self->planner->start(request, Bytes(beside));
+                 request.limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+                 self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside));
              })
         .def("busy", [](const Planned& self) { return self->planner->busy(); })
         .def("wait", [](const Planned& self) { self->planner->wait(); })
@@ -432,8 +432,10 @@ TORCH_LIBRARY(rematlas, library) {
                     runtime.prepare();
                     return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
                 });
-    library.def("parse_budget(str text) -> int", [](const std::string& text) {
-        return or_throw(parse_budget(text, Bytes(std::int64_t{1} << 61))).value;
+    library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
+        const Budget budget = or_throw(parse_budget(text));
+        if (budget.of != Budget::Of::nothing) return std::nullopt;
+        return budget.bytes.value;
     });
     library.def("generate_config(str type) -> str",
                 [](const std::string& type) { return or_throw(generate_config(type)); });

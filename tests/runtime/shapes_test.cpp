@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/request.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"
 #include "runtime/shapes/capture_shapes.h"
@@ -47,6 +48,14 @@ std::vector<std::string> lines_of(const Graph& graph, nlohmann::json tape) {
         for (const auto& item : value.is_array() ? value : nlohmann::json::array({value}))
             lines.push_back(key + " " + item.dump());
     return lines;
+}
+
+/// Of the addresses that are planned for the graph.
+std::int64_t planned_alignment(const Graph& graph) {
+    const Result<Outcome> outcome =
+        solve(graph, {.solver = "keep-all", .budget = *parse_budget("200%"), .arena = true});
+    const Schedule* schedule = outcome ? outcome->schedule() : nullptr;
+    return schedule && schedule->addresses ? schedule->addresses->alignment : 0;
 }
 
 class Shapes : public ::testing::TestWithParam<std::string> {};
@@ -104,6 +113,7 @@ TEST(ShapesPlanned, TakeTheirCostsFromTheProfileAndCannotBeRun) {
     EXPECT_EQ(graph->device->name, profile.name);
     EXPECT_EQ(graph->device->alignment, 64);
     EXPECT_FALSE(graph->device->allocator);
+    EXPECT_EQ(planned_alignment(*graph), 64);
     for (const Op& op : graph->ops) EXPECT_GE(op.time, profile.launch) << op.name;
     EXPECT_EQ(graph->replay, nullptr);
 
@@ -230,6 +240,7 @@ TEST(StandIn, TensorsTakeWhatTheAllocatorOfTheDeviceGives) {
     ASSERT_TRUE(graph->device);
     EXPECT_EQ(graph->device->kind, "cuda");
     EXPECT_EQ(graph->device->alignment, 512);
+    EXPECT_EQ(planned_alignment(*graph), 512);
     EXPECT_TRUE(graph->device->allocator);
 }
 

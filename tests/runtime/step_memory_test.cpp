@@ -196,11 +196,11 @@ TEST(StepMemory, RawRequestsAreServedToo) {
 }
 
 /// A captured model, its state and an executor.
-struct Bound {
+struct BoundStep {
     Model model;
     Executor executor;
 
-    explicit Bound(const Graph& graph, const char* name)
+    explicit BoundStep(const Graph& graph, const char* name)
         : model(load_model(test::model_path(name), test::cpu().device()).take()),
           executor(Executor::create(graph, model, test::cpu()).take()) {}
 };
@@ -217,7 +217,7 @@ class ArenaReplay : public ::testing::TestWithParam<const char*> {
         for (const auto& input : bound_->executor.tape().inputs) specs.push_back(input.first);
         inputs_ = draw_inputs(specs, 3);
     }
-    Replayed replay(Bound& bound, bool arena) {
+    Replayed replay(BoundStep& bound, bool arena) {
         test::cpu().seed_generator(9);
         Result<Replayed> step = bound.executor.run(steps_, inputs_, {.gradient_seed = 4, .arena = arena});
         EXPECT_TRUE(step) << step.error().message;
@@ -226,7 +226,7 @@ class ArenaReplay : public ::testing::TestWithParam<const char*> {
     Replayed replay() { return replay(*bound_, true); }
     Replayed plain() { return replay(*plain_, false); }
 
-    std::optional<Bound> bound_, plain_;  ///< models with buffers move on with each step
+    std::optional<BoundStep> bound_, plain_;  ///< models with buffers move on with each step
     std::vector<Step> steps_;
     std::vector<at::Tensor> inputs_;
 };

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sizes.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/runtime/captured_model.h"
 
@@ -19,7 +19,10 @@ Plan solved(const Graph& graph) {
     const FlatGraph flat = flatten(graph);
     const Bytes all = keep_all_peak(flat), residents(flat.resident_bytes);
     for (Bytes budget(residents.value + (all - residents).value * 6 / 10); budget < all;) {
-        Result<Outcome> outcome = solve(graph, "atlas", &options, budget, {.time = std::chrono::seconds(60)});
+        Result<Outcome> outcome = solve(graph, {.solver = "atlas",
+                                                .options = std::make_shared<const nlohmann::json>(options),
+                                                .budget = budget,
+                                                .limits = {.time = std::chrono::seconds(60)}});
         if (!outcome) {
             ADD_FAILURE() << outcome.error().message;
             break;

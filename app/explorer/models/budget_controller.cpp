@@ -1,31 +1,40 @@
 #include "app/explorer/models/budget_controller.h"
 
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 
 #include "app/explorer/models/wording.h"
-#include "core/base/sizes.h"
 
 namespace rematlas::explorer {
+namespace {
 
-void BudgetController::set_range(Bytes smallest, Bytes full) {
-    full_ = full;
-    smallest_ = std::min(smallest, full);
+/// Also with blanks between digits, "1 500 MB".
+Result<Bytes> bytes_meant(const QString& text, const StepBytes& step) {
+    static const QRegularExpression between_digits(QStringLiteral("(?<=\\d)\\s+(?=\\d)"));
+    const Result<Budget> budget = parse_budget(QString(text).remove(between_digits).toStdString());
+    if (!budget) return budget.error();
+    return bytes_of(*budget, step);
+}
+
+}  // namespace
+
+void BudgetController::set_range(Bytes smallest, const StepBytes& step) {
+    step_ = step;
+    smallest_ = std::min(smallest, full());
     emit range_changed();
-    set_budget(std::max(smallest_, Bytes(full.value / 5 * 3)));
+    set_budget(std::max(smallest_, Bytes(full().value / 5 * 3)));
 }
 
 void BudgetController::set_smallest(Bytes smallest) {
-    smallest_ = std::min(smallest, full_);
+    smallest_ = std::min(smallest, full());
     emit range_changed();
     emit changed();
 }
 
 bool BudgetController::set_text(const QString& text) {
     text_ = text;
-    QString compact = text;
-    compact.remove(' ');
-    const Result<Bytes> parsed = parse_budget(compact.toStdString(), full_);
+    const Result<Bytes> parsed = bytes_meant(text, step_);
     if (parsed) {
         budget_ = *parsed;
         error_.clear();
@@ -38,30 +47,29 @@ bool BudgetController::set_text(const QString& text) {
 
 void BudgetController::set_slider(int position) {
     const double share = std::clamp(position, 0, slider_steps) / static_cast<double>(slider_steps);
-    const double bytes = smallest_.value + share * static_cast<double>((full_ - smallest_).value);
-    set_budget(position >= slider_steps ? full_ : Bytes(std::llround(bytes)));
+    const double bytes = smallest_.value + share * static_cast<double>((full() - smallest_).value);
+    set_budget(position >= slider_steps ? full() : Bytes(std::llround(bytes)));
 }
 
 void BudgetController::set_budget(Bytes budget) {
     error_.clear();
     text_ = precise_bytes(budget);
-    QString compact = text_;
-    const Result<Bytes> shown = parse_budget(compact.remove(' ').toStdString(), full_);
+    const Result<Bytes> shown = bytes_meant(text_, step_);
     budget_ = shown ? *shown : budget;  // what is shown is what is solved
     emit changed();
 }
 
 int BudgetController::slider() const {
-    if (full_ <= smallest_) return slider_steps;
+    if (full() <= smallest_) return slider_steps;
     const double share =
-        static_cast<double>((budget_ - smallest_).value) / static_cast<double>((full_ - smallest_).value);
+        static_cast<double>((budget_ - smallest_).value) / static_cast<double>((full() - smallest_).value);
     return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * slider_steps));
 }
 
 QString BudgetController::share_text() const {
-    if (full_.value <= 0) return {};
-    const double share = static_cast<double>(budget_.value) / static_cast<double>(full_.value);
-    return tr("%1 of %2").arg(percent_text(share), bytes_text(full_));
+    if (full().value <= 0) return {};
+    const double share = static_cast<double>(budget_.value) / static_cast<double>(full().value);
+    return tr("%1 of %2").arg(percent_text(share), bytes_text(full()));
 }
 
 QString precise_bytes(Bytes bytes) {

@@ -4,7 +4,7 @@
 #include <QObject>
 #include <QString>
 
-#include "core/base/ids.h"
+#include "core/base/sizes.h"
 
 namespace rematlas::explorer {
 
@@ -16,13 +16,13 @@ class BudgetController : public QObject {
     static constexpr int slider_steps = 1000;
     using QObject::QObject;
 
-    /// A new range. The budget starts at 60 % of `full` or at `smallest`, whichever is larger.
-    void set_range(Bytes smallest, Bytes full);
+    /// A new range. The budget starts at 60 % of the step's peak or at `smallest`, whichever is larger.
+    void set_range(Bytes smallest, const StepBytes& step);
     /// A smaller budget turned out to work (or the first guess was too small). The budget itself stays.
     void set_smallest(Bytes smallest);
 
-    /// "2GiB", "60 %", "123456". False, with `error` set, when it is no budget; the budget then stays as it
-    /// was.
+    /// "2GiB", "60 %", "60% of activations", "123456". False, with `error` set, when it is no budget; the
+    /// budget then stays as it was.
     bool set_text(const QString& text);
     /// Text follows as a size with four digits, rounded up so that the left end stays feasible.
     void set_slider(int position);
@@ -30,8 +30,8 @@ class BudgetController : public QObject {
 
     Bytes budget() const { return budget_; }
     Bytes smallest() const { return smallest_; }
-    Bytes full() const { return full_; }
-    bool valid() const { return full_.value > 0 && error_.isEmpty(); }
+    Bytes full() const { return step_.peak; }
+    bool valid() const { return full().value > 0 && error_.isEmpty(); }
     QString text() const { return text_; }
     QString error() const { return error_; }
     int slider() const;
@@ -43,7 +43,8 @@ class BudgetController : public QObject {
     void range_changed();
 
   private:
-    Bytes smallest_, full_, budget_;
+    Bytes smallest_, budget_;
+    StepBytes step_;
     QString text_, error_;
 };
 

@@ -5,6 +5,11 @@
 #include "app/explorer/models/wording.h"
 
 namespace rematlas::explorer {
+namespace {
+
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
+
+}  // namespace
 
 Document::Document(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
@@ -31,8 +36,14 @@ void Document::open_next() {
     }
     const QString path = queue_.takeFirst();
     emit opening_started(path);
-    opening_.start([this, path, current = graph_](std::stop_token) {
+    opening_.start([this, path, current = graph_, partition = partition_](std::stop_token) {
         Result<Opened> opened = open_file(path.toStdString(), current);
+        if (opened && opened->graph == current) {
+            opened->graph = nullptr;  // what is open stays
+        } else if (opened && opened->graph->partition != partition) {
+            opened->graph = in_blocks_of(*opened->graph, partition);
+            if (opened->schedule) opened->schedule = on_graph(*opened->schedule, opened->graph);
+        }
         if (!opened) {
             return BackgroundJob::Delivery([this, message = text(opened.error().message)] {
                 emit failed(message);
@@ -49,8 +60,8 @@ void Document::open_next() {
 }
 
 void Document::take(Opened opened) {
-    const bool same = graph_ && opened.graph && graph_->graph.sha256 == opened.graph->graph.sha256;
-    if (opened.graph && !(same && graph_ == opened.graph)) set_graph(opened.graph);
+    if (opened.graph) set_graph(opened.graph);
+    if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
     if (opened.schedule) {
         if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
@@ -69,6 +80,7 @@ void Document::take(Opened opened) {
 void Document::set_graph(GraphPtr graph) {
     solver.cancel();
     probe.cancel();
+    partitioning_.cancel();
     schedule_.reset();
     graph_ = std::move(graph);
     smallest_known_ = {};
@@ -77,11 +89,30 @@ void Document::set_graph(GraphPtr graph) {
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
-        budget.set_range(graph_->least.bytes, graph_->full_peak);
+        budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
     }
     emit graph_changed();
     emit schedule_changed();
+}
+
+void Document::set_partition(std::optional<Partition> partition) {
+    partition_ = partition;
+    emit partition_changed();
+    if (!graph_) return;
+    if (graph_->partition == partition) return partitioning_.cancel();
+    partitioning_.start([this, graph = graph_, partition](std::stop_token) {
+        return BackgroundJob::Delivery(
+            [this, other = in_blocks_of(*graph, partition)] { show_in_blocks(other); });
+    });
+}
+
+void Document::show_in_blocks(GraphPtr graph) {
+    graph_ = std::move(graph);
+    if (selection.current().block.valid()) selection.clear();
+    ladder.set_graph(graph_);
+    emit blocks_changed();
+    if (schedule_) set_schedule(schedule_);
 }
 
 void Document::note_feasible(Bytes peak) {
@@ -97,7 +128,11 @@ void Document::close() {
 }
 
 void Document::set_schedule(SchedulePtr schedule) {
-    if (schedule && schedule->graph != graph_) return;
+    if (schedule && schedule->graph != graph_) {
+        // One that was solved or prepared before the blocks changed is still of this graph.
+        if (!graph_ || schedule->graph->graph.sha256 != graph_->graph.sha256) return;
+        schedule = on_graph(*schedule, graph_);
+    }
     schedule_ = std::move(schedule);
     selection.set_cursor(-1);
     ladder.set_schedule(schedule_);
@@ -108,7 +143,7 @@ void Document::show_point(const std::string& name, const SweepPoint& point) {
     if (!graph_ || point.peak.value <= 0) return;
     budget.set_budget(point.budget);
     if (point.steps.empty()) {
-        solve({.solver = name, .budget = point.budget});
+        solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
         return;
     }
     set_schedule(prepare_schedule(graph_, schedule_of(*graph_, name, point)));
@@ -119,12 +154,14 @@ void Document::solve(const SolveRequest& request) {
 }
 
 bool Document::busy() const {
-    return opening_.running() || solver.running() || sweep.running() || capture.running() || ladder.running();
+    return opening_.running() || partitioning_.running() || solver.running() || sweep.running() ||
+           capture.running() || ladder.running();
 }
 
 void Document::cancel_all() {
     queue_.clear();
     opening_.cancel();
+    if (partitioning_.running()) set_partition(graph_->partition);
     solver.cancel();
     sweep.stop();
     capture.cancel();

@@ -5,6 +5,7 @@
 #include <QString>
 #include <QStringList>
 #include <memory>
+#include <optional>
 
 #include "app/explorer/models/background_job.h"
 #include "app/explorer/models/budget_controller.h"
@@ -36,6 +37,11 @@ class Document : public QObject {
     void show_point(const std::string& solver, const SweepPoint& point);
     void solve(const SolveRequest& request);
 
+    /// Where the blocks of all views begin and end, of this graph and of those opened later; none: each
+    /// graph's own. In the background; the schedule, the budget, the sweep and what is under way stay.
+    void set_partition(std::optional<Partition> partition);
+    std::optional<Partition> partition() const { return partition_; }
+
     /// True when something long is under way, and cancels all of it.
     bool busy() const;
     void cancel_all();
@@ -50,6 +56,8 @@ class Document : public QObject {
 
   signals:
     void graph_changed();
+    void blocks_changed();     ///< the same graph in other blocks
+    void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
     void opened(const QString& path);
     void failed(const QString& message);
@@ -60,13 +68,15 @@ class Document : public QObject {
     void open_next();
     void take(Opened opened);
     void set_graph(GraphPtr graph);
+    void show_in_blocks(GraphPtr graph);
     void note_feasible(Bytes peak);
 
     GraphPtr graph_;
     SchedulePtr schedule_;
     QStringList queue_;
+    std::optional<Partition> partition_;
     Bytes smallest_known_;  ///< 0 while only the proven bound is known
-    BackgroundJob opening_;
+    BackgroundJob opening_, partitioning_;
 };
 
 }  // namespace rematlas::explorer

@@ -36,8 +36,9 @@ void count_repeats(LoadedGraph& loaded) {
 
 void derive_blocks(LoadedGraph& loaded) {
     const Graph& graph = loaded.graph;
-    loaded.facts.resize(graph.blocks.size());
-    loaded.block_of.resize(graph.ops.size());
+    loaded.facts = IdVector<BlockId, BlockFacts>(graph.blocks.size());
+    loaded.block_of = IdVector<OpId, BlockId>(graph.ops.size());
+    loaded.roots.clear();
     for (BlockId id : graph.blocks.ids()) {
         for (OpId op : graph.blocks[id].ops) {
             loaded.block_of[op] = id;
@@ -57,7 +58,7 @@ void derive_blocks(LoadedGraph& loaded) {
 GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path) {
     auto loaded = std::make_shared<LoadedGraph>();
     loaded->graph = std::move(graph);
-    loaded->graph.blocks = decompose(loaded->graph);
+    loaded->graph.blocks = loaded->own_blocks = decompose(loaded->graph);
     loaded->flat = flatten(loaded->graph);
     loaded->text = std::move(text);
     loaded->path = std::move(path);
@@ -66,6 +67,15 @@ GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path
     loaded->full_peak = keep_all_peak(loaded->flat);
     loaded->least = least_memory(loaded->flat, {.time = std::chrono::milliseconds(500)});
     return loaded;
+}
+
+GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition) {
+    auto other = std::make_shared<LoadedGraph>(graph);
+    other->partition = partition;
+    other->graph.blocks =
+        partition ? decompose(graph.graph, {.by = *partition, .nest_sequences = true}) : graph.own_blocks;
+    derive_blocks(*other);
+    return other;
 }
 
 Result<GraphPtr> load_graph(const std::filesystem::path& path) {

@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph.h"
+#include "core/hierarchy/training_tree.h"
 
 namespace rematlas::explorer {
 
@@ -24,7 +26,9 @@ struct BlockFacts {
 
 /// A value, never changed once built, so that threads share it without locks.
 struct LoadedGraph {
-    Graph graph;  ///< `blocks` is always filled
+    Graph graph;  ///< `blocks` is always filled: its own, or those of `partition`
+    std::optional<Partition> partition;
+    IdVector<BlockId, Block> own_blocks;  ///< the file's, else those of module paths and structure
     FlatGraph flat;
     std::string text;  ///< the file's exact bytes: a plan holds them
     std::filesystem::path path;
@@ -40,6 +44,9 @@ using GraphPtr = std::shared_ptr<const LoadedGraph>;
 
 /// Cost: near linear, and up to half a second for the bound. `text` must be what `graph` was read from.
 GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path);
+
+/// The same graph in other blocks; without a partition in its own. Cost: a copy, and that of `decompose`.
+GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition);
 
 /// Reads, validates and prepares. Errors: one line that names the file.
 Result<GraphPtr> load_graph(const std::filesystem::path& path);

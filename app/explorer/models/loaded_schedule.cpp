@@ -46,6 +46,12 @@ SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem:
     return loaded;
 }
 
+SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph) {
+    auto other = std::make_shared<LoadedSchedule>(schedule);
+    other->graph = std::move(graph);
+    return other;
+}
+
 double recomputed_share(const LoadedSchedule& schedule, BlockId block) {
     const LoadedGraph& graph = *schedule.graph;
     const std::int64_t once = graph.facts[block].time.value;

@@ -34,6 +34,9 @@ using SchedulePtr = std::shared_ptr<const LoadedSchedule>;
 /// Checks, simulates and derives. Cost: linear in the steps.
 SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem::path path = {});
 
+/// The same schedule on the same graph in other blocks (`in_blocks_of`).
+SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph);
+
 /// Time of a block's runs after the first, over the time of one run of each of its ops.
 double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 

@@ -3,18 +3,14 @@
 #include <algorithm>
 
 #include "app/explorer/models/wording.h"
-#include "core/planning/registry.h"
-#include "core/solvers/atlas/smallest_budget.h"
+#include "core/planning/sweep.h"
 
 namespace rematlas::explorer {
 namespace {
 
-Result<Outcome> solve_with_core(const LoadedGraph& graph, const SolveRequest& request, std::stop_token stop,
+Result<Outcome> solve_with_core(const LoadedGraph& graph, const SolveRequest& request,
                                 const Progress& progress) {
-    Result<std::unique_ptr<Solver>> solver = make_solver(request.solver);
-    if (!solver) return solver.error();
-    const Limits limits{.time = request.time, .stop = std::move(stop)};
-    return rematlas::solve(Problem{graph.graph, graph.flat}, **solver, request.budget, limits, progress);
+    return rematlas::solve(Problem{graph.graph, graph.flat}, request, progress);
 }
 
 /// A run that improves thousands of times a second must not fill the GUI's queue.
@@ -104,26 +100,27 @@ SolveController::SolveController(QObject* parent) : QObject(parent), solve_(solv
 }
 
 void SolveController::solve(GraphPtr graph, SolveRequest request) {
-    job_.start(
-        [this, graph = std::move(graph), request = std::move(request), solve = solve_](std::stop_token stop) {
-            ThrottledProgress progress([this, stop](const ProgressReport& i) {
-                job_.post(stop, [this, i] {
-                    emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
-                });
+    job_.start([this, graph = std::move(graph), request = std::move(request),
+                solve = solve_](std::stop_token stop) mutable {
+        request.limits.stop = stop;
+        ThrottledProgress progress([this, stop](const ProgressReport& i) {
+            job_.post(stop, [this, i] {
+                emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
             });
-            Result<Outcome> outcome = solve(*graph, request, stop, std::ref(progress));
-            if (!outcome) {
-                return BackgroundJob::Delivery(
-                    [this, message = text(outcome.error().message)] { emit failed(message); });
-            }
-            if (auto* none = std::get_if<Infeasible>(&outcome->answer)) {
-                const qint64 smallest = none->smallest_found ? none->smallest_found->value : -1;
-                return BackgroundJob::Delivery([this, report = explain(*graph, request.budget, *none),
-                                                smallest] { emit infeasible(report, smallest); });
-            }
-            SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
-            return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
         });
+        Result<Outcome> outcome = solve(*graph, request, std::ref(progress));
+        if (!outcome) {
+            return BackgroundJob::Delivery(
+                [this, message = text(outcome.error().message)] { emit failed(message); });
+        }
+        if (auto* none = std::get_if<Infeasible>(&outcome->answer)) {
+            const qint64 smallest = none->smallest_found ? none->smallest_found->value : -1;
+            return BackgroundJob::Delivery([this, report = explain(*graph, outcome->budget, *none),
+                                            smallest] { emit infeasible(report, smallest); });
+        }
+        SchedulePtr schedule = prepare_schedule(graph, std::get<Schedule>(std::move(outcome->answer)));
+        return BackgroundJob::Delivery([this, schedule] { emit solved(schedule); });
+    });
     emit started();
 }
 
@@ -131,9 +128,8 @@ SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {
-        const SmallestBudget found_budget = smallest_feasible(
-            Problem{graph->graph, graph->flat}, {.time = std::chrono::milliseconds(1500), .stop = stop});
-        const std::int64_t smallest = std::min(found_budget.peak, graph->full_peak).value;
+        const Limits limits{.time = std::chrono::milliseconds(1500), .stop = stop};
+        const std::int64_t smallest = smallest_known_budget(Problem{graph->graph, graph->flat}, limits).value;
         return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
     });
 }

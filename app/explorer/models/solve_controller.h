@@ -5,21 +5,13 @@
 #include <QObject>
 #include <QPair>
 #include <QString>
-#include <chrono>
 #include <functional>
-#include <string>
 
 #include "app/explorer/models/background_job.h"
 #include "app/explorer/models/loaded_schedule.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 
 namespace rematlas::explorer {
-
-struct SolveRequest {
-    std::string solver = "atlas";
-    Bytes budget;
-    std::chrono::milliseconds time = std::chrono::seconds(10);
-};
 
 /// Why there is no schedule, for people: one headline, then where the memory is needed and the tensors that
 /// fill it.
@@ -41,6 +33,7 @@ class SolveController : public QObject {
   public:
     explicit SolveController(QObject* parent = nullptr);
 
+    /// Its stop token is the controller's.
     void solve(GraphPtr graph, SolveRequest request);
     /// The solver is asked for its best so far, which still arrives.
     void finish_early() { job_.stop_early(); }
@@ -49,8 +42,8 @@ class SolveController : public QObject {
     bool running() const { return job_.running(); }
 
     /// Tests replace the solvers with this.
-    using SolveFunction = std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&,
-                                                        std::stop_token, const Progress&)>;
+    using SolveFunction =
+        std::function<Result<Outcome>(const LoadedGraph&, const SolveRequest&, const Progress&)>;
     void set_solve_function(SolveFunction function) { solve_ = std::move(function); }
 
   signals:

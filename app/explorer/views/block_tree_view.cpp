@@ -5,6 +5,7 @@
 #include <QStyledItemDelegate>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/explorer/views/theme.h"
 
@@ -35,6 +36,7 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
       model_(new BlockTreeModel(this)),
       filter_(new BlockFilterModel(this)),
       search_(new QLineEdit),
+      partition_(new QComboBox),
       tree_(new QTreeView) {
     setMinimumWidth(260);
     filter_->setSourceModel(model_);
@@ -71,6 +73,7 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addLayout(bar);
+    layout->addWidget(make_partition_row());
     layout->addWidget(tree_);
 
     connect(order, &QToolButton::clicked, this, [this] {
@@ -87,9 +90,50 @@ BlockTreeView::BlockTreeView(Document& document, QWidget* parent)
         emit reveal_requested(model_->selected_at(filter_->mapToSource(index)));
     });
     connect(&document_, &Document::graph_changed, this, &BlockTreeView::show_graph);
+    connect(&document_, &Document::blocks_changed, this, &BlockTreeView::show_graph);
     connect(&document_, &Document::schedule_changed, this,
             [this] { model_->set_schedule(document_.schedule()); });
     connect(&document_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
+}
+
+QWidget* BlockTreeView::make_partition_row() {
+    struct Choice {
+        QString title, meaning;
+        std::optional<Partition> partition;
+    };
+    const Choice choices[] = {
+        {tr("the graph's own"), tr("The file's blocks, else module paths and structure"), std::nullopt},
+        {tr("modules"), tr("Module paths alone"), Partition::modules},
+        {tr("articulation points"), tr("Where one tensor at most is read across, as Rockmate cuts"),
+         Partition::articulation},
+        {tr("bottom-up merging"), tr("Small neighbours with small interfaces together, as HiRemate merges"),
+         Partition::bottom_up},
+        {tr("repeats"), tr("What stands several times in a row"), Partition::repeats},
+    };
+    partition_->setObjectName("partition");
+    partition_->setToolTip(tr("Where blocks begin and end, here and in the picture"));
+    for (const Choice& choice : choices) {
+        partition_->addItem(choice.title);
+        partition_->setItemData(partition_->count() - 1, choice.meaning, Qt::ToolTipRole);
+    }
+    std::vector<std::optional<Partition>> partitions;
+    for (const Choice& choice : choices) partitions.push_back(choice.partition);
+    connect(partition_, qOverload<int>(&QComboBox::currentIndexChanged), this, [this, partitions](int index) {
+        document_.set_partition(partitions[static_cast<std::size_t>(index)]);
+    });
+    connect(&document_, &Document::partition_changed, this, [this, partitions] {
+        const auto chosen = std::find(partitions.begin(), partitions.end(), document_.partition());
+        const QSignalBlocker quiet(partition_);
+        partition_->setCurrentIndex(static_cast<int>(chosen - partitions.begin()));
+    });
+    auto* title = theme::quiet_label(tr("Blocks by"));
+    title->setBuddy(partition_);
+    auto* row = new QWidget;
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(theme::gap, 0, theme::gap, theme::gap);
+    layout->addWidget(title);
+    layout->addWidget(partition_, 1);
+    return row;
 }
 
 void BlockTreeView::focus_search() {

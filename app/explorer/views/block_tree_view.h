@@ -1,6 +1,8 @@
-// The block tree with its search field; its selection is the window's selection.
+// The block tree with its search field and the choice of what makes a block; its selection is the window's
+// selection.
 #pragma once
 
+#include <QComboBox>
 #include <QLineEdit>
 #include <QTreeView>
 #include <QWidget>
@@ -25,6 +27,7 @@ class BlockTreeView : public QWidget {
     void reveal_requested(const rematlas::explorer::Selected& selected);
 
   private:
+    QWidget* make_partition_row();
     void show_graph();
     void show_selection(const Selected& selected);
     void apply_search(const QString& words);
@@ -34,6 +37,7 @@ class BlockTreeView : public QWidget {
     BlockTreeModel* model_;
     BlockFilterModel* filter_;
     QLineEdit* search_;
+    QComboBox* partition_;
     QTreeView* tree_;
     bool following_ = false;  ///< a selection made elsewhere is being shown
 };

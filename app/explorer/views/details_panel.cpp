@@ -201,6 +201,7 @@ DetailsPanel::DetailsPanel(Document& document, QWidget* parent) : QTextBrowser(p
     this->document()->setDocumentMargin(theme::margin);
     connect(this, &QTextBrowser::anchorClicked, this, &DetailsPanel::follow);
     connect(&document_, &Document::graph_changed, this, &DetailsPanel::refresh);
+    connect(&document_, &Document::blocks_changed, this, &DetailsPanel::refresh);
     connect(&document_, &Document::schedule_changed, this, &DetailsPanel::refresh);
     connect(&document_.selection, &Selection::changed, this, &DetailsPanel::refresh);
     refresh();

@@ -53,6 +53,7 @@ GraphView::GraphView(Document& document, QWidget* parent)
     connect(&document_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
     connect(&document_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
     connect(&document_, &Document::graph_changed, this, [this] { first_ = true; });
+    connect(&document_, &Document::blocks_changed, this, [this] { first_ = true; });
     connect(&document_, &Document::schedule_changed, this,
             [this] { layer_->set_has_schedule(document_.schedule() != nullptr); });
     connect(&document_.selection, &Selection::changed, this, &GraphView::show_selection);

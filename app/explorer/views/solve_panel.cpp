@@ -181,9 +181,10 @@ void SolvePanel::connect_solver() {
 
 void SolvePanel::solve() {
     if (!document_.graph() || !document_.budget.valid()) return;
-    document_.solve({.solver = solver_->currentText().toStdString(),
-                     .budget = document_.budget.budget(),
-                     .time = std::chrono::milliseconds(static_cast<std::int64_t>(time_->value() * 1000))});
+    document_.solve(
+        {.solver = solver_->currentText().toStdString(),
+         .budget = document_.budget.budget(),
+         .limits = {.time = std::chrono::milliseconds(static_cast<std::int64_t>(time_->value() * 1000))}});
 }
 
 void SolvePanel::focus_budget() {

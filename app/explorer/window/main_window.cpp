@@ -153,6 +153,7 @@ void MainWindow::connect_document() {
         graph_page_->view().center_selection();
     });
     connect(&document_, &Document::graph_changed, this, &MainWindow::show_graph);
+    connect(&document_, &Document::blocks_changed, this, &MainWindow::show_graph);
     connect(&document_, &Document::schedule_changed, this, &MainWindow::update_actions);
     connect(&document_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
     connect(&document_, &Document::failed, this, &MainWindow::show_error);

@@ -16,8 +16,8 @@ constexpr int kClockPeriod = 32;  // moves; one takes from 1 us to about 100 us
 
 }  // namespace
 
-Annealer::Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options,
-                   std::uint64_t seed, const Repeats* repeats)
+Annealer::Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start,
+                   const AnnealingOptions& options, std::uint64_t seed, const Repeats* repeats)
     : graph_(graph),
       options_(options),
       random_(seed),

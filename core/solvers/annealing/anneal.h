@@ -26,7 +26,7 @@ class Annealer {
     using Report = std::function<bool(const Candidate& best)>;
 
     /// `start` need not fit the budget. The graph, the options and `repeats` must outlive the annealer.
-    Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AtlasOptions& options,
+    Annealer(const FlatGraph& graph, std::int64_t budget, Candidate start, const AnnealingOptions& options,
              std::uint64_t seed, const Repeats* repeats = nullptr);
 
     /// One cycle of that many moves from the best sequence, cooling from `heat` times the start temperature.
@@ -51,7 +51,7 @@ class Annealer {
     double mean_rerun_time() const;
 
     const FlatGraph& graph_;
-    const AtlasOptions& options_;
+    const AnnealingOptions& options_;
     Random random_;
     RunProfile profile_;
     Moves proposals_;

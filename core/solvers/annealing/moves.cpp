@@ -7,13 +7,13 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostPullDepth = 200;
+constexpr int kMostPullDepth = 200;       // of reruns for reruns
 constexpr std::size_t kMostPulled = 400;  // an eviction that reruns more is of no use and slow to take back
 constexpr int kMostGapSamples = 100;      // tensors looked at to find some that are kept across a given run
-constexpr int kLongestHop = 30;
-constexpr int kMostFollowers = 20;  // one after another
-constexpr double kFollows = 0.8;
-constexpr double kInPlaceShare = 0.3;           // of the evictions at a run that might be in place
+constexpr int kLongestHop = 30;           // runs that a shifted run passes at most
+constexpr int kMostFollowers = 20;        // depth of neighbours that follow a shifted run
+constexpr double kFollows = 0.8;          // probability that a neighbour follows
+constexpr double kInPlaceShare = 0.3;     // of the evictions at a run that might be in place
 constexpr std::size_t kMovesAnExchange = 1000;  // it takes as long as some hundred other moves
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 

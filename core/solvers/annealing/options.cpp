@@ -2,7 +2,7 @@
 
 namespace rematlas {
 
-void read_options(OptionReader& reader, AtlasOptions& options) {
+void read_options(OptionReader& reader, AnnealingOptions& options) {
     reader.unsigned_integer("seed", options.seed);
     reader.unsigned_integer("max_moves", options.max_moves);
     reader.integer("first_cycle", options.first_cycle, 100, 1'000'000'000);

@@ -1,4 +1,4 @@
-// Options of the atlas solver, and their JSON form for configuration files.
+// Options of the annealing, which are those of the solver atlas, and their JSON form for configuration files.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-struct AtlasOptions {
+struct AnnealingOptions {
     std::uint64_t seed = 0;         ///< added to the seed of the limits
     std::uint64_t max_moves = 0;    ///< stop after so many moves, not before; 0: by the time or by itself
     int first_cycle = 40'000;       ///< moves of the first annealing cycle
@@ -16,6 +16,6 @@ struct AtlasOptions {
     double end_temperature = 0.01;  ///< the same
 };
 
-void read_options(OptionReader& reader, AtlasOptions& options);
+void read_options(OptionReader& reader, AnnealingOptions& options);
 
 }  // namespace rematlas

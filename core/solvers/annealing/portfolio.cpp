@@ -20,7 +20,7 @@ namespace {
 // A hot cycle finds another arrangement, a cool one the details of this one: which helps depends on the
 // graph, so they take turns.
 constexpr double kHeats[] = {1, 3, 0.3, 3, 1, 0.1};
-constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer does not make up for all the heat
+constexpr double kMovesToCool = 100;  // for each op: a cycle with fewer moves starts less hot
 constexpr double kLeastHeat = 0.03;
 constexpr double kLongestCycle = 1e15;
 // Now and then a cycle goes out from another order: the first one may lead nowhere. In large graphs a cycle
@@ -29,9 +29,10 @@ constexpr int kMostOpsReordered = 300;
 constexpr std::size_t kCyclesAReordering = 3;
 constexpr std::uint64_t kSeedStride = 0x9e3779b97f4a7c15u;
 constexpr std::uint64_t kLaneStride = 0xd1b54a32d192ed03u;
-constexpr double kRaceShare = 0.5;  // of the time or the moves: then the best lane goes on alone
-constexpr std::size_t kRoundsTogether =
-    2;  // of all lanes: a start that fits is ahead at first of one that does not
+constexpr double kRaceShare = 0.5;  // of the time or the moves: after it the best lane goes on alone
+// All lanes run so many rounds before the worse half is dropped: at first a start that fits is ahead of one
+// that does not, whatever they lead to.
+constexpr std::size_t kRoundsTogether = 2;
 
 /// Every required op once: depth first from them, in a random order of the ops and of the inputs of each.
 class RandomOrder {
@@ -96,8 +97,9 @@ class Lanes {
     PortfolioResult result_;
 };
 
-// A thread ends at so many times the moves that it took to find its best schedule, which counts as found
-// after some cycles at least; less than this much better is not better.
+// A thread ends after `kPatience` times the moves that it took to find its best schedule. That schedule
+// counts as found after `kCyclesToFind` first cycles or `kCoolingsToFind` coolings at the earliest, and a
+// schedule counts as better when its time is less by the share `kBetter`.
 constexpr double kPatience = 5;
 constexpr double kCyclesToFind = 20;
 constexpr double kCoolingsToFind = 20;
@@ -109,7 +111,7 @@ constexpr std::size_t kTrialsKept = 2;
 class Portfolio {
   public:
     Portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
-              const AtlasOptions& options, const Deadline& deadline)
+              const AnnealingOptions& options, const Deadline& deadline)
         : graph_(graph), start_(start), task_(task), options_(options), deadline_(deadline), shared_(start) {}
 
     PortfolioResult run();
@@ -143,7 +145,7 @@ class Portfolio {
     const FlatGraph& graph_;
     const Candidate& start_;
     const PortfolioTask& task_;
-    const AtlasOptions& options_;
+    const AnnealingOptions& options_;
     const Deadline& deadline_;
     std::mutex mutex_;
     Candidate shared_;  ///< best of all so far, for reports; under the mutex
@@ -286,7 +288,7 @@ std::uint64_t Portfolio::next_cycle(double planned, std::uint64_t done, double s
 }  // namespace
 
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
-                                 const AtlasOptions& options, const Deadline& deadline) {
+                                 const AnnealingOptions& options, const Deadline& deadline) {
     return Portfolio(graph, start, task, options, deadline).run();
 }
 

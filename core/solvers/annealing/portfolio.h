@@ -43,6 +43,6 @@ struct PortfolioTask {
 /// several times the moves that led to it. When the moves end it, the result depends on the start, the
 /// options, the seed and the number of threads only.
 PortfolioResult anneal_portfolio(const FlatGraph& graph, const Candidate& start, const PortfolioTask& task,
-                                 const AtlasOptions& options, const Deadline& deadline);
+                                 const AnnealingOptions& options, const Deadline& deadline);
 
 }  // namespace rematlas::annealing

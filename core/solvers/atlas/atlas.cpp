@@ -49,7 +49,7 @@ constexpr int kTightTrials = 12;  // from the step without reruns, where no star
 /// One call of the solver.
 class AtlasSearch {
   public:
-    AtlasSearch(const Problem& problem, Bytes budget, const Limits& limits, const AtlasOptions& options,
+    AtlasSearch(const Problem& problem, Bytes budget, const Limits& limits, const AnnealingOptions& options,
                 const Progress& progress)
         : problem_(problem),
           graph_(problem.flat),
@@ -101,7 +101,7 @@ class AtlasSearch {
     const Problem& problem_;
     const FlatGraph& graph_;
     const std::int64_t budget_;
-    const AtlasOptions& options_;
+    const AnnealingOptions& options_;
     const Limits& limits_;
     const Deadline deadline_;
     const double gap_ = std::max(limits_.gap, kOptimalGap);
@@ -221,7 +221,7 @@ Infeasible proven_infeasible(const FlatGraph& graph, const PeakBound& needed, By
 
 class Atlas final : public Solver {
   public:
-    explicit Atlas(const AtlasOptions& options) : options_(options) {}
+    explicit Atlas(const AnnealingOptions& options) : options_(options) {}
     std::string_view name() const override { return "atlas"; }
     std::string_view summary() const override {
         return "annealing on the flat sequence of runs, from greedy and published starts: any order, any "
@@ -244,16 +244,16 @@ class Atlas final : public Solver {
     }
 
   private:
-    AtlasOptions options_;
+    AnnealingOptions options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Solver> make_atlas(const AtlasOptions& options) {
+std::unique_ptr<Solver> make_atlas(const AnnealingOptions& options) {
     return std::make_unique<Atlas>(options);
 }
 
-constinit const SolverEntry atlas_solver = solver_entry<AtlasOptions, make_atlas>(
+constinit const SolverEntry atlas_solver = solver_entry<AnnealingOptions, make_atlas>(
     {.name = "atlas", .anytime = true, .finds = ScheduleClass::any_order, .compared = true});
 
 }  // namespace rematlas

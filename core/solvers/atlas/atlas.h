@@ -18,7 +18,7 @@
 
 namespace rematlas {
 
-std::unique_ptr<Solver> make_atlas(const AtlasOptions& options = {});
+std::unique_ptr<Solver> make_atlas(const AnnealingOptions& options = {});
 extern const SolverEntry atlas_solver;
 
 }  // namespace rematlas

@@ -123,7 +123,7 @@ void Descent::step_down() {
 }
 
 bool Descent::anneal_at(std::int64_t budget, std::uint64_t moves, double heat) {
-    const AtlasOptions options;
+    const AnnealingOptions options;
     Annealer annealer(graph_, budget, best_, options, seed_++);
     annealer.run_cycle(moves, heat, deadline_, [&](const Candidate& found) { return found.peak > budget; });
     if (annealer.best().peak < best_.peak) best_ = annealer.best();

@@ -126,7 +126,7 @@ class Rounding {
         const auto same = [](const Candidate& a, const Candidate& b) { return a.runs == b.runs; };
         over_.erase(std::unique(over_.begin(), over_.end(), same), over_.end());
         if (over_.size() > kMostRepairs) over_.resize(kMostRepairs);
-        const AtlasOptions annealing;
+        const AnnealingOptions annealing;
         const auto moves = kRepairMovesAnOp * static_cast<std::uint64_t>(graph_.op_count);
         for (const Candidate& over : std::exchange(over_, {})) {
             if (deadline_.passed()) return;

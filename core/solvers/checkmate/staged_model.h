@@ -135,7 +135,7 @@ class StagedModel {
 
     const FlatGraph& graph_;
     std::int64_t unit_;  ///< byte_unit
-    std::int64_t room_;  ///< the budget without residents and without what nothing can fill
+    std::int64_t room_;  ///< the budget less the residents, rounded down to `unit_` where that loses nothing
     double time_scale_, byte_scale_;
     Variable most_alive_;        ///< what all memory rows are below: the budget, or the peak's column
     std::vector<int> ops_;       ///< of places

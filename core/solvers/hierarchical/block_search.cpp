@@ -40,7 +40,7 @@ class BlockSearch {
             Candidate other = Candidate::of(flat_, *greedy);
             if (other.better_than(start, peak)) start = std::move(other);
         }
-        const AtlasOptions annealing;
+        const AnnealingOptions annealing;
         Annealer annealer(flat_, peak, std::move(start), annealing, seed_++);
         const auto moves = std::max(options_.least_moves, options_.moves_an_op * flat_.op_count);
         for (int cycle = 0; cycle < 2 && !deadline_.passed(); ++cycle)

@@ -115,7 +115,7 @@ class Hiremate final : public Solver {
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
         if (best.fits()) return;
-        const AtlasOptions options;
+        const AnnealingOptions options;
         annealing::Annealer annealer(flat, budget.value, best.best(), options, options_.blocks.seed);
         while (!best.fits() && !soon.passed()) {
             const bool went_on = annealer.run_cycle(5 * level_moves(), 1, soon, [&](const Candidate& found) {
@@ -150,7 +150,7 @@ class Hiremate final : public Solver {
     /// The whole step is one bottom block: no level to choose at.
     void offer_from_one_block(const FlatGraph& flat, Bytes budget, const Deadline& deadline,
                               Incumbent& best) const {
-        const AtlasOptions options;
+        const AnnealingOptions options;
         annealing::Annealer annealer(flat, budget.value, Candidate::of(flat, required_once(flat)), options,
                                      options_.blocks.seed);
         for (int cycle = 0; cycle < 4; ++cycle)
@@ -171,7 +171,7 @@ class Hiremate final : public Solver {
                                          .trials = 1,
                                          .repeats = &repeats,
                                          .report = [&](const Candidate& found) { best.offer(found); }},
-                                        AtlasOptions{}, Deadline(left));
+                                        AnnealingOptions{}, Deadline(left));
         best.settle(std::move(result.best));
     }
 

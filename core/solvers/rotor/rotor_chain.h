@@ -66,7 +66,7 @@ class ChainRuns {
 /// chain.
 RotorChain rotor_chain(const Problem& problem, int max_stages);
 
-/// The answer, with that as its reason.
+/// `answer`, with the reason "the graph is no chain".
 Infeasible no_chain(Infeasible answer);
 
 }  // namespace rematlas

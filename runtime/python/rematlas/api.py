@@ -150,9 +150,8 @@ def solver_of(solver, config):
 def check_budget(budget) -> None:
     if isinstance(budget, bool) or not isinstance(budget, (int, str)):
         raise TypeError(f"rematlas: the budget is {budget!r}; expected bytes, or text such as '2GiB', '60%' or '60% of activations'")
-    text = str(budget).removesuffix(" of activations")
     try:
-        ops.parse_budget(text)
+        ops.budget_bytes(str(budget))
     except RuntimeError as error:
         raise ValueError(str(error).splitlines()[0]) from None
 

@@ -41,7 +41,7 @@ class Applied:
     def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena):
         self.module = module
         self.budget = budget
-        self.bytes = None if budget is None or "%" in str(budget) else ops.parse_budget(str(budget))
+        self.bytes = None if budget is None else ops.budget_bytes(str(budget))  # None: a share of the step
         self.solver = solver
         self.config = config
         self.time_limit = time_limit or 0.0

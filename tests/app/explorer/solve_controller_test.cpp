@@ -11,10 +11,9 @@ namespace rematlas::explorer {
 namespace {
 
 /// Announces one incumbent and then works until it is stopped, as a solver without a proof does.
-Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest&, std::stop_token stop,
-                        const Progress& progress) {
+Result<Outcome> endless(const LoadedGraph& graph, const SolveRequest& request, const Progress& progress) {
     progress({.overhead = 1.25, .peak = Bytes(1000), .bound = 1.1, .fraction_done = 0.5});
-    while (!stop.stop_requested()) QThread::msleep(1);
+    while (!request.limits.stop.stop_requested()) QThread::msleep(1);
     Outcome outcome;
     outcome.answer = keep_all_schedule(graph);
     return outcome;

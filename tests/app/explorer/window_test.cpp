@@ -12,6 +12,7 @@
 #include <QThread>
 
 #include "app/explorer/window/main_window.h"
+#include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/training_chain.h"
 
@@ -161,11 +162,102 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
     }
 }
 
+/// Paths of the blocks in the tree's first level of children.
+QStringList shown_blocks(BlockTreeModel& model) {
+    QStringList paths;
+    const QModelIndex root = model.index(0, 0);
+    for (int row = 0; row < model.rowCount(root); ++row) paths << model.index(row, 0, root).data().toString();
+    return paths;
+}
+
+TEST_F(Windows, ShowsTheBlocksOfThePartitionThatIsChosenInTheTreeAndInThePicture) {
+    open(write_chain(folder, 12));
+    Document& document = window->document();
+    BlockTreeModel& tree = window->block_tree().model();
+    const QStringList own = shown_blocks(tree);
+    const auto choose = [&](const QString& title) {
+        child<QComboBox>("partition")->setCurrentText(title);
+        ASSERT_TRUE(eventually([&] { return idle(); }));
+    };
+    for (const auto& [title, partition] : {std::pair{"articulation points", Partition::articulation},
+                                           {"bottom-up merging", Partition::bottom_up},
+                                           {"repeats", Partition::repeats},
+                                           {"modules", Partition::modules}}) {
+        choose(title);
+        const Graph& graph = document.graph()->graph;
+        EXPECT_EQ(document.graph()->partition, partition);
+        const auto blocks = decompose(graph, {.by = partition, .nest_sequences = true});
+        ASSERT_EQ(graph.blocks.size(), blocks.size()) << title;
+        for (BlockId id : blocks.ids()) EXPECT_EQ(graph.blocks[id].ops, blocks[id].ops) << title;
+        EXPECT_EQ(static_cast<std::size_t>(tree.rowCount()), document.graph()->roots.size()) << title;
+        ASSERT_TRUE(document.ladder.ladder()) << title;
+        EXPECT_EQ(document.ladder.ladder()->graph, document.graph()) << title;
+    }
+    choose("bottom-up merging");
+    EXPECT_NE(shown_blocks(tree), own);
+    choose("the graph's own");
+    EXPECT_EQ(shown_blocks(tree), own);
+}
+
+TEST_F(Windows, KeepsScheduleSelectionAndBudgetWhenTheBlocksChange) {
+    open(write_chain(folder, 8));
+    Document& document = window->document();
+    document.set_schedule(prepare_schedule(document.graph(), keep_all_schedule(*document.graph())));
+    document.budget.set_text("77%");
+    document.selection.select(Selected::of(OpId(3)));
+    const SchedulePtr before = document.schedule();
+    document.set_partition(Partition::bottom_up);
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    ASSERT_TRUE(document.schedule());
+    EXPECT_EQ(document.schedule()->graph, document.graph());
+    EXPECT_EQ(document.schedule()->schedule.steps, before->schedule.steps);
+    EXPECT_TRUE(document.schedule()->ok());
+    EXPECT_EQ(document.ladder.schedule(), document.schedule());
+    EXPECT_EQ(document.budget.text(), "77%");
+    EXPECT_EQ(document.selection.current(), Selected::of(OpId(3)));
+    document.selection.select(Selected::of(document.graph()->roots.front()));
+    document.set_partition(std::nullopt);
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    EXPECT_TRUE(document.selection.current().empty()) << "a block of other blocks is none of these";
+}
+
+TEST_F(Windows, AScheduleThatWasSolvedBeforeTheBlocksChangedIsShownOnTheNewOnes) {
+    open(write_chain(folder, 8));
+    Document& document = window->document();
+    const SchedulePtr old = prepare_schedule(document.graph(), keep_all_schedule(*document.graph()));
+    document.set_partition(Partition::articulation);
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    document.set_schedule(old);
+    ASSERT_TRUE(document.schedule());
+    EXPECT_EQ(document.schedule()->graph, document.graph());
+}
+
+TEST_F(Windows, GraphsThatAreOpenedLaterAreShownInTheChosenBlocksToo) {
+    open(write_chain(folder, 4));
+    window->document().set_partition(Partition::articulation);
+    open(write_chain(folder, 6, "longer"));
+    EXPECT_EQ(QString::fromStdString(window->document().graph()->path.filename()), "longer.graph.json");
+    EXPECT_EQ(window->document().graph()->partition, Partition::articulation);
+    EXPECT_EQ(child<QComboBox>("partition")->currentText(), "articulation points");
+}
+
+TEST_F(Windows, CancellingWhileTheBlocksChangeLeavesTheOldOnesChosen) {
+    open(write_chain(folder, 30));
+    Document& document = window->document();
+    const GraphPtr before = document.graph();
+    document.set_partition(Partition::repeats);
+    document.cancel_all();
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    EXPECT_EQ(document.graph(), before);
+    EXPECT_EQ(document.partition(), std::nullopt);
+    EXPECT_EQ(child<QComboBox>("partition")->currentIndex(), 0);
+}
+
 TEST_F(Windows, CanBeClosedDuringASolve) {
     open(write_chain(folder, 6));
     window->document().solver.set_solve_function(
-        [](const LoadedGraph& graph, const SolveRequest&, std::stop_token stop, const Progress&) {
-            while (!stop.stop_requested()) QThread::msleep(1);
+        [](const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
+            while (!request.limits.stop.stop_requested()) QThread::msleep(1);
             Outcome outcome;
             outcome.answer = keep_all_schedule(graph);
             return Result<Outcome>(outcome);

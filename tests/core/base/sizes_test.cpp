@@ -5,6 +5,10 @@
 namespace rematlas {
 namespace {
 
+Bytes budget(const std::string& text, Bytes peak, Bytes resident = {}) {
+    return *bytes_of(*parse_budget(text), {.peak = peak, .resident = resident});
+}
+
 TEST(Sizes, binary_and_decimal_units_are_read) {
     EXPECT_EQ(*parse_bytes("2GiB"), Bytes(std::int64_t{2} << 30));
     EXPECT_EQ(*parse_bytes("512 MiB"), Bytes(512 << 20));
@@ -16,9 +20,9 @@ TEST(Sizes, binary_and_decimal_units_are_read) {
 TEST(Sizes, plain_bytes_and_the_whole_peak_are_exact_beyond_what_a_double_holds) {
     const Bytes odd((std::int64_t{1} << 60) + 1);
     EXPECT_EQ(*parse_bytes(std::to_string(odd.value)), odd);
-    EXPECT_EQ(*parse_budget(std::to_string(odd.value) + " B", Bytes(1)), odd);
+    EXPECT_EQ(budget(std::to_string(odd.value) + " B", Bytes(1)), odd);
     const Bytes peak((std::int64_t{1} << 55) + 1);
-    EXPECT_EQ(*parse_budget("100%", peak), peak);
+    EXPECT_EQ(budget("100%", peak), peak);
 }
 
 TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
@@ -31,14 +35,25 @@ TEST(Sizes, nonsense_is_refused_with_the_text_in_the_message) {
 }
 
 TEST(Sizes, a_budget_may_be_a_percentage_of_the_peak) {
-    EXPECT_EQ(*parse_budget("60%", Bytes(1001)), Bytes(600));
-    EXPECT_EQ(*parse_budget("100 %", Bytes(1001)), Bytes(1001));
-    EXPECT_EQ(*parse_budget("1KiB", Bytes(1001)), Bytes(1024));
+    EXPECT_EQ(budget("60%", Bytes(1001)), Bytes(600));
+    EXPECT_EQ(budget("100 %", Bytes(1001)), Bytes(1001));
+    EXPECT_EQ(budget("1KiB", Bytes(1001)), Bytes(1024));
+}
+
+TEST(Sizes, a_share_of_activations_comes_on_top_of_what_is_resident) {
+    EXPECT_EQ(budget("60% of activations", Bytes(1001), Bytes(400)), Bytes(400 + 360));
+    EXPECT_EQ(budget("100 % of activations", Bytes(1001), Bytes(400)), Bytes(1001));
+    EXPECT_EQ(budget("1KiB", Bytes(1001), Bytes(400)), Bytes(1024)) << "bytes are all bytes";
 }
 
 TEST(Sizes, a_budget_is_above_zero) {
-    for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", ""})
-        EXPECT_FALSE(parse_budget(text, Bytes(1000))) << text;
+    for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", "", "0% of activations", "60% of peaks",
+                             "2GiB of activations", "2000000%"})
+        EXPECT_FALSE(parse_budget(text)) << text;
+    const Result<Bytes> none = bytes_of(*parse_budget("1%"), {.peak = Bytes(99), .resident = {}});
+    ASSERT_FALSE(none) << "less than a byte";
+    EXPECT_NE(none.error().message.find("1% of 99 bytes"), std::string::npos) << none.error().message;
+    EXPECT_FALSE(bytes_of(*parse_budget("1000000%"), {.peak = Bytes(std::int64_t{1} << 60), .resident = {}}));
 }
 
 TEST(Sizes, durations_have_units) {

@@ -10,7 +10,7 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/first_order_lp.h"
 #include "core/bounds/whole_moments.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/brute_force_with_host.h"
@@ -312,8 +312,9 @@ TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optim
         const Bytes budget(brute_force_least_peak(flat) + 3);
         const auto optimum = brute_force(flat, budget.value);
         const auto by_rotor = [&](std::chrono::nanoseconds bound_time) {
-            return solve(graph, "rotor", nullptr, budget,
-                         {.time = std::chrono::seconds(20), .bound_time = bound_time});
+            return solve(graph, {.solver = "rotor",
+                                 .budget = budget,
+                                 .limits = {.time = std::chrono::seconds(20), .bound_time = bound_time}});
         };
         const Result<Outcome> brief = by_rotor({}), outcome = by_rotor(std::chrono::seconds(20));
         ASSERT_TRUE(brief && outcome && optimum);

@@ -11,7 +11,7 @@
 
 #include "core/bounds/rebuild_cut.h"
 #include "core/graph/graph_file.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/gpt_graph.h"
@@ -143,8 +143,9 @@ TEST(LeastMemory, answers_that_nothing_fits_tell_of_it) {
         const PeakBound bound = least_memory(flat, kNoHurry);
         if (bound.bytes == least_peak(flat).bytes) continue;
         for (const char* solver : {"atlas", "keep-all"}) {
-            Result<Outcome> outcome =
-                solve(graph, solver, nullptr, bound.bytes - Bytes(1), {.time = std::chrono::seconds(10)});
+            Result<Outcome> outcome = solve(graph, {.solver = solver,
+                                                    .budget = bound.bytes - Bytes(1),
+                                                    .limits = {.time = std::chrono::seconds(10)}});
             ASSERT_TRUE(outcome && outcome->infeasible());
             EXPECT_TRUE(outcome->infeasible()->proven);
             EXPECT_GE(outcome->infeasible()->needed, bound.bytes);

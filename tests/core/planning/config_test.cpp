@@ -60,5 +60,27 @@ TEST_F(ConfigFile, errors_name_the_key) {
               std::string::npos);
 }
 
+/// What `published_options.md` says of a type: from its heading to the next one.
+std::string section_of(const std::string& document, std::string_view type) {
+    const std::string heading = "\n## " + std::string(type) + "\n";
+    const std::size_t begin = document.find(heading);
+    if (begin == std::string::npos) return {};
+    return document.substr(begin, document.find("\n## ", begin + 1) - begin);
+}
+
+TEST(PublishedOptions, NameEveryOptionOfTheTypesThatThePublishedToolHasToo) {
+    const std::string document =
+        read_file(std::filesystem::path(REMATLAS_SOURCE_DIR) / "core/solvers/published_options.md").take();
+    for (const char* type : {"rotor", "rockmate", "checkmate", "hilp", "hiremate", "noremat"}) {
+        const std::string section = section_of(document, type);
+        EXPECT_NE(section.find("| published | default | meaning | ours |"), std::string::npos) << type;
+        const Result<std::string> config = generate_config(type);
+        if (!config) continue;
+        for (const auto& [option, value] : nlohmann::json::parse(*config).at("options").items())
+            EXPECT_NE(section.find("`" + option + "`"), std::string::npos)
+                << option << " of " << type << " is not in core/solvers/published_options.md";
+    }
+}
+
 }  // namespace
 }  // namespace rematlas

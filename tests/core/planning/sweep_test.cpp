@@ -10,7 +10,7 @@
 #include "core/checking/check.h"
 #include "core/milp/milp.h"
 #include "core/planning/registry.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/long_chain.h"
@@ -71,7 +71,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
                     EXPECT_TRUE(point.status == "infeasible" || point.arena <= point.budget);
                     continue;
                 }
-                const Result<Outcome> alone = solve(graph, "rotor", nullptr, point.budget, {});
+                const Result<Outcome> alone = solve(graph, {.solver = "rotor", .budget = point.budget});
                 ASSERT_TRUE(alone) << alone.error().message;
                 if (!alone->schedule()) continue;
                 ASSERT_NE(point.status, "infeasible");
@@ -234,11 +234,12 @@ TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
             const Bytes budget = least + Bytes((keep_all_peak(flat) - least).value * share / 2);
             const auto optimum = brute_force(flat, budget.value);
             for (const SolverEntry* entry : all_solvers()) {
-                const std::string_view name = entry->traits.name;
+                const std::string name(entry->traits.name);
                 if (lacks_its_library(name)) continue;
                 Limits limits;
                 limits.time = 20ms;
-                const Result<Outcome> outcome = solve(graph, name, nullptr, budget, limits);
+                const Result<Outcome> outcome =
+                    solve(graph, {.solver = name, .budget = budget, .limits = limits});
                 ASSERT_TRUE(outcome) << outcome.error().message;
                 if (const Schedule* schedule = outcome->schedule()) {
                     ASSERT_TRUE(optimum) << name << " at " << seed;
@@ -269,9 +270,9 @@ TEST(Solve, below_the_proven_least_peak_every_solver_says_how_much_is_needed) {
     const Graph graph = random_training_graph(2);
     const Bytes least = least_peak(flatten(graph)).bytes;
     for (const SolverEntry* entry : all_solvers()) {
-        const std::string_view name = entry->traits.name;
+        const std::string name(entry->traits.name);
         if (lacks_its_library(name)) continue;
-        const Result<Outcome> outcome = solve(graph, name, nullptr, least - Bytes(1), {});
+        const Result<Outcome> outcome = solve(graph, {.solver = name, .budget = least - Bytes(1)});
         ASSERT_TRUE(outcome);
         ASSERT_TRUE(outcome->infeasible()) << name;
         EXPECT_TRUE(outcome->infeasible()->proven);

@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::hours;
 
-Answer solve(const Graph& graph, Bytes budget, const AtlasOptions& options, const Progress& progress = {},
+Answer solve(const Graph& graph, Bytes budget, const AnnealingOptions& options, const Progress& progress = {},
              const Limits& limits = {.time = hours(1)}) {
     const FlatGraph flat = flatten(graph);
     return make_atlas(options)->solve({graph, flat}, budget, limits, progress);
@@ -176,7 +176,7 @@ TEST(Atlas, GivesEqualAnswersForEqualSeedsAndMoves) {
     const Graph graph = random_training_graph(9, {.forward_ops = 40});
     const FlatGraph flat = flatten(graph);
     const Bytes budget((least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2);
-    const AtlasOptions options{.max_moves = 20'000, .first_cycle = 3000};
+    const AnnealingOptions options{.max_moves = 20'000, .first_cycle = 3000};
     const Answer first = solve(graph, budget, options);
     const Answer second = solve(graph, budget, options);
     ASSERT_TRUE(std::holds_alternative<Solution>(first));
@@ -187,7 +187,7 @@ TEST(Atlas, GivesEqualAnswersForEqualThreads) {
     const Graph graph = random_training_graph(21, {.forward_ops = 30});
     const FlatGraph flat = flatten(graph);
     const Bytes budget((2 * least_peak(flat).bytes.value + peak_without_reruns(flat)) / 3);
-    const AtlasOptions options{.max_moves = 8000, .first_cycle = 2000};
+    const AnnealingOptions options{.max_moves = 8000, .first_cycle = 2000};
     const Limits limits{.time = hours(1), .threads = 3};
     const Answer first = solve(graph, budget, options, {}, limits);
     const Answer second = solve(graph, budget, options, {}, limits);
@@ -239,7 +239,7 @@ TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
     const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
     std::stop_source source;
     const Deadline deadline({.time = hours(1), .stop = source.get_token()});
-    const AtlasOptions options;
+    const AnnealingOptions options;
     annealing::Annealer annealer(flat, budget, Candidate::of(flat, required_once(flat)), options, 1);
     std::uint64_t asked_at = 0;
     const auto ask_late = [&](const Candidate&) {
@@ -313,7 +313,7 @@ TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
     const FlatGraph flat = flatten(graph);
     const std::int64_t budget = (least_peak(flat).bytes.value + peak_without_reruns(flat)) / 2;
     const Deadline deadline({.time = hours(1)});
-    const AtlasOptions options{.first_cycle = 200};
+    const AnnealingOptions options{.first_cycle = 200};
     const auto search = [&] {
         return annealing::anneal_portfolio(flat, Candidate::of(flat, required_once(flat)),
                                            {.budget = budget, .trials = 3}, options, deadline);
@@ -422,10 +422,10 @@ TEST(GreedyStart, MostlyFitsTheBudgetWhenAllOpsMayRunAgain) {
     EXPECT_GE(fits, 36);
 }
 
-TEST(AtlasOptions, AreReadFromJson) {
+TEST(AnnealingOptions, AreReadFromJson) {
     const nlohmann::json json = {{"seed", 7},         {"max_moves", 1000},        {"first_cycle", 500},
                                  {"cycle_growth", 2}, {"start_temperature", 0.5}, {"end_temperature", 0.1}};
-    const Result<AtlasOptions> options = options_from<AtlasOptions>("atlas", &json);
+    const Result<AnnealingOptions> options = options_from<AnnealingOptions>("atlas", &json);
     ASSERT_TRUE(options);
     EXPECT_EQ(options->seed, 7u);
     EXPECT_EQ(options->max_moves, 1000u);
@@ -433,10 +433,10 @@ TEST(AtlasOptions, AreReadFromJson) {
     EXPECT_EQ(options->cycle_growth, 2);
     EXPECT_EQ(options->start_temperature, 0.5);
     EXPECT_EQ(options->end_temperature, 0.1);
-    EXPECT_TRUE(options_from<AtlasOptions>("atlas", nullptr));
+    EXPECT_TRUE(options_from<AnnealingOptions>("atlas", nullptr));
 }
 
-TEST(AtlasOptions, NameTheKeyThatIsWrong) {
+TEST(AnnealingOptions, NameTheKeyThatIsWrong) {
     const std::vector<std::pair<nlohmann::json, std::string>> wrong = {
         {{{"sed", 1}}, "sed"},
         {{{"seed", -1}}, "seed"},
@@ -447,7 +447,7 @@ TEST(AtlasOptions, NameTheKeyThatIsWrong) {
         {{{"start_temperature", 0.1}, {"end_temperature", 0.2}}, "end_temperature"},
     };
     for (const auto& [json, key] : wrong) {
-        const Result<AtlasOptions> options = options_from<AtlasOptions>("atlas", &json);
+        const Result<AnnealingOptions> options = options_from<AnnealingOptions>("atlas", &json);
         ASSERT_FALSE(options) << json.dump();
         EXPECT_NE(options.error().message.find("'" + key + "'"), std::string::npos)
             << options.error().message;

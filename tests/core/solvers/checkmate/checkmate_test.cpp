@@ -11,7 +11,7 @@
 #include "core/milp/milp.h"
 #include "core/milp/milp_thread.h"
 #include "core/planning/registry.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/least_peak_within.h"
 #include "core/solvers/checkmate/staged_model.h"
@@ -108,7 +108,11 @@ TEST(Checkmate, ReportsABoundOnTheWay) {
         const Bytes budget((least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2);
         const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0.001}};
         std::vector<ProgressReport> reports;
-        const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s},
+        const Result<Outcome> outcome = solve(graph,
+                                              {.solver = "checkmate",
+                                               .options = std::make_shared<const nlohmann::json>(options),
+                                               .budget = budget,
+                                               .limits = {.time = 30s}},
                                               [&](const ProgressReport& found) { reports.push_back(found); });
         ASSERT_TRUE(outcome) << outcome.error().message;
         ASSERT_TRUE(outcome->schedule());
@@ -229,7 +233,11 @@ TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
         for (const double gap : {0.2, 0.05, 1e-6}) {
             SCOPED_TRACE(gap);
             const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}, {"gap", gap}};
-            const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
+            const Result<Outcome> outcome =
+                solve(graph, {.solver = "checkmate",
+                              .options = std::make_shared<const nlohmann::json>(options),
+                              .budget = budget,
+                              .limits = {.time = 30s}});
             ASSERT_TRUE(outcome) << outcome.error().message;
             const Schedule* schedule = outcome->schedule();
             ASSERT_TRUE(schedule);
@@ -252,7 +260,11 @@ TEST(Checkmate, TellsTheNodesAndTheTimeOfItsProof) {
             const Graph graph = random_training_graph(seed, {.forward_ops = 5, .run_once = false});
             const FlatGraph flat = flatten(graph);
             const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
-            const Result<Outcome> outcome = solve(graph, "checkmate", &options, budget, {.time = 30s});
+            const Result<Outcome> outcome =
+                solve(graph, {.solver = "checkmate",
+                              .options = std::make_shared<const nlohmann::json>(options),
+                              .budget = budget,
+                              .limits = {.time = 30s}});
             ASSERT_TRUE(outcome) << outcome.error().message;
             const Schedule* schedule = outcome->schedule();
             if (!schedule || schedule->overhead == 1) continue;
@@ -394,7 +406,8 @@ TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {
         for (std::int64_t budget : {low, (low + high) / 2}) {
             const auto best = brute_force(flat, budget);
             ASSERT_TRUE(best);
-            const Result<Outcome> outcome = solve(graph, "checkmate", nullptr, Bytes(budget), {.time = 5s});
+            const Result<Outcome> outcome =
+                solve(graph, {.solver = "checkmate", .budget = Bytes(budget), .limits = {.time = 5s}});
             ASSERT_TRUE(outcome) << outcome.error().message;
             const Schedule* schedule = outcome->schedule();
             ASSERT_TRUE(schedule) << "atlas starts it";
@@ -411,10 +424,12 @@ TEST(CheckmateLp, IsNeverWorseThanItsStartsNorBelowTheOptimumAndFitsTheBudget) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 7, .run_once = false});
         const FlatGraph flat = flatten(graph);
         const Bytes budget((least_peak(flat).bytes.value + 2 * keep_all_peak(flat).value) / 3);
-        const Result<Outcome> rounded = solve(graph, "checkmate-lp", nullptr, budget, {.time = 5s});
+        const Result<Outcome> rounded =
+            solve(graph, {.solver = "checkmate-lp", .budget = budget, .limits = {.time = 5s}});
         ASSERT_TRUE(rounded) << rounded.error().message;
         for (const char* start : {"chen-greedy", "chen-sqrt", "dtr"}) {
-            const Result<Outcome> other = solve(graph, start, nullptr, budget, {.time = 5s});
+            const Result<Outcome> other =
+                solve(graph, {.solver = start, .budget = budget, .limits = {.time = 5s}});
             ASSERT_TRUE(other);
             if (!other->schedule()) continue;
             ASSERT_TRUE(rounded->schedule());
@@ -437,7 +452,10 @@ TEST_P(Milp, WhatRoundsOverTheBudgetIsRepaired) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 3, .run_once = false});
         const FlatGraph flat = flatten(graph);
         const std::int64_t budget = (3 * brute_force_least_peak(flat) + keep_all_peak(flat).value) / 4;
-        const auto outcome = solve(graph, "checkmate-lp", &options, Bytes(budget), {.time = 5s});
+        const auto outcome = solve(graph, {.solver = "checkmate-lp",
+                                           .options = std::make_shared<const nlohmann::json>(options),
+                                           .budget = Bytes(budget),
+                                           .limits = {.time = 5s}});
         ASSERT_TRUE(outcome) << outcome.error().message;
         if (!outcome->schedule()) continue;
         EXPECT_TRUE(check(graph, *outcome->schedule(), Bytes(budget)).ok());
@@ -481,12 +499,12 @@ TEST(Checkmate, AStopReturnsTheBestSoFar) {
     const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
     std::stop_source stop;
     int reports = 0;
-    const Result<Outcome> outcome =
-        solve(graph, "checkmate", nullptr, budget, {.time = 10min, .stop = stop.get_token()},
-              [&](const ProgressReport&) {
-                  ++reports;
-                  stop.request_stop();
-              });
+    const Result<Outcome> outcome = solve(
+        graph, {.solver = "checkmate", .budget = budget, .limits = {.time = 10min, .stop = stop.get_token()}},
+        [&](const ProgressReport&) {
+            ++reports;
+            stop.request_stop();
+        });
     ASSERT_TRUE(outcome) << outcome.error().message;
     EXPECT_GT(reports, 0);
     EXPECT_TRUE(outcome->schedule());

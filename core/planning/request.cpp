@@ -1,0 +1,60 @@
+#include "core/planning/request.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/planning/registry.h"
+#include "core/planning/solve_in_arena.h"
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas {
+
+namespace {
+
+using nlohmann::json;
+
+bool has_option(const SolveRequest& request, const char* name) {
+    return default_options(request.solver).contains(name);
+}
+
+void set_option(SolveRequest& request, const char* name, json value) {
+    json options = request.options ? *request.options : json::object();
+    options[name] = std::move(value);
+    request.options = std::make_shared<const json>(std::move(options));
+}
+
+}  // namespace
+
+void set_gap(SolveRequest& request, double gap) {
+    request.limits.gap = gap;
+    if (has_option(request, "gap")) set_option(request, "gap", gap);
+}
+
+Result<void> set_milp(SolveRequest& request, std::string_view library) {
+    if (!has_option(request, "milp")) return Error{"solver " + request.solver + " uses no such library"};
+    set_option(request, "milp", library);
+    return {};
+}
+
+StepBytes step_bytes(const FlatGraph& graph) {
+    return {.peak = keep_all_peak(graph), .resident = Bytes(graph.resident_bytes)};
+}
+
+Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress) {
+    const Result<Bytes> budget = bytes_of(request.budget, step_bytes(problem.flat));
+    if (!budget) return budget.error();
+    const Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
+    if (!solver) return solver.error();
+    Result<Outcome> outcome = request.arena
+                                  ? solve_in_arena(problem, **solver, *budget, request.limits, progress)
+                                  : solve(problem, **solver, *budget, request.limits, progress);
+    if (!outcome) return outcome;
+    if (auto* schedule = std::get_if<Schedule>(&outcome->answer)) schedule->config = request.options;
+    return outcome;
+}
+
+Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress) {
+    const FlatGraph flat = flatten(graph);
+    return solve(Problem{graph, flat}, request, progress);
+}
+
+}  // namespace rematlas

@@ -1,0 +1,39 @@
+// What people ask of a solver, in the command line, the explorer and Python alike, and the checked answer.
+//
+//     SolveRequest request{.solver = "rotor", .budget = *parse_budget("60%"), .limits = {.time = 10s}};
+//     Result<Outcome> outcome = solve(graph, request);
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/base/sizes.h"
+#include "core/planning/solve.h"
+
+namespace rematlas {
+
+struct SolveRequest {
+    std::string solver = "atlas";
+    std::shared_ptr<const nlohmann::json> options = {};  ///< of the solver, as in a Config; null: defaults
+    Budget budget = {};
+    bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
+    Limits limits = {};
+};
+
+/// The gap at which the search ends, of solvers that have an option for it too.
+void set_gap(SolveRequest& request, double gap);
+
+/// The library of a solver of mixed-integer programmes: highs or glpk. Errors: a solver that uses none.
+Result<void> set_milp(SolveRequest& request, std::string_view library);
+
+/// What shares of a budget are of.
+StepBytes step_bytes(const FlatGraph& graph);
+
+/// The schedule has the options in its `config`. Errors: an unknown solver or option, a share that is no
+/// budget, and those of `solve` with a solver at hand.
+Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
+Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
+
+}  // namespace rematlas

@@ -1,0 +1,40 @@
+// What tests say of the answers of solvers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "core/checking/check.h"
+#include "core/solving/solver.h"
+
+namespace rematlas {
+
+/// The independent checker's verdict on an answer; a solution must keep the budget and be what it says.
+inline void expect_valid(const Graph& graph, Bytes budget, const Answer& answer, const std::string& what) {
+    if (const auto* infeasible = std::get_if<Infeasible>(&answer)) {
+        EXPECT_TRUE(!infeasible->proven || infeasible->needed > budget) << what;
+        EXPECT_TRUE(!infeasible->smallest_found || *infeasible->smallest_found > budget) << what;
+        return;
+    }
+    const Solution& solution = std::get<Solution>(answer);
+    Schedule schedule;
+    schedule.steps = solution.steps;
+    schedule.graph_sha256 = graph.sha256;
+    const CheckReport report = check(graph, schedule, budget);
+    EXPECT_TRUE(report.ok()) << what << ": " << (report.violations.empty() ? "" : report.violations.front());
+    EXPECT_EQ(report.time, solution.time) << what;
+    EXPECT_EQ(report.peak, solution.peak) << what;
+}
+
+inline std::string named(const Graph& graph, const Solver& solver, Bytes budget) {
+    return graph.name + " " + std::string(solver.name()) + " at " + std::to_string(budget.value);
+}
+
+inline std::optional<std::int64_t> time_of(const Answer& answer) {
+    const auto* solution = std::get_if<Solution>(&answer);
+    return solution ? std::optional(solution->time.value) : std::nullopt;
+}
+
+}  // namespace rematlas
