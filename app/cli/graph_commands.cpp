@@ -138,6 +138,7 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     }
     Limits limits;
     limits.time = std::chrono::nanoseconds(search_time.value);
+    limits.cache = cache_folder();
     result.smallest_known = smallest_known_budget(Problem{graph, flat}, limits);
     for (TensorId t : graph.tensors.ids()) result.heaviest.push_back(t);
     std::stable_sort(result.heaviest.begin(), result.heaviest.end(),

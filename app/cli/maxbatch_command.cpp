@@ -79,6 +79,7 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     options.limits.time = std::chrono::nanoseconds(time->value);
+    options.limits.cache = cache_folder();
     const bool has_batch =
         std::any_of(flags.inputs.begin(), flags.inputs.end(),
                     [](const std::string& input) { return std::regex_search(input, batch_dimension()); });

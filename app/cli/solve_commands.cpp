@@ -194,7 +194,8 @@ Result<void> choose_solver(const SolveFlags& flags, SolveRequest& request) {
 }
 
 Result<SolveRequest> request_from(const SolveFlags& flags, const StepBytes& step) {
-    SolveRequest request{.arena = flags.arena, .limits = {.seed = flags.seed, .threads = flags.threads}};
+    SolveRequest request{.arena = flags.arena,
+                         .limits = {.seed = flags.seed, .threads = flags.threads, .cache = cache_folder()}};
     const Result<Bytes> budget = budget_flag(flags.budget, step);
     if (!budget) return budget.error();
     request.budget = *budget;
@@ -253,7 +254,8 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const StepBytes& ste
     options.limits = {.time = std::chrono::nanoseconds(time->value),
                       .stop = catch_interrupt(),
                       .seed = 1,
-                      .threads = flags.threads};
+                      .threads = flags.threads,
+                      .cache = cache_folder()};
     for (const std::string& solver : options.solvers) {
         if (const auto known = make_solver(solver); !known)
             return Error{"--solver: " + known.error().message};

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -114,6 +115,17 @@ Result<void> check_can_write(const std::filesystem::path& path) {
         path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     if (::access(folder.c_str(), W_OK | X_OK) != 0) return system_error(path, "write");
     if (std::filesystem::is_directory(path)) return Error{path.string() + ": is a directory"};
+    return {};
+}
+
+std::filesystem::path cache_folder() {
+    if (const char* named = std::getenv("REMATLAS_CACHE")) return named;
+    // A path that is not absolute is to be ignored, by the XDG base directory specification.
+    for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), std::pair("HOME", ".cache")}) {
+        const char* const named = std::getenv(variable);
+        if (named && std::filesystem::path(named).is_absolute())
+            return std::filesystem::path(named) / below / "rematlas";
+    }
     return {};
 }
 

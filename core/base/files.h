@@ -19,6 +19,10 @@ Result<void> write_file(const std::filesystem::path& path, std::string_view byte
 /// Says early, before hours of work, that a file cannot be written there: its folder is missing or not ours.
 Result<void> check_can_write(const std::filesystem::path& path);
 
+/// Where programs leave what later runs can use and nobody misses: $REMATLAS_CACHE, or rematlas in
+/// $XDG_CACHE_HOME or in ~/.cache. Empty, for nowhere, where $REMATLAS_CACHE is or no home is known.
+std::filesystem::path cache_folder();
+
 /// Lower-case hex SHA-256.
 std::string sha256(std::string_view bytes);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/base/files.h"
 #include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
@@ -124,6 +125,7 @@ PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
     request.limits.time = time_for(graph, request.limits.time);
+    request.limits.cache = cache_folder();
     PlanAnswer answer{.found = frames > 1 ? answer_for_frames(problem, request, frames, kept_by_loss)
                                           : answer_to(problem, request),
                       .budget = {},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/explorer/models/wording.h"
+#include "core/base/files.h"
 #include "core/planning/sweep.h"
 
 namespace rematlas::explorer {
@@ -103,6 +104,7 @@ void SolveController::solve(GraphPtr graph, SolveRequest request) {
     job_.start([this, graph = std::move(graph), request = std::move(request),
                 solve = solve_](std::stop_token stop) mutable {
         request.limits.stop = stop;
+        request.limits.cache = cache_folder();
         ThrottledProgress progress([this, stop](const ProgressReport& i) {
             job_.post(stop, [this, i] {
                 emit improved(i.overhead, i.peak.value, i.bound.value_or(-1), i.fraction_done);
@@ -128,7 +130,7 @@ SmallestBudgetProbe::SmallestBudgetProbe(QObject* parent) : QObject(parent) {}
 
 void SmallestBudgetProbe::start(GraphPtr graph) {
     job_.start([this, graph = std::move(graph)](std::stop_token stop) {
-        const Limits limits{.time = std::chrono::milliseconds(1500), .stop = stop};
+        const Limits limits{.time = std::chrono::milliseconds(1500), .stop = stop, .cache = cache_folder()};
         const std::int64_t smallest = smallest_known_budget(Problem{graph->graph, graph->flat}, limits).value;
         return BackgroundJob::Delivery([this, smallest] { emit found(smallest); });
     });

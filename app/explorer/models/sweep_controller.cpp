@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/explorer/models/wording.h"
+#include "core/base/files.h"
 
 namespace rematlas::explorer {
 
@@ -17,8 +18,10 @@ void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, in
     total_ = budgets * static_cast<int>(solvers.size());
     emit changed();
     job_.start([this, graph, solvers = std::move(solvers), budgets, time](std::stop_token stop) {
-        SweepOptions options{
-            .solvers = solvers, .budgets = {}, .count = budgets, .limits = {.time = time, .stop = stop}};
+        SweepOptions options{.solvers = solvers,
+                             .budgets = {},
+                             .count = budgets,
+                             .limits = {.time = time, .stop = stop, .cache = cache_folder()}};
         const auto on_point = [this, stop](const std::string& solver, const SweepPoint& point) {
             job_.post(stop, [this, solver, point] {
                 insert(solver, point);

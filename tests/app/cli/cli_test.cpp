@@ -176,6 +176,24 @@ TEST_F(CommandLine, an_impossible_budget_says_what_is_needed_and_where) {
     expect_error(run("solve " + file("g.graph.json") + " --budget 1"), 1, "at least");
 }
 
+TEST_F(CommandLine, options_of_blocks_are_kept_for_the_next_run) {
+    const auto solve = [&](const std::string& cache) {
+        setenv("REMATLAS_CACHE", cache.c_str(), 1);
+        const Ran ran = run("solve " + file("g.graph.json") + " --budget 80% --solver hiremate --json -o " +
+                            file("s.schedule.json"));
+        setenv("REMATLAS_CACHE", "", 1);
+        return json::parse(ran.out).at("overhead").get<double>();
+    };
+    const double overhead = solve("");
+    EXPECT_FALSE(fs::exists(file("cache")));
+    EXPECT_EQ(solve(file("cache")), overhead);
+    ASSERT_FALSE(fs::is_empty(file("cache")));
+    for (const auto& entry : fs::directory_iterator(file("cache"))) fs::resize_file(entry.path(), 20);
+    EXPECT_EQ(solve(file("cache")), overhead);
+    for (const auto& entry : fs::directory_iterator(file("cache"))) EXPECT_GT(entry.file_size(), 20u);
+    EXPECT_EQ(solve(file("cache")), overhead);
+}
+
 TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     const std::string g = file("g.graph.json");
     expect_error(run("solve " + g + " --budget 0"), 2, "--budget");

@@ -40,6 +40,31 @@ TEST_F(Files, reading_a_folder_or_nothing_names_the_path) {
     EXPECT_NE(read_file(folder_ / "none").error().message.find("none"), std::string::npos);
 }
 
+TEST(CacheFolder, is_named_by_the_environment) {
+    const auto set = [](const char* name, const char* value) {
+        value ? setenv(name, value, 1) : unsetenv(name);
+    };
+    const auto get = [](const char* name) {
+        const char* value = std::getenv(name);
+        return value ? std::optional<std::string>(value) : std::nullopt;
+    };
+    const char* const names[] = {"REMATLAS_CACHE", "XDG_CACHE_HOME", "HOME"};
+    std::vector<std::optional<std::string>> before;
+    for (const char* name : names) before.push_back(get(name));
+    const auto folder = [&](const char* own, const char* xdg, const char* home) {
+        set(names[0], own);
+        set(names[1], xdg);
+        set(names[2], home);
+        return cache_folder();
+    };
+    EXPECT_EQ(folder("/somewhere", "/x", "/h"), fs::path("/somewhere"));
+    EXPECT_EQ(folder("", "/x", "/h"), fs::path());
+    EXPECT_EQ(folder(nullptr, "/x", "/h"), fs::path("/x/rematlas"));
+    EXPECT_EQ(folder(nullptr, "not absolute", "/h"), fs::path("/h/.cache/rematlas"));
+    EXPECT_EQ(folder(nullptr, nullptr, nullptr), fs::path());
+    for (std::size_t i = 0; i < before.size(); ++i) set(names[i], before[i] ? before[i]->c_str() : nullptr);
+}
+
 TEST(Sha256, matches_the_standard_vector) {
     EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
