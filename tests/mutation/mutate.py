@@ -17,7 +17,9 @@ in a header that all include cost a build of everything.
 The tree is copied to a folder of its own (`--copy`, build/mutation by default) and built there without batches of
 files in core, so that a mutant costs a file and a link, with -O1 and the assertions of the standard library: what
 reads beyond a vector's end dies here, as it does in the build with sanitizers. It uses one core. The tests in the
-folder that mirrors the changed file run first, then all others; the run ends at the first failure.
+folder that mirrors the changed file run first, then all others, slow ones (more than 2 s) last; the run ends at the
+first failure. A survivor has passed all of them, some minutes' worth: --quick leaves out the slow ones of other
+folders, and --again tries what survived with all.
 
 The CSV has a line each: file, line, column, operator, original, mutated, outcome (killed, survived), by (the test
 that failed, or that ran when the time was over or the process died). Exit status 0 whatever the outcome.
@@ -44,6 +46,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 COPIED = ["CMakeLists.txt", "CMakePresets.json", "app", "bench", "core", "resources", "runtime", "tests", "viz"]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
+SLOW = 2  # seconds that a test takes; such tests run last
 MOST_MEMORY = 8 << 30  # bytes; a mutant may ask for all there are
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -298,42 +301,50 @@ def copy_tree(source: Path, copy: Path):
 
 
 class GoogleTests:
-    """The tests of one program, in groups: first those of the folder that mirrors a file's, then all others."""
+    """The tests of one program, in groups that run one after the other: those likely to notice first, the slow last."""
 
-    def __init__(self, program: Path, environment: dict[str, str] | None = None):
+    def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
         self.program = program
         self.environment = dict(os.environ) | (environment or {})
-        self.seconds: dict[str, float] = {}  # of each suite
-        self.folder: dict[str, str] = {}  # of each suite, as in tests/FOLDER
+        self.quick = quick
+        self.seconds: dict[str, float] = {}  # of each test
+        self.folder: dict[str, str] = {}  # of each test, as in tests/FOLDER
 
-    def measure(self):
+    def measure(self, report: Path):
         """Runs all tests on the code as it is; RuntimeError when one fails, for then a mutant proves nothing."""
-        report = self.program.parent / "mutation_tests.json"
-        run = subprocess.run(
-            [self.program, f"--gtest_output=json:{report}"], env=self.environment, capture_output=True, text=True
-        )
+        command = [self.program, f"--gtest_output=json:{report}"]
+        run = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if run.returncode != 0:
             raise RuntimeError("the tests fail without any change:\n" + run.stdout[-2000:])
+
+    def read(self, report: Path):
+        """Takes the tests and their times from a report of GoogleTest."""
         for suite in json.loads(report.read_text())["testsuites"]:
-            self.seconds[suite["name"]] = float(suite["time"].removesuffix("s"))
-            file = suite["testsuite"][0]["file"]
-            self.folder[suite["name"]] = Path(file).parent.as_posix().rpartition("/tests/")[2]
+            for test in suite["testsuite"]:
+                name = f"{suite['name']}.{test['name']}"
+                self.seconds[name] = float(test["time"].removesuffix("s"))
+                self.folder[name] = Path(test["file"]).parent.as_posix().rpartition("/tests/")[2]
 
     def groups(self, file: str) -> list[list[str]]:
-        folder = Path(file).parent.as_posix()
-        near = {suite for suite, at in self.folder.items() if (folder + "/").startswith(at + "/") or at == folder}
-        return [g for g in ([s for s in self.seconds if (s in near) == mirrored] for mirrored in (True, False)) if g]
+        folder = Path(file).parent.as_posix() + "/"
+        kinds: list[list[str]] = [[], [], [], []]
+        for name, seconds in self.seconds.items():
+            far = not folder.startswith(self.folder[name] + "/")
+            kinds[2 * (seconds > SLOW) + far].append(name)
+        if self.quick:
+            kinds.pop()
+        return [kind for kind in kinds if kind]
 
     def killer(self, file: str) -> str | None:
         """The test that notices, None when none does."""
-        for suites in self.groups(file):
-            limit = TIMES_AS_LONG * sum(self.seconds[s] for s in suites) + SECONDS_MORE
-            if killer := self.run(suites, limit):
+        for names in self.groups(file):
+            limit = TIMES_AS_LONG * sum(self.seconds[name] for name in names) + SECONDS_MORE
+            if killer := self.run(names, limit):
                 return killer
         return None
 
-    def run(self, suites: list[str], limit: float) -> str | None:
-        command = [self.program, "--gtest_fail_fast", "--gtest_filter=" + ":".join(f"{s}.*" for s in suites)]
+    def run(self, names: list[str], limit: float) -> str | None:
+        command = [self.program, "--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
         process = subprocess.Popen(
             command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
             preexec_fn=without_too_much_memory,
@@ -378,7 +389,7 @@ class Trials:
             path.write_text(original)
 
 
-def trials_of_core(source: Path, copy: Path) -> Trials:
+def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) -> Trials:
     """Copies, configures, builds and measures the tests of core."""
     copy_tree(source, copy)
     build = copy / "build" / "headless"
@@ -393,9 +404,12 @@ def trials_of_core(source: Path, copy: Path) -> Trials:
     subprocess.run(configure, cwd=copy, check=True, stdout=subprocess.DEVNULL)
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     problems = Path(os.environ.get("REMATLAS_PROBLEMS", source / ".." / "shared" / "problems"))
-    tests = GoogleTests(build / "tests/core/core_test", {"REMATLAS_PROBLEMS": str(problems.resolve())})
-    tests.measure()
-    print(f"core_test without a change: {sum(tests.seconds.values()):.1f} s, {len(tests.seconds)} suites", file=sys.stderr, flush=True)
+    tests = GoogleTests(build / "bin" / "core_test", {"REMATLAS_PROBLEMS": str(problems.resolve())}, quick)
+    if times is None:
+        times = copy / "times.json"
+        tests.measure(times)
+    tests.read(times)
+    print(f"without a change: {sum(tests.seconds.values()):.0f} s, {len(tests.seconds)} tests", file=sys.stderr, flush=True)
     return Trials(copy, command, tests)
 
 
@@ -446,6 +460,8 @@ def main():
     parser.add_argument("--again", type=Path, metavar="FILE", help="try the survivors in this CSV instead of drawing")
     parser.add_argument("--csv", type=Path, help="where to write (standard output)")
     parser.add_argument("--copy", type=Path, default=SOURCE / "build" / "mutation", help="folder of the copy and its build")
+    parser.add_argument("--quick", action="store_true", help=f"leave out tests of more than {SLOW} s in other folders")
+    parser.add_argument("--times", type=Path, metavar="FILE", help="an earlier run's times.json instead of measuring")
     parser.add_argument("--list", action="store_true", help="count the places and end")
     options = parser.parse_args()
     if options.list:
@@ -455,7 +471,7 @@ def main():
         options.count = len(mutants)
     else:
         mutants = drawn(SOURCE, options.only, options.seed)
-    trials = trials_of_core(SOURCE, options.copy.resolve())
+    trials = trials_of_core(SOURCE, options.copy.resolve(), options.quick, options.times)
     with open(options.csv, "w", newline="") if options.csv else sys.stdout as output:
         outcomes = try_all(trials, mutants, options.count, output)
     print(", ".join(f"{name}: {count}" for name, count in sorted(outcomes.items())), file=sys.stderr)

@@ -111,7 +111,7 @@ class TrialsTest(unittest.TestCase):
         (self.root / "sample_test.cpp").write_text(TEST)
         program = self.root / "sample_test"
         tests = GoogleTests(program)
-        tests.seconds, tests.folder = {"Sample": 0.0}, {"Sample": "core"}
+        tests.seconds, tests.folder = {"Sample.Orders": 0.0}, {"Sample.Orders": "core"}
         build = ["c++", "-o", program, self.root / "core" / "sample.cpp", self.root / "sample_test.cpp"]
         self.trials = Trials(self.root, build, tests)
 
@@ -133,10 +133,10 @@ class TrialsTest(unittest.TestCase):
 
     def test_a_mutant_that_never_ends_is_killed_by_the_clock(self):
         self.assertTrue(self.trials.compiles())
-        self.assertEqual(self.trials.tests.run(["Sample"], 60), None)
+        self.assertEqual(self.trials.tests.run(["Sample.Orders"], 60), None)
         (self.root / "core" / "sample.cpp").write_text(CODE.replace("++n", ""))
         self.assertTrue(self.trials.compiles())
-        self.assertEqual(self.trials.tests.run(["Sample"], 2), "time: Sample.Orders")
+        self.assertEqual(self.trials.tests.run(["Sample.Orders"], 2), "time: Sample.Orders")
 
     def test_a_sample_is_drawn_by_its_seed_and_its_survivors_can_be_tried_again(self):
         first, same, other = ([m for m in drawn(self.root, "core", seed)] for seed in (1, 1, 2))
