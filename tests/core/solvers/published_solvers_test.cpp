@@ -475,7 +475,6 @@ Graph unit_chain(int n) {
     return graph;
 }
 
-/// The theorem of section 3 of the paper: with memory of the order of sqrt(n), online eviction runs O(n) ops.
 /// Theorem 1 of Griewank and Walther: with r the least number such that beta(c, r) = (c + r choose c) stages
 /// can be reversed, r n - beta(c + 1, r - 1) stages are run forward; the last run of each, with what its
 /// backward part reads, is counted there and not here.
@@ -523,6 +522,25 @@ TEST(Revolve, takes_less_time_the_more_memory_it_has_and_is_no_better_than_rotor
     EXPECT_GT(compared, 30);
 }
 
+/// The last run of each stage is counted among its advances too, but for the last stage's.
+TEST(Revolve, reruns_as_often_as_the_formula_says_with_one_checkpoint_more_for_each_byte) {
+    for (int n : {2, 3, 7, 20, 33}) {
+        const Graph graph = unit_chain(n);
+        const FlatGraph flat = flatten(graph);
+        const auto advances = revolve_advances(n, n);
+        const std::int64_t least = least_peak(flat).bytes.value,
+                           most = cost_of(flat, keep_all_sequence(flat)).peak;
+        for (std::int64_t budget = least; budget <= most; ++budget) {
+            const Answer answer = make_revolve()->solve({graph, flat}, Bytes(budget), {}, {});
+            ASSERT_TRUE(std::holds_alternative<Solution>(answer)) << n << " stages at " << budget;
+            EXPECT_EQ(std::get<Solution>(answer).time.value - flat.base_time,
+                      advances[budget - least][n] - (n - 1))
+                << n << " stages at " << budget;
+        }
+    }
+}
+
+/// The theorem of section 3 of the paper: with memory of the order of sqrt(n), online eviction runs O(n) ops.
 TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_its_root) {
     for (int n : {16, 64, 144, 256, 484}) {
         const Graph graph = unit_chain(n);
