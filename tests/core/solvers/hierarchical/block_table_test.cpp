@@ -81,6 +81,13 @@ void expect_costs_as_run(const Subproblem& part, const BlockOption& option) {
     }
 }
 
+/// Whether there is no reason to take the other.
+bool as_good(const BlockOption& a, const BlockOption& b) {
+    return a.time() <= b.time() && a.saved <= b.saved && a.forward_peak <= b.forward_peak &&
+           a.backward_peak <= b.backward_peak && a.held.size() <= b.held.size() &&
+           a.reread.size() <= b.reread.size();
+}
+
 TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
     int checked = 0;
     const auto check = [&](const Filled& filled) {
@@ -92,7 +99,7 @@ TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
                 expect_costs_as_run(filled.table.part(b), options[i]);
                 EXPECT_TRUE(i == 0 || options[i - 1].time() <= options[i].time()) << "the fastest first";
                 for (std::size_t k = 0; k < options.size(); ++k)
-                    EXPECT_TRUE(k == i || !options[k].dominates(options[i]))
+                    EXPECT_TRUE(k == i || !as_good(options[k], options[i]))
                         << filled.graph.name << ", block " << b;
             }
         }
