@@ -2,13 +2,13 @@
 """Do the tests of core notice when core is wrong?
 
     mutate.py [--count 80] [--seed 1] [--csv FILE]     # a sample: so many mutants that compile, drawn at random
-    mutate.py --again FILE [--csv FILE]                # the survivors in a CSV once more, after tests were written
+    mutate.py --again FILE [--csv FILE]                # what a test did not kill, once more, after tests were written
     mutate.py --list [--only FOLDER]                   # how many places there are, per operator and folder
 
 A mutant is core with one small change: another operator, a negated condition, a constant off by one, a statement
 left out. core_test is built with it and run. It is killed when a test fails, core_test crashes, or a group of tests
-takes longer than it may (4 times as long as without the change, and 10 s); else it survives. One that does not
-compile says nothing about tests and another is drawn.
+takes more of the processor's time than it may (4 times as long as without the change, and 10 s); else it survives.
+One that does not compile says nothing about tests and another is drawn.
 
 Every place in core/**/*.cpp and *.h is as likely as any other; where several changes are possible at one place, one
 of them is drawn. Left alone are comments, strings, includes, static_assert and declarations without a value. Places
@@ -29,11 +29,13 @@ import argparse
 import csv
 import filecmp
 import json
+import math
 import os
 import random
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -46,6 +48,7 @@ SOURCE = Path(__file__).resolve().parents[2]
 COPIED = ["CMakeLists.txt", "CMakePresets.json", "app", "bench", "core", "resources", "runtime", "tests", "viz"]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
+TIMES_WAITING = 5  # by the clock: processes wait for each other, and for ever where a mutant locks them
 SLOW = 2  # seconds that a test takes; such tests run last
 MOST_MEMORY = 8 << 30  # bytes; a mutant may ask for all there are
 
@@ -278,8 +281,14 @@ def drawn(source: Path, only: str, seed: int):
 # Trials: building a mutant and running the tests.
 
 
-def without_too_much_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+def limited_to(seconds: float):
+    """For a child process: so much time of its own, and not all memory there is."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
+
+    return limit
 
 
 def copy_tree(source: Path, copy: Path):
@@ -347,16 +356,18 @@ class GoogleTests:
         command = [self.program, "--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
         process = subprocess.Popen(
             command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
-            preexec_fn=without_too_much_memory,
+            preexec_fn=limited_to(limit),
         )  # fmt: skip
         try:
-            output, _ = process.communicate(timeout=limit)
+            output, _ = process.communicate(timeout=TIMES_WAITING * limit)
         except subprocess.TimeoutExpired:
             process.kill()
             output, _ = process.communicate()
             return "time: " + last_test(output)
         if process.returncode == 0:
             return None
+        if process.returncode == -signal.SIGXCPU:
+            return "time: " + last_test(output)
         failed = re.search(r"\[  FAILED  \] (\S+?),? ", output)
         return failed[1] if failed else "crash: " + last_test(output)
 
@@ -413,9 +424,9 @@ def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) ->
     return Trials(copy, command, tests)
 
 
-def read_survivors(file: Path) -> list[Mutant]:
+def read_not_killed_by_a_test(file: Path) -> list[Mutant]:
     with open(file, newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["outcome"] == "survived"]
+        rows = [row for row in csv.DictReader(stream) if row["outcome"] == "survived" or row["by"].startswith("time")]
     return [Mutant(r["file"], int(r["line"]), int(r["column"]), r["operator"], r["original"], r["mutated"]) for r in rows]
 
 
@@ -457,7 +468,7 @@ def main():
     parser.add_argument("--count", type=int, default=80, help="mutants that compile")
     parser.add_argument("--seed", type=int, default=1, help="equal seeds on equal files draw equal mutants")
     parser.add_argument("--only", default="core", metavar="FOLDER", help="draw from files whose path begins so")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="try the survivors in this CSV instead of drawing")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try what survived in this CSV, and what only the clock killed, instead of drawing")
     parser.add_argument("--csv", type=Path, help="where to write (standard output)")
     parser.add_argument("--copy", type=Path, default=SOURCE / "build" / "mutation", help="folder of the copy and its build")
     parser.add_argument("--quick", action="store_true", help=f"leave out tests of more than {SLOW} s in other folders")
@@ -467,7 +478,7 @@ def main():
     if options.list:
         return list_places(SOURCE, options.only)
     if options.again:
-        mutants = read_survivors(options.again)
+        mutants = read_not_killed_by_a_test(options.again)
         options.count = len(mutants)
     else:
         mutants = drawn(SOURCE, options.only, options.seed)

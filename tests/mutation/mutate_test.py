@@ -6,7 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from mutate import GoogleTests, Mutant, Trials, code_of, drawn, mutant_of, mutated_text, places_of, read_survivors, try_all
+from mutate import GoogleTests, Mutant, Trials, code_of, drawn, mutant_of, mutated_text, places_of, read_not_killed_by_a_test, try_all
 
 SAMPLE = """\
 #include <a+b>
@@ -147,7 +147,7 @@ class TrialsTest(unittest.TestCase):
         outcomes = try_all(self.trials, iter(first), 3, written)
         self.assertEqual(outcomes["survived"], 3)
         (self.root / "sample.csv").write_text(written.getvalue())
-        again = read_survivors(self.root / "sample.csv")
+        again = read_not_killed_by_a_test(self.root / "sample.csv")
         self.assertEqual([(m.line, m.column, m.mutated) for m in again], [(m.line, m.column, m.mutated) for m in first if m.outcome])
 
 
