@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/bounds/least_memory.h"
-#include "core/planning/solve.h"
+#include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/gpt_graph.h"
@@ -71,9 +71,11 @@ void bench_one(const Graph& graph, const std::string& solver, double fraction, d
         if (found.empty() || report.overhead < found.back().second)
             found.emplace_back(now(), report.overhead);
     };
-    const Result<Outcome> outcome =
-        solve(graph, solver, nullptr, budget,
-              {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}, progress);
+    const SolveRequest request{
+        .solver = solver,
+        .budget = Budget{budget},
+        .limits = {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}};
+    const Result<Outcome> outcome = solve(Problem{graph, flat}, request, progress);
     print_scale(graph.name, run + " end", now(), "s");
     print_scale(graph.name, run + " memory", most_resident_mib() - before, "MiB");
     if (!outcome || !outcome->schedule()) {

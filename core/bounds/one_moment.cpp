@@ -58,7 +58,6 @@ class MomentProgramme {
         if (keep.kept <= budget - held_) return 0;
         MinCut network = build_network();
         for (int op : ops_) all_time_ += time_again(op);
-        scale_ = std::ldexp(1.0, 60) / (all_time_ * static_cast<double>(tensors_.size() + 2));
         if (price > 0) return value_of(cut_at(network, price, stop), price, budget - held_);
         const std::optional<Choice> least = keep_the_least(network, stop);
         if (!least) return 0;
@@ -210,12 +209,17 @@ class MomentProgramme {
         return network;
     }
 
-    /// Capacities are rounded down, so that the whole cut is not above the true one. No price above all the
-    /// time there is makes a difference.
-    MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) const {
+    /// Capacities are rounded down, so that the whole cut is not above the true one. No price of a tensor
+    /// above that of running all that can run again makes a difference: the time, and the tensors that nobody
+    /// makes again.
+    MinCut::Cut cut_at(MinCut& network, double price, const std::function<bool()>& stop) {
+        double most = all_time_;
+        for (const Tensor& t : tensors_)
+            most += t.maker < 0 ? price * static_cast<double>(flat_.bytes[t.id]) : 0;
+        scale_ = std::ldexp(1.0, 60) / (most * static_cast<double>(tensors_.size() + 2));
         for (const Tensor& t : tensors_)
             network.set_capacity(t.edge,
-                                 whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), all_time_)));
+                                 whole(std::min(price * static_cast<double>(flat_.bytes[t.id]), most)));
         for (std::size_t i = 0; i < ops_.size(); ++i)
             network.set_capacity(op_edges_ + static_cast<int>(i), whole(time_again(ops_[i])));
         return network.solve(stop);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace rematlas::hierarchical {
 
@@ -79,8 +80,9 @@ FlatGraph without_bytes(FlatGraph flat, const std::vector<std::uint8_t>& marked)
 
 void keep_best(std::vector<BlockOption>& options) {
     std::stable_sort(options.begin(), options.end(), [](const auto& a, const auto& b) {
-        return std::tuple(a.time(), a.saved, a.backward_peak, a.forward_peak) <
-               std::tuple(b.time(), b.saved, b.backward_peak, b.forward_peak);
+        return std::tuple(a.time(), a.saved, a.backward_peak, a.forward_peak, a.held.size(),
+                          a.reread.size()) <
+               std::tuple(b.time(), b.saved, b.backward_peak, b.forward_peak, b.held.size(), b.reread.size());
     });
     std::vector<BlockOption> best;
     for (BlockOption& option : options)

@@ -15,8 +15,7 @@
 namespace rematlas {
 namespace {
 
-/// Counts how much of what recomputation costs was proven, so that a bound that is always trivial does not
-/// pass.
+/// Counts how much of what recomputation costs was proven. Tests ask for nearly what is proven today.
 struct Proven {
     int cases = 0;     ///< budgets where the optimum reruns something
     double share = 0;  ///< sum of (bound - trivial) / (optimum - trivial)
@@ -55,7 +54,7 @@ TEST(OneMomentBound, is_never_above_the_optimum_of_random_training_graphs) {
                                  proven);
     }
     EXPECT_GT(proven.cases, 50);
-    EXPECT_GT(proven.mean(), 0.3);
+    EXPECT_GT(proven.mean(), 0.74);
 }
 
 TEST(OneMomentBound, is_never_above_the_optimum_with_several_results) {
@@ -67,7 +66,7 @@ TEST(OneMomentBound, is_never_above_the_optimum_with_several_results) {
                 {.forward_ops = 3, .several_outputs = false, .inplace = false, .run_once = false}),
             proven);
     }
-    EXPECT_GT(proven.mean(), 0.3);
+    EXPECT_GT(proven.mean(), 0.79);
 }
 
 TEST(OneMomentBound, is_never_above_the_optimum_of_odd_graphs) {

@@ -55,7 +55,8 @@ int for_each_case(const Graph& graph, const Visit& visit) {
     return cases;
 }
 
-/// Share of what recomputation costs that was proven, so that a trivial bound does not pass.
+/// Share of what recomputation costs that was proven. Tests ask for nearly what is proven today, so that a
+/// relaxation that lost a row does not pass.
 struct ShareProven {
     int cases = 0;
     double share = 0;
@@ -77,7 +78,8 @@ std::vector<double> any_multipliers(std::size_t rows, std::mt19937_64& random) {
     return multipliers;
 }
 
-void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, ShareProven& all) {
+void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, ShareProven& all,
+                                      ShareProven& each) {
     std::mt19937_64 random(graph.tensors.size());
     for_each_case(graph, [&](const Case& c) {
         std::int64_t best = c.required, single = c.required;
@@ -92,6 +94,7 @@ void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, Shar
             const std::vector<double> wild = any_multipliers(relaxation.programme().rows(), random);
             EXPECT_LE(dual_value(relaxation.programme(), wild).bound, c.optimum) << where;
             best = std::max(best, found.value.bound);
+            each.add(c, found.value.bound);
             if (settings.moments == 1) single = found.value.bound;
         }
         one.add(c, single);
@@ -100,30 +103,35 @@ void expect_relaxations_below_optimum(const Graph& graph, ShareProven& one, Shar
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_of_random_training_graphs) {
-    ShareProven one, all;
+    ShareProven one, all, each;
     for (std::uint64_t seed = 1; seed <= 1200; ++seed) {
         const int forward_ops = seed % 40 == 0 ? 4 : 2 + static_cast<int>(seed % 2);
-        expect_relaxations_below_optimum(random_training_graph(seed, {.forward_ops = forward_ops}), one, all);
+        expect_relaxations_below_optimum(random_training_graph(seed, {.forward_ops = forward_ops}), one, all,
+                                         each);
     }
     EXPECT_GT(all.cases, 1000);
-    EXPECT_GT(all.mean(), 0.6);
+    EXPECT_GT(all.mean(), 0.743);
     EXPECT_GT(all.mean(), one.mean() + 0.05);
+    EXPECT_GT(each.mean(), 0.716);
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_with_several_results) {
-    ShareProven one, all;
+    ShareProven one, all, each;
     for (std::uint64_t seed = 5001; seed <= 5600; ++seed) {
         const Graph graph = random_training_graph(
             seed, {.forward_ops = 3, .several_outputs = false, .inplace = false, .run_once = false});
-        expect_relaxations_below_optimum(graph, one, all);
+        expect_relaxations_below_optimum(graph, one, all, each);
     }
-    EXPECT_GT(all.mean(), 0.6);
+    EXPECT_GT(all.mean(), 0.759);
+    EXPECT_GT(each.mean(), 0.732);
 }
 
 TEST(ChainMoments, is_never_above_the_optimum_of_odd_graphs) {
-    ShareProven one, all;
+    ShareProven one, all, each;
     for (std::uint64_t seed = 1; seed <= 1500; ++seed)
-        expect_relaxations_below_optimum(random_odd_graph(seed, static_cast<int>(seed % 10)), one, all);
+        expect_relaxations_below_optimum(random_odd_graph(seed, static_cast<int>(seed % 10)), one, all, each);
+    EXPECT_GT(all.mean(), 0.475);
+    EXPECT_GT(each.mean(), 0.464);
 }
 
 TEST(ChainMoments, is_never_above_the_best_known_overhead_of_the_problem_files) {
@@ -183,7 +191,13 @@ TEST(FirstOrderLp, sees_that_there_is_no_point) {
     EXPECT_TRUE(solve_relaxation(programme, {}).value.infeasible);
 }
 
-void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, ShareProven& proven) {
+/// What whole solutions gave: bounds, and sequences read back from them.
+struct WholeTally {
+    ShareProven proven;
+    int solved = 0, read_back = 0, optimal = 0;
+};
+
+void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, WholeTally& tally) {
     for_each_case(graph, [&](const Case& c) {
         const ChainMoments relaxation(c.flat, c.budget, {.join = 2});
         const DualValue relaxed = solve_relaxation(relaxation.programme(), {.iterations = 200}).value;
@@ -199,8 +213,11 @@ void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, SharePr
                 ASSERT_TRUE(is_executable(c.flat, whole->runs)) << c.name;
                 const SequenceCost cost = cost_of(c.flat, whole->runs);
                 EXPECT_TRUE(cost.peak > c.budget || cost.time >= c.optimum) << c.name;
+                tally.optimal += cost.peak <= c.budget && cost.time == c.optimum;
             }
-            if (known > c.optimum + 5) proven.add(c, whole->bound);
+            ++tally.solved;
+            tally.read_back += !whole->runs.empty();
+            if (known > c.optimum + 5) tally.proven.add(c, whole->bound);
         }
     });
 }
@@ -208,12 +225,17 @@ void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, SharePr
 TEST(WholeMoments, is_never_above_the_optimum) {
     if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
     for (const MilpLibrary library : milp_libraries()) {
-        ShareProven training, odd;
+        WholeTally training, odd;
         for (std::uint64_t seed = 1; seed <= 60; ++seed) {
             expect_whole_below_optimum(random_training_graph(seed, {.forward_ops = 3}), library, training);
             expect_whole_below_optimum(random_odd_graph(seed, 8), library, odd);
         }
-        EXPECT_GT(training.mean(), 0.75) << to_string(library);
+        EXPECT_GT(training.proven.mean(), 0.8) << to_string(library);
+        EXPECT_GT(odd.proven.mean(), 0.63) << to_string(library);
+        EXPECT_GT(training.read_back, training.solved * 3 / 4) << to_string(library);
+        EXPECT_GT(training.optimal, training.solved * 57 / 100) << to_string(library);
+        EXPECT_GT(odd.read_back, odd.solved * 3 / 4) << to_string(library);
+        EXPECT_GT(odd.optimal, odd.solved * 6 / 10) << to_string(library);
     }
 }
 
@@ -233,7 +255,7 @@ TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
             });
         }
     }
-    EXPECT_GT(met, milp_libraries().empty() ? cases / 2 : cases * 8 / 10);
+    EXPECT_GT(met, milp_libraries().empty() ? cases / 2 : cases * 92 / 100);
 }
 
 TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
@@ -271,7 +293,7 @@ TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
     }
     EXPECT_GT(proven.cases, 50);
     EXPECT_GT(faster_with_copies, 5);
-    EXPECT_GT(proven.mean(), 0.1);
+    EXPECT_GT(proven.mean(), 0.48);
 }
 
 TEST(BestBound, returns_what_is_known_when_stopped) {

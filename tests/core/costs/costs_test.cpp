@@ -33,6 +33,77 @@ TEST(DeviceProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
     }
 }
 
+TEST(DeviceProfiles, EveryFactIsReadFromItsField) {
+    const Result<DeviceProfile> profile = parse_device_profile(
+        R"({"format": "rematlas.device", "version": 1, "name": "n", "kind": "cuda", "memory_bytes": 7,
+            "matmul_flops": {"f32": 1, "bf16": 2}, "convolution_flops": {"f32": 3}, "vector_flops": {"f32": 4},
+            "memory_bytes_per_second": 5, "launch_ns": 6, "matmul_efficiency": 0.1,
+            "convolution_efficiency": 0.2, "attention_efficiency": 0.3, "memory_efficiency": 0.4,
+            "to_host_bytes_per_second": 8, "to_device_bytes_per_second": 9, "matmul_workspace_bytes": 10,
+            "capability": 11, "sources": {"launch_ns": "measured"}})",
+        "d");
+    ASSERT_TRUE(profile) << profile.error().message;
+    using Rates = std::map<std::string, double>;
+    EXPECT_EQ(profile->name, "n");
+    EXPECT_EQ(profile->kind, "cuda");
+    EXPECT_EQ(profile->memory, Bytes(7));
+    EXPECT_EQ(profile->matmul_flops, (Rates{{"f32", 1}, {"bf16", 2}}));
+    EXPECT_EQ(profile->convolution_flops, (Rates{{"f32", 3}}));
+    EXPECT_EQ(profile->vector_flops, (Rates{{"f32", 4}}));
+    EXPECT_EQ(profile->memory_bytes_per_second, 5);
+    EXPECT_EQ(profile->launch, Nanoseconds(6));
+    EXPECT_EQ(profile->matmul_efficiency, 0.1);
+    EXPECT_EQ(profile->convolution_efficiency, 0.2);
+    EXPECT_EQ(profile->attention_efficiency, 0.3);
+    EXPECT_EQ(profile->memory_efficiency, 0.4);
+    EXPECT_EQ(profile->to_host_bytes_per_second, 8);
+    EXPECT_EQ(profile->to_device_bytes_per_second, 9);
+    EXPECT_EQ(profile->matmul_workspace, Bytes(10));
+    EXPECT_EQ(profile->capability, 11);
+    EXPECT_EQ(profile->sources.at("launch_ns"), "measured");
+}
+
+TEST(DeviceProfiles, WhatAFileDoesNotTellFollowsFromTheRest) {
+    const DeviceProfile profile = simple_device();
+    EXPECT_EQ(profile.convolution_flops, profile.matmul_flops);
+    EXPECT_EQ(profile.convolution_efficiency, 0.5) << "as of products";
+    EXPECT_EQ(profile.attention_efficiency, 0.5) << "as of products";
+    EXPECT_EQ(profile.memory_efficiency, 1);
+    EXPECT_EQ(profile.memory, Bytes(0));
+    EXPECT_EQ(profile.matmul_workspace, Bytes(0));
+    EXPECT_EQ(profile.to_host_bytes_per_second, 0);
+    EXPECT_EQ(profile.to_device_bytes_per_second, 0);
+    EXPECT_EQ(profile.capability, 0);
+}
+
+TEST(DeviceProfiles, FiguresAreAcceptedUpToTheirLimits) {
+    const auto accepted = [](const char* key, const nlohmann::json& value) {
+        nlohmann::json file = nlohmann::json::parse(simple);
+        file[key] = value;
+        return static_cast<bool>(parse_device_profile(file.dump(), "d"));
+    };
+    for (const char* key :
+         {"memory_bytes_per_second", "to_host_bytes_per_second", "to_device_bytes_per_second"}) {
+        for (const double fine : {1e-9, 0.5, 1.0, 1e18}) EXPECT_TRUE(accepted(key, fine)) << key << fine;
+        for (const double wrong : {0.0, -0.5, 1.1e18}) EXPECT_FALSE(accepted(key, wrong)) << key << wrong;
+    }
+    for (const char* key :
+         {"matmul_efficiency", "convolution_efficiency", "attention_efficiency", "memory_efficiency"}) {
+        for (const double fine : {1e-9, 1.0}) EXPECT_TRUE(accepted(key, fine)) << key << fine;
+        for (const double wrong : {0.0, 1.001}) EXPECT_FALSE(accepted(key, wrong)) << key << wrong;
+    }
+    for (const char* key : {"memory_bytes", "matmul_workspace_bytes"}) {
+        for (const std::int64_t fine : {std::int64_t{0}, std::int64_t{1} << 50})
+            EXPECT_TRUE(accepted(key, fine)) << key;
+        for (const std::int64_t wrong : {std::int64_t{-1}, (std::int64_t{1} << 50) + 1})
+            EXPECT_FALSE(accepted(key, wrong)) << key;
+    }
+    for (const int fine : {0, 1'000'000'000}) EXPECT_TRUE(accepted("launch_ns", fine));
+    for (const int wrong : {-1, 1'000'000'001}) EXPECT_FALSE(accepted("launch_ns", wrong));
+    EXPECT_FALSE(accepted("matmul_flops", {{"f32", 0}}));
+    EXPECT_FALSE(accepted("convolution_flops", {{"f32", 0}}));
+}
+
 TEST(DeviceProfiles, ErrorsNameTheField) {
     const auto message = [](const char* key, const nlohmann::json& value) {
         nlohmann::json file = nlohmann::json::parse(simple);
@@ -113,6 +184,68 @@ TEST(Roofline, CountsConvolutionsForwardAndBackward) {
                               .elements_written = 8.0 * 32 * 112 * 112})
                          .flops,
                      2.0 * 8 * 64 * 56 * 56 * 32 * 4);
+}
+
+TEST(Roofline, CountsProductsByTheirOperands) {
+    const ShapeOf left{{3, 5, 7}, "f32"}, right{{3, 7, 11}, "f32"}, bias{{11}, "f32"}, weight{{13, 7}, "f32"},
+        vector{{7}, "f32"}, matrix{{5, 7}, "f32"};
+    const auto flops_of = [](const char* name, std::vector<ShapeOf> arguments) {
+        const Work work = work_of({.name = name, .arguments = std::move(arguments)});
+        EXPECT_EQ(work.engine, Engine::matmul) << name;
+        return work.flops;
+    };
+    EXPECT_EQ(flops_of("aten::bmm", {left, right}), 2 * 3 * 5 * 7 * 11);
+    EXPECT_EQ(flops_of("aten::baddbmm", {bias, left, right}), 2 * 3 * 5 * 7 * 11);
+    EXPECT_EQ(flops_of("aten::linear", {left, weight, bias}), 2 * 3 * 5 * 7 * 13);
+    EXPECT_EQ(flops_of("aten::addmm", {bias, matrix, {{7, 2}, "f32"}}), 2 * 5 * 7 * 2);
+    // Per layer and step: input and state times their weights, and twice that on the way back.
+    const std::vector<ShapeOf> layer{{{4, 6, 7}, "f32"}, {{20, 7}, "f32"}, {{20, 5}, "f32"}};
+    EXPECT_EQ(flops_of("aten::mkldnn_rnn_layer", layer), 2 * 4 * 6 * (20 * 7 + 20 * 5));
+    EXPECT_EQ(flops_of("aten::mkldnn_rnn_layer_backward", layer), 4 * 4 * 6 * (20 * 7 + 20 * 5));
+}
+
+TEST(Roofline, CountsOtherOpsByTheLargerOfWhatTheyReadAndWrite) {
+    const auto flops_of = [](const char* name, double written) {
+        const Work work = work_of(
+            {.name = name, .arguments = {{{10}, "f32"}, {{30, 2}, "f32"}}, .elements_written = written});
+        EXPECT_EQ(work.engine, Engine::vector) << name;
+        return work.flops;
+    };
+    EXPECT_EQ(flops_of("aten::add", 1), 60);
+    EXPECT_EQ(flops_of("aten::add", 100), 100);
+    EXPECT_EQ(flops_of("aten::tanh", 1), 20 * 60);
+    EXPECT_EQ(flops_of("aten::native_layer_norm", 1), 8 * 60);
+}
+
+TEST(Roofline, EachEngineHasItsRateAndItsEfficiency) {
+    DeviceProfile device = simple_device();
+    device.matmul_flops = {{"f32", 1e9}};
+    device.convolution_flops = {{"f32", 2e9}};
+    device.vector_flops = {{"f32", 3e9}};
+    device.matmul_efficiency = 0.5;
+    device.convolution_efficiency = 0.25;
+    device.attention_efficiency = 0.125;
+    device.memory_efficiency = 0.5;
+    device.memory_bytes_per_second = 1e9;
+    device.launch = Nanoseconds(0);
+    const ShapeOf shape{{1, 10, 10, 10}, "f32"};
+    const auto nanoseconds = [&](const char* name, double bytes = 0) {
+        const OpCall call{
+            .name = name, .arguments = {shape, shape}, .bytes_read = bytes, .elements_written = 1000};
+        const double flops = work_of(call).flops;
+        EXPECT_GT(flops, 0);
+        return std::pair(static_cast<double>(roofline(device, call).value), flops);
+    };
+    const auto [product, of_product] = nanoseconds("aten::bmm");
+    EXPECT_NEAR(product, of_product / 0.5, 1);
+    const auto [convolution, of_convolution] = nanoseconds("aten::convolution");
+    EXPECT_NEAR(convolution, of_convolution / (2 * 0.25), 1);
+    const auto [attention, of_attention] = nanoseconds("aten::_scaled_dot_product_attention");
+    EXPECT_NEAR(attention, of_attention / 0.125, 1);
+    const auto [sum, of_sum] = nanoseconds("aten::add");
+    EXPECT_NEAR(sum, of_sum / 3, 1);
+    EXPECT_NEAR(nanoseconds("aten::add", 1e6).first, 1e6 / 0.5, 1);
+    EXPECT_EQ(roofline(device, {.name = "aten::add", .arguments = {}}).value, 1) << "no op takes no time";
 }
 
 TEST(Roofline, CountsFusedAttention) {

@@ -4,8 +4,10 @@
 
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "core/addresses/address_plan.h"
+#include "core/base/files.h"
 #include "core/graph/flat_graph.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
@@ -25,6 +27,106 @@ TEST(GraphFile, a_written_graph_reads_back_equal) {
         const Result<Graph> read = parse_graph(graph_text(graph), "g");
         ASSERT_TRUE(read) << read.error().message;
         EXPECT_TRUE(same_content(graph, *read));
+    }
+}
+
+TEST(GraphFile, everything_that_a_graph_tells_reads_back) {
+    Graph graph = small_graph();
+    graph.tensors.push_back({"running_mean", Bytes(8), TensorKind::buffer});
+    Op& b = graph.ops[OpId(1)];
+    b.module = "layers.0";
+    b.inplace = {{TensorId(2), TensorId(1)}};
+    b.random = true;
+    b.mutates = {TensorId(6)};
+    b.recomputable = false;
+    graph.ops[OpId(3)].of = OpId(1);
+    graph.blocks = {Block{"root", "root", {}, {BlockId(1), BlockId(2)}, {}, {}, -1},
+                    Block{"there", "root.there", BlockId(0), {}, {OpId(0), OpId(1), OpId(2)}, BlockId(2), 0},
+                    Block{"back", "root.back", BlockId(0), {}, {OpId(3), OpId(4)}, BlockId(1), -1}};
+    graph.provenance = std::make_shared<const json>(json{{"model", "m"}});
+    graph.replay = std::make_shared<const json>(json{{"calls", {1}}});
+    const Result<Graph> read = parse_graph(graph_text(graph), "g");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->name, "small");
+    EXPECT_EQ(read->results, graph.results);
+    EXPECT_EQ(*read->provenance, *graph.provenance);
+    EXPECT_EQ(*read->replay, *graph.replay);
+    EXPECT_EQ(read->sha256, sha256(graph_text(graph)));
+    ASSERT_EQ(read->tensors.size(), graph.tensors.size());
+    for (TensorId t : graph.tensors.ids()) {
+        EXPECT_EQ(read->tensors[t].name, graph.tensors[t].name);
+        EXPECT_EQ(read->tensors[t].bytes, graph.tensors[t].bytes);
+        EXPECT_EQ(read->tensors[t].kind, graph.tensors[t].kind);
+    }
+    ASSERT_EQ(read->ops.size(), graph.ops.size());
+    for (OpId op : graph.ops.ids()) {
+        const Op &got = read->ops[op], &meant = graph.ops[op];
+        EXPECT_EQ(std::tie(got.name, got.time, got.workspace, got.inputs, got.outputs, got.phase, got.module,
+                           got.of, got.random, got.mutates, got.recomputable),
+                  std::tie(meant.name, meant.time, meant.workspace, meant.inputs, meant.outputs, meant.phase,
+                           meant.module, meant.of, meant.random, meant.mutates, meant.recomputable));
+    }
+    ASSERT_EQ(read->ops[OpId(1)].inplace.size(), 1u);
+    EXPECT_EQ(read->ops[OpId(1)].inplace[0].out, TensorId(2));
+    EXPECT_EQ(read->ops[OpId(1)].inplace[0].in, TensorId(1));
+    ASSERT_EQ(read->blocks.size(), graph.blocks.size());
+    for (BlockId id : graph.blocks.ids()) {
+        const Block &got = read->blocks[id], &meant = graph.blocks[id];
+        EXPECT_EQ(std::tie(got.name, got.path, got.parent, got.children, got.ops, got.twin, got.repeat_class),
+                  std::tie(meant.name, meant.path, meant.parent, meant.children, meant.ops, meant.twin,
+                           meant.repeat_class));
+    }
+}
+
+TEST(GraphFile, what_a_graph_does_not_tell_is_as_in_a_graph_made_without_it) {
+    const Result<Graph> read = parse_graph(R"({"format": "rematlas.graph", "version": 1, "name": "g",
+        "tensors": [{"id": 0, "bytes": 4}], "results": [], "device": {}, "blocks": [{"name": "b", "ops": [0]}],
+        "ops": [{"id": 0, "time_ns": 3, "inputs": [], "outputs": [0]}]})",
+                                           "g");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->tensors[TensorId(0)].name, "t0");
+    EXPECT_EQ(read->tensors[TensorId(0)].kind, TensorKind::activation);
+    const Op& op = read->ops[OpId(0)];
+    EXPECT_EQ(op.name, "op");
+    EXPECT_EQ(op.module, "");
+    EXPECT_EQ(op.workspace, Bytes(0));
+    EXPECT_EQ(op.phase, Phase::forward);
+    EXPECT_TRUE(op.inplace.empty() && op.mutates.empty() && !op.of && !op.random && op.recomputable);
+    const Block& block = read->blocks[BlockId(0)];
+    EXPECT_EQ(block.path, "b");
+    EXPECT_TRUE(!block.parent.valid() && !block.twin.valid() && block.children.empty());
+    EXPECT_EQ(block.repeat_class, -1);
+    EXPECT_EQ(read->device, Device());
+    EXPECT_FALSE(read->provenance || read->replay);
+    json with_allocator = json::parse(graph_text(small_graph()));
+    with_allocator["device"] = {{"allocator", json::object()}};
+    EXPECT_EQ(parse_graph(with_allocator.dump(), "g")->device->allocator, CachingAllocatorOptions());
+}
+
+TEST(GraphFile, facts_of_the_device_are_accepted_up_to_their_limits) {
+    const auto accepted = [](const json& device) {
+        json graph = json::parse(graph_text(small_graph()));
+        graph["device"] = device;
+        const Result<Graph> read = parse_graph(graph.dump(), "g");
+        EXPECT_TRUE(read || read.error().message.starts_with("g: device")) << read.error().message;
+        return static_cast<bool>(read);
+    };
+    const std::int64_t mebibyte = 1 << 20;
+    EXPECT_TRUE(accepted({{"alignment_bytes", 1}}));
+    EXPECT_TRUE(accepted({{"alignment_bytes", mebibyte}}));
+    EXPECT_FALSE(accepted({{"alignment_bytes", 0}}));
+    EXPECT_FALSE(accepted({{"alignment_bytes", mebibyte + 1}}));
+    EXPECT_TRUE(accepted({{"allocator", {{"large_segment_bytes", 2 * mebibyte}}}}));
+    EXPECT_TRUE(accepted({{"allocator", {{"large_segment_bytes", mebibyte * mebibyte}}}}));
+    EXPECT_FALSE(accepted({{"allocator", {{"large_segment_bytes", 2 * mebibyte - 1}}}}));
+    EXPECT_FALSE(accepted({{"allocator", {{"large_segment_bytes", mebibyte * mebibyte + 1}}}}));
+    EXPECT_TRUE(accepted({{"memory_bytes", 0}}));
+    EXPECT_FALSE(accepted({{"memory_bytes", -1}}));
+    for (const char* link : {"to_host_bytes_per_second", "to_device_bytes_per_second"}) {
+        EXPECT_TRUE(accepted({{link, 0}}));
+        EXPECT_TRUE(accepted({{link, 0.5}}));
+        EXPECT_FALSE(accepted({{link, -0.5}})) << link;
+        EXPECT_FALSE(accepted({{link, "fast"}})) << link;
     }
 }
 
@@ -143,6 +245,22 @@ const Hostile kHostile[] = {
          g["blocks"] = {{{"name", "b"}, {"ops", {0, 1, 2, 3}}}};
      },
      "is in none"},
+    {"repeat_class_below_none",
+     [](json& g) {
+         g["blocks"] = {{{"name", "b"}, {"repeat_class", -2}, {"ops", {0, 1, 2, 3, 4}}}};
+     },
+     "repeat_class"},
+    {"repeat_class_too_large",
+     [](json& g) {
+         g["blocks"] = {{{"name", "b"}, {"repeat_class", (1 << 28) + 1}, {"ops", {0, 1, 2, 3, 4}}}};
+     },
+     "repeat_class"},
+    {"id_not_in_order",
+     [](json& g) {
+         g["ops"][0]["id"] = 1;
+         g["ops"][1]["id"] = 0;
+     },
+     "place in the order"},
     {"block_own_parent",
      [](json& g) {
          g["blocks"] = {{{"name", "b"}, {"parent", 0}, {"ops", {0, 1, 2, 3, 4}}}};

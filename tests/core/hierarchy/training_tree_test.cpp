@@ -100,6 +100,49 @@ TEST(TrainingTree, ArticulationCutsWhereOneTensorIsReadAcross) {
     }
 }
 
+/// The forward positions after which a block ends, by the definition: one tensor at most is read across, and
+/// no tensor is the boundary of two cuts in a row.
+std::vector<int> articulations(const FlatGraph& flat, const TrainingTree& tree) {
+    const int count = static_cast<int>(tree.forward.size());
+    std::vector<int> place(flat.op_count, count), ends;
+    for (int i = 0; i < count; ++i) place[tree.forward[i]] = i;
+    int boundary = -1;
+    for (int i = 0; i < count; ++i) {
+        std::vector<int> across;
+        for (int t = 0; t < flat.tensor_count; ++t) {
+            if (flat.producer[t] < 0 || place[flat.producer[t]] > i) continue;
+            const auto users = flat.users[t];
+            if (std::any_of(users.begin(), users.end(),
+                            [&](int op) { return place[op] > i && place[op] < count; }))
+                across.push_back(t);
+        }
+        if (i + 1 < count && (across.size() > 1 || (across.size() == 1 && across.front() == boundary)))
+            continue;
+        boundary = across.size() == 1 ? across.front() : -1;
+        ends.push_back(i + 1);
+    }
+    return ends;
+}
+
+TEST(TrainingTree, ArticulationCutsOfAnyGraphAreThoseOfTheDefinition) {
+    int sequences = 0;
+    for (const Graph& graph : graphs()) {
+        const FlatGraph flat = flatten(graph);
+        const TrainingTree tree =
+            training_tree(graph, flat, {.by = Partition::articulation, .most_items = 6});
+        const std::vector<int> expected = articulations(flat, tree);
+        if (expected.size() < 2) continue;
+        ++sequences;
+        std::vector<int> ends;
+        for (const int child : tree.blocks.front().children) ends.push_back(tree.blocks[child].end);
+        EXPECT_EQ(ends, expected) << graph.name;
+        const TrainingTree nested = training_tree(
+            graph, flat, {.by = Partition::articulation, .most_items = 6, .nest_sequences = true});
+        for (const TrainingBlock& block : nested.blocks) EXPECT_LE(block.children.size(), 6u) << graph.name;
+    }
+    EXPECT_GT(sequences, 20);
+}
+
 TEST(TrainingTree, RepeatsAreBlocksOfEqualLength) {
     const Graph graph = gpt_graph({.layers = 8, .batch = 1, .sequence = 16, .width = 8, .heads = 2});
     const FlatGraph flat = flatten(graph);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
@@ -34,6 +35,72 @@ TEST_F(ConfigFile, every_generated_type_is_accepted_and_names_a_solver) {
         }
         ASSERT_TRUE(config) << config.error().message;
         EXPECT_TRUE(make_solver(config->solver, config->options.get()));
+    }
+}
+
+TEST(GeneratedConfig, holds_the_options_of_the_solver) {
+    const std::map<std::string, std::vector<const char*>> options{
+        {"rotor", {"max_stages", "slots"}},
+        {"rockmate",
+         {"most_items", "moves_an_op", "partition", "peak_limits", "saved_limits", "seed", "slots"}},
+        {"hiremate",
+         {"level_moves", "most_items", "moves_an_op", "peak_limits", "saved_limits", "seed", "size_power"}},
+        {"checkmate", {"gap", "milp", "warm_up"}},
+        {"checkmate-lp", {"draws", "milp", "seed"}},
+        {"dtr", {"deallocation", "heuristic", "ignore_small", "sample", "seed", "thrash"}},
+        {"atlas",
+         {"cycle_growth", "end_temperature", "first_cycle", "max_moves", "seed", "start_temperature"}},
+        {"chen-sqrt", {"segments"}},
+        {"chen-greedy", {"thresholds"}},
+        {"revolve", {"max_stages"}}};
+    for (const auto& [type, keys] : options) {
+        const nlohmann::json generated = nlohmann::json::parse(*generate_config(type)).at("options");
+        for (const char* key : keys) EXPECT_TRUE(generated.contains(key)) << type << ": " << key;
+    }
+}
+
+TEST_F(ConfigFile, numbers_are_accepted_up_to_their_limits) {
+    struct Range {
+        const char *type, *key;
+        double least, most;
+        double step = 1;  ///< from what is just accepted to what is not
+    };
+    const Range ranges[] = {{"rotor", "slots", 10, 100'000},
+                            {"rotor", "max_stages", 2, 1000},
+                            {"revolve", "max_stages", 2, 1000},
+                            {"chen-sqrt", "segments", 0, 1'000'000},
+                            {"chen-greedy", "thresholds", 1, 100'000},
+                            {"rockmate", "most_items", 2, 1000},
+                            {"rockmate", "saved_limits", 1, 100},
+                            {"rockmate", "peak_limits", 1, 100},
+                            {"rockmate", "moves_an_op", 1, 100'000},
+                            {"rockmate", "slots", 10, 100'000},
+                            {"hiremate", "most_items", 2, 1000},
+                            {"hiremate", "size_power", 0, 4, 0.01},
+                            {"hiremate", "level_moves", 100, 100'000'000},
+                            {"dtr", "thrash", 1, 1e6, 0.01},
+                            {"checkmate", "gap", 0, 1, 0.01},
+                            {"checkmate", "warm_up", 0, 1, 0.01},
+                            {"checkmate-lp", "draws", 0, 100'000},
+                            {"atlas", "first_cycle", 100, 1'000'000'000},
+                            {"atlas", "cycle_growth", 1, 10, 0.01},
+                            {"atlas", "start_temperature", 0.01, 1e6, 0.005}};
+    for (const Range& range : ranges) {
+        if (milp_libraries().empty() && std::string_view(range.type).starts_with("checkmate")) continue;
+        const auto message = [&](double value) {
+            nlohmann::json number = value;
+            if (range.step == 1) number = static_cast<std::int64_t>(value);
+            const Result<Config> config = read(nlohmann::json{
+                {"format", "rematlas.config"},
+                {"version", 1},
+                {"type", range.type},
+                {"options", {{range.key, number}}}}.dump());
+            return config ? std::string() : config.error().message;
+        };
+        EXPECT_EQ(message(range.least), "");
+        EXPECT_EQ(message(range.most), "");
+        for (const double wrong : {range.least - range.step, range.most + range.step})
+            EXPECT_NE(message(wrong).find(range.key), std::string::npos) << range.type << " " << wrong;
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/checking/check.h"
 #include "core/schedule/simulate.h"
 #include "tests/core/support/random_graph.h"
@@ -51,6 +53,41 @@ TEST(RunSequence, cost_simulator_and_checker_agree_on_random_graphs) {
             return bytes;
         }()) << "only results and residents are left";
     }
+}
+
+/// Whether something reads what the run makes before it is made again, or the step ends with it.
+bool serves(const FlatGraph& graph, const RunSequence& runs, std::size_t at) {
+    const auto among = [](auto list, int item) {
+        return std::find(list.begin(), list.end(), item) != list.end();
+    };
+    for (int t : graph.outputs[runs[at]]) {
+        std::size_t next = at + 1;
+        while (next < runs.size() && !among(graph.inputs[runs[next]], t) && graph.producer[t] != runs[next])
+            ++next;
+        if (next == runs.size() ? graph.is_result[t] : among(graph.inputs[runs[next]], t)) return true;
+    }
+    return false;
+}
+
+TEST(RunSequence, without_useless_runs_each_run_serves_or_is_the_last_of_an_op_that_must_run) {
+    int dropped = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        const FlatGraph flat = flatten(seed % 2 ? random_training_graph(seed) : random_odd_graph(seed, 12));
+        const RunSequence runs = with_random_reruns(flat, seed), kept = without_useless(flat, runs);
+        ASSERT_TRUE(is_executable(flat, kept)) << seed;
+        EXPECT_EQ(without_useless(flat, kept), kept);
+        std::size_t at = 0;
+        for (std::int32_t run : runs) at += at < kept.size() && kept[at] == run;
+        EXPECT_EQ(at, kept.size()) << "the same runs in the same order, but for some";
+        for (std::size_t i = 0; i < kept.size(); ++i) {
+            const bool last = std::find(kept.begin() + static_cast<std::ptrdiff_t>(i) + 1, kept.end(),
+                                        kept[i]) == kept.end();
+            EXPECT_TRUE(serves(flat, kept, i) || (flat.required[kept[i]] && last)) << seed << ", run " << i;
+        }
+        EXPECT_LE(cost_of(flat, kept).peak, cost_of(flat, runs).peak) << seed;
+        dropped += kept.size() < runs.size();
+    }
+    EXPECT_GT(dropped, 200);
 }
 
 TEST(RunSequence, keep_all_of_the_small_graph_has_the_peak_counted_by_hand) {

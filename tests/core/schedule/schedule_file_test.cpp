@@ -61,6 +61,64 @@ TEST(ScheduleFile, a_schedule_of_another_writer_needs_the_steps_only) {
     EXPECT_FALSE(read->bound);
 }
 
+TEST(ScheduleFile, what_it_does_not_tell_is_as_in_a_schedule_made_without_it) {
+    const Result<Schedule> read =
+        parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[]})", "s");
+    ASSERT_TRUE(read) << read.error().message;
+    Schedule meant;
+    meant.graph = "g";
+    meant.status = "feasible";
+    EXPECT_EQ(schedule_text(*read), schedule_text(meant));
+    EXPECT_FALSE(read->config || read->bound || read->addresses);
+}
+
+TEST(ScheduleFile, config_bound_and_addresses_read_back) {
+    Schedule schedule = some_schedule("ab");
+    schedule.config = std::make_shared<const json>(json{{"seed", 3}});
+    schedule.addresses = Addresses{512, Bytes(1024), {Bytes(0), Bytes(512)}};
+    for (const ScheduleClass over :
+         {ScheduleClass::staged, ScheduleClass::any_order, ScheduleClass::with_copies}) {
+        schedule.bound->over = over;
+        const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+        ASSERT_TRUE(read) << read.error().message;
+        EXPECT_EQ(*read->config, *schedule.config);
+        EXPECT_EQ(read->addresses, schedule.addresses);
+        EXPECT_EQ(read->bound->over, over);
+        EXPECT_EQ(read->bound->overhead, 1.1);
+        EXPECT_EQ(read->bound->gap, 0.09);
+        EXPECT_EQ(read->graph, "small");
+        EXPECT_EQ(read->graph_sha256, "ab");
+        EXPECT_EQ(read->solver, "atlas");
+        EXPECT_EQ(read->budget, Bytes(500));
+        EXPECT_EQ(read->time, Nanoseconds(60));
+        EXPECT_EQ(read->overhead, 1.2);
+        EXPECT_EQ(read->peak, Bytes(410));
+        EXPECT_EQ(read->solve_seconds, 0.5);
+    }
+}
+
+TEST(ScheduleFile, numbers_below_nothing_are_refused_and_named) {
+    Schedule schedule = some_schedule("ab");
+    schedule.addresses = Addresses{1, Bytes(0), {}};
+    const auto complaint = [&](auto change) {
+        json file = json::parse(schedule_text(schedule));
+        change(file);
+        const Result<Schedule> read = parse_schedule(file.dump(), "s");
+        return read ? std::string("none") : read.error().message;
+    };
+    EXPECT_EQ(complaint([](json&) {}), "none");
+    EXPECT_EQ(complaint([](json& f) { f["budget_bytes"] = 0; }), "none");
+    EXPECT_EQ(complaint([](json& f) { f["budget_bytes"] = -1; }), "s: budget_bytes is negative");
+    for (const char* key : {"time_ns", "overhead", "peak_bytes"}) {
+        EXPECT_EQ(complaint([&](json& f) { f["predicted"][key] = 0; }), "none");
+        EXPECT_EQ(complaint([&](json& f) { f["predicted"][key] = -1; }), "s: predicted: a value is negative");
+    }
+    EXPECT_EQ(complaint([](json& f) { f["addresses"]["alignment"] = 0; }),
+              "s: addresses: the alignment or the arena is not positive");
+    EXPECT_EQ(complaint([](json& f) { f["arena_bytes"] = -1; }),
+              "s: addresses: the alignment or the arena is not positive");
+}
+
 TEST(ScheduleFile, broken_steps_are_named) {
     for (const char* steps :
          {R"([["jump", 1]])", R"([["run", -1]])", R"([["run", 1.5]])", R"([["run"]])", R"([["run", 1, 2]])",

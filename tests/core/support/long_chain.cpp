@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/support/random_graph.h"
+
 namespace rematlas {
 namespace {
 
@@ -78,6 +80,19 @@ Graph long_chain(ChainKind kind, int layers, std::uint64_t seed) {
     Graph graph = ChainBuilder().build(layers_of(kind, layers, seed));
     const char* names[] = {"equal", "blocks", "uneven"};
     graph.name = std::string(names[static_cast<int>(kind)]) + " chain of " + std::to_string(layers);
+    return graph;
+}
+
+Graph unit_chain(int n) {
+    Graph graph = random_chain(1, n);
+    for (Tensor& t : graph.tensors) t.bytes = Bytes(t.bytes.value == 0 ? 0 : 1);
+    for (OpId op : graph.ops.ids()) {
+        Op& o = graph.ops[op];
+        o.time = Nanoseconds(1);
+        if (o.phase != Phase::backward) continue;
+        const int stage = 2 * n - op.value;
+        o.inputs = {TensorId(stage), graph.ops[OpId(op.value - 1)].outputs.front()};
+    }
     return graph;
 }
 

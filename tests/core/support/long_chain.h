@@ -19,4 +19,7 @@ enum class ChainKind {
 /// `validate`. Equal seeds give equal graphs; the seed matters where layers differ.
 Graph long_chain(ChainKind kind, int layers, std::uint64_t seed = 1);
 
+/// A chain of n unit ops and its backward part, which reads the incoming gradient and the forward op's input.
+Graph unit_chain(int n);
+
 }  // namespace rematlas

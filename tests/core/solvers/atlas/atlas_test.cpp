@@ -255,6 +255,25 @@ TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
     EXPECT_LE(annealer.moves() - asked_at, 100u);
 }
 
+TEST(Annealer, FindsWhatFitsAlsoWhereNoOpTakesTime) {
+    const AnnealingOptions options;
+    int over = 0, fits = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        FlatGraph flat = flatten(random_training_graph(seed, {.forward_ops = 3, .run_once = false}));
+        std::fill(flat.time.begin(), flat.time.end(), 0);
+        flat.base_time = 0;
+        const std::int64_t budget = brute_force_least_peak(flat);
+        const Candidate start = Candidate::of(flat, required_once(flat));
+        if (start.peak <= budget) continue;
+        ++over;
+        annealing::Annealer annealer(flat, budget, start, options, seed);
+        annealer.run_cycle(5000, 1, Deadline({.time = hours(1)}), [](const Candidate&) { return true; });
+        fits += annealer.best().peak <= budget;
+    }
+    EXPECT_GT(over, 10);
+    EXPECT_GE(fits, over * 9 / 10);
+}
+
 TEST(Atlas, KeepsTheSmallestBudgetThatIsKnown) {
     const Graph graph = gpt_graph({.layers = 6});
     const FlatGraph flat = flatten(graph);

@@ -344,6 +344,21 @@ TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
     EXPECT_EQ(compared, 24 * static_cast<int>(milp_libraries().size()));
 }
 
+/// Graphs where a bound by one moment at a time is not enough for it.
+TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
+    for (const auto& [seed, forward_ops] : {std::pair{4, 4}, {1, 5}}) {
+        const Graph graph =
+            random_training_graph(static_cast<std::uint64_t>(seed), {.forward_ops = forward_ops});
+        const FlatGraph flat = flatten(graph);
+        for (MilpLibrary library : milp_libraries()) {
+            const Result<LeastPeak> found = least_peak_within(
+                {graph, flat}, Nanoseconds(flat.base_time * 12 / 10), {.time = 60s}, {.library = library});
+            ASSERT_TRUE(found) << found.error().message;
+            EXPECT_EQ(found->any_order, found->peak) << "seed " << seed;
+        }
+    }
+}
+
 TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
     int refused = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {

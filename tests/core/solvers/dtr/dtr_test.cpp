@@ -5,25 +5,12 @@
 #include <cmath>
 #include <map>
 
+#include "tests/core/support/long_chain.h"
 #include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
 namespace {
-
-/// A chain of n unit ops and its backward part, which reads the incoming gradient and the forward op's input.
-Graph unit_chain(int n) {
-    Graph graph = random_chain(1, n);
-    for (Tensor& t : graph.tensors) t.bytes = Bytes(t.bytes.value == 0 ? 0 : 1);
-    for (OpId op : graph.ops.ids()) {
-        Op& o = graph.ops[op];
-        o.time = Nanoseconds(1);
-        if (o.phase != Phase::backward) continue;
-        const int stage = 2 * n - op.value;
-        o.inputs = {TensorId(stage), graph.ops[OpId(op.value - 1)].outputs.front()};
-    }
-    return graph;
-}
 
 /// The theorem of section 3 of the paper: with memory of the order of sqrt(n), online eviction runs O(n) ops.
 TEST(Dtr, runs_a_number_of_ops_linear_in_the_chain_with_memory_of_the_order_of_its_root) {

@@ -6,6 +6,7 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/rotor/rotor.h"
+#include "tests/core/support/long_chain.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
@@ -56,6 +57,24 @@ TEST(Revolve, takes_less_time_the_more_memory_it_has_and_is_no_better_than_rotor
         }
     }
     EXPECT_GT(compared, 30);
+}
+
+/// The last run of each stage is counted among its advances too, but for the last stage's.
+TEST(Revolve, reruns_as_often_as_the_formula_says_with_one_checkpoint_more_for_each_byte) {
+    for (int n : {2, 3, 7, 20, 33}) {
+        const Graph graph = unit_chain(n);
+        const FlatGraph flat = flatten(graph);
+        const auto advances = revolve_advances(n, n);
+        const std::int64_t least = least_peak(flat).bytes.value,
+                           most = cost_of(flat, keep_all_sequence(flat)).peak;
+        for (std::int64_t budget = least; budget <= most; ++budget) {
+            const Answer answer = make_revolve()->solve({graph, flat}, Bytes(budget), {}, {});
+            ASSERT_TRUE(std::holds_alternative<Solution>(answer)) << n << " stages at " << budget;
+            EXPECT_EQ(std::get<Solution>(answer).time.value - flat.base_time,
+                      advances[budget - least][n] - (n - 1))
+                << n << " stages at " << budget;
+        }
+    }
 }
 
 }  // namespace

@@ -1,0 +1,144 @@
+// The parts that Rockmate and HiRemate are made of: options of blocks, and levels of them.
+#include "core/solvers/hierarchical/block_table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "core/schedule/run_sequence.h"
+#include "core/solvers/hierarchical/level_search.h"
+#include "tests/core/support/gpt_graph.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas::hierarchical {
+namespace {
+
+const BlockTableOptions kBrief{
+    .bottom = {.saved_limits = 3, .peak_limits = 2, .moves_an_op = 20, .least_moves = 500},
+    .level_saved_limits = 3,
+    .level_peak_limits = 2,
+    .level_moves = 2000};
+
+struct Filled {
+    Filled(Graph of, const PartitionOptions& partition)
+        : graph(std::move(of)),
+          flat(flatten(graph)),
+          table({graph, flat}, training_tree(graph, flat, partition), kBrief) {
+        EXPECT_TRUE(table.fill(Deadline(Limits{.time = std::chrono::minutes(10)}), 1));
+    }
+    bool is_bottom(int block) const { return table.tree().blocks[block].children.empty(); }
+    int size() const { return static_cast<int>(table.tree().blocks.size()); }
+
+    Graph graph;
+    FlatGraph flat;
+    BlockTable table;
+};
+
+Graph small_gpt() {
+    return gpt_graph({.layers = 4, .batch = 1, .sequence = 32, .width = 32, .heads = 2, .vocabulary = 64});
+}
+
+/// The option as one sequence of the block's own ops.
+RunSequence whole(const Subproblem& part, const BlockOption& option) {
+    RunSequence runs = option.forward;
+    if (part.outside >= 0) runs.push_back(part.outside);
+    runs.insert(runs.end(), option.backward.begin(), option.backward.end());
+    return runs;
+}
+
+TEST(BlockTable, blocks_of_blocks_too_have_options_that_save_less_than_keeping_all) {
+    const Filled filled(small_gpt(), {.most_items = 4});
+    int nested = 0;
+    for (int b = 1; b < filled.size(); ++b) {
+        if (filled.is_bottom(b)) continue;
+        const std::vector<BlockOption>& options = filled.table.options_of(b).options;
+        const BlockOption all = keep_all_option(filled.table.part(b));
+        if (all.saved == 0) continue;
+        ++nested;
+        std::int64_t least_saved = all.saved;
+        for (const BlockOption& option : options) least_saved = std::min(least_saved, option.saved);
+        EXPECT_LT(least_saved, all.saved / 2) << b;
+        EXPECT_GT(options.size(), 1u) << b;
+    }
+    EXPECT_GT(nested, 4);
+}
+
+void expect_costs_as_run(const Subproblem& part, const BlockOption& option) {
+    const RunSequence runs = whole(part, option);
+    ASSERT_TRUE(is_executable(part.flat, runs));
+    const std::vector<std::int64_t> memory = memory_of(part.flat, runs);
+    const auto end_of_first = memory.begin() + static_cast<std::ptrdiff_t>(option.forward.size());
+    const std::int64_t outside = part.outside < 0 ? 0 : part.flat.time[part.outside];
+    EXPECT_EQ(option.time(), cost_of(part.flat, runs).time - outside);
+    if (!option.forward.empty()) {
+        EXPECT_EQ(option.forward_peak, *std::max_element(memory.begin(), end_of_first));
+    }
+    if (!option.backward.empty()) {
+        EXPECT_EQ(option.backward_peak, *std::max_element(end_of_first + 1, memory.end()));
+        const std::int64_t beside = bytes_beside(part) + part.flat.workspace[part.outside];
+        EXPECT_EQ(option.saved, *end_of_first - beside);
+    }
+}
+
+/// Whether there is no reason to take the other.
+bool as_good(const BlockOption& a, const BlockOption& b) {
+    return a.time() <= b.time() && a.saved <= b.saved && a.forward_peak <= b.forward_peak &&
+           a.backward_peak <= b.backward_peak && a.held.size() <= b.held.size() &&
+           a.reread.size() <= b.reread.size();
+}
+
+TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
+    int checked = 0;
+    const auto check = [&](const Filled& filled) {
+        for (int b = 1; b < filled.size(); ++b) {
+            const std::vector<BlockOption>& options = filled.table.options_of(b).options;
+            ASSERT_FALSE(options.empty());
+            for (std::size_t i = 0; i < options.size(); ++i) {
+                ++checked;
+                expect_costs_as_run(filled.table.part(b), options[i]);
+                EXPECT_TRUE(i == 0 || options[i - 1].time() <= options[i].time()) << "the fastest first";
+                for (std::size_t k = 0; k < options.size(); ++k)
+                    EXPECT_TRUE(k == i || !as_good(options[k], options[i]))
+                        << filled.graph.name << ", block " << b;
+            }
+        }
+    };
+    check(Filled(small_gpt(), {.most_items = 4}));
+    for (std::uint64_t seed = 1; seed <= 10; ++seed)
+        check(Filled(random_training_graph(seed, {.forward_ops = 12}), {.most_items = 3}));
+    EXPECT_GT(checked, 250);
+}
+
+TEST(Level, costs_no_less_than_the_runs_that_it_stands_for) {
+    std::mt19937 random(1);
+    int exact = 0, compared = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Filled filled(random_training_graph(seed, {.forward_ops = 12, .run_once = false}),
+                            {.most_items = 3});
+        const Level level = filled.table.level_of(0);
+        for (int round = 0; round < 20; ++round) {
+            std::vector<std::int32_t> choice;
+            for (int b = 0; b < level.size(); ++b)
+                choice.push_back(static_cast<std::int32_t>(random() % level.options(b).size()));
+            LevelSchedule schedule = level.once(choice);
+            const std::int64_t budget =
+                level.cost_of(schedule, 0).peak * (50 + static_cast<int>(random() % 50)) / 100;
+            schedule = search_level(level, schedule, {.budget = budget, .seed = seed, .moves = 200},
+                                    Deadline(Limits{}));
+            const LevelCost cost = level.cost_of(schedule, budget);
+            ASSERT_TRUE(cost.executable);
+            const RunSequence runs = level.lowered(schedule);
+            ASSERT_TRUE(is_executable(filled.flat, runs));
+            const auto exactly = cost_of(filled.flat, runs);
+            EXPECT_EQ(cost.time, exactly.time) << seed;
+            EXPECT_GE(cost.peak + filled.flat.resident_bytes, exactly.peak) << seed;
+            ++compared;
+            exact += cost.peak + filled.flat.resident_bytes == exactly.peak;
+        }
+    }
+    EXPECT_GE(exact, compared * 8 / 10) << "what the options cost is nearly always all there is";
+}
+
+}  // namespace
+}  // namespace rematlas::hierarchical

@@ -1,0 +1,492 @@
+#!/usr/bin/env python3
+"""Do the tests of core notice when core is wrong?
+
+    mutate.py [--count 80] [--seed 1] [--csv FILE]     # a sample: so many mutants that compile, drawn at random
+    mutate.py --again FILE [--csv FILE]                # what a test did not kill, once more, after tests were written
+    mutate.py --list [--only FOLDER]                   # how many places there are, per operator and folder
+
+A mutant is core with one small change: another operator, a negated condition, a constant off by one, a statement
+left out. core_test is built with it and run. It is killed when a test fails, core_test crashes, or a group of tests
+takes more of the processor's time than it may (4 times as long as without the change, and 10 s); else it survives.
+One that does not compile says nothing about tests and another is drawn.
+
+Every place in core/**/*.cpp and *.h is as likely as any other; where several changes are possible at one place, one
+of them is drawn. Left alone are comments, strings, includes, static_assert and declarations without a value. Places
+in a header that all include cost a build of everything.
+
+The tree is copied to a folder of its own (`--copy`, build/mutation by default) and built there without batches of
+files in core, so that a mutant costs a file and a link, with -O1 and the assertions of the standard library: what
+reads beyond a vector's end dies here, as it does in the build with sanitizers. It uses one core. The tests in the
+folder that mirrors the changed file run first, then all others, slow ones (more than 2 s) last; the run ends at the
+first failure. A survivor has passed all of them, some minutes' worth: --quick leaves out the slow ones of other
+folders, and --again tries what survived with all.
+
+The CSV has a line each: file, line, column, operator, original, mutated, outcome (killed, survived), by (the test
+that failed, or that ran when the time was over or the process died). Exit status 0 whatever the outcome.
+"""
+
+import argparse
+import csv
+import filecmp
+import json
+import math
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+COPIED = ["CMakeLists.txt", "CMakePresets.json", "app", "bench", "core", "resources", "runtime", "tests", "viz"]
+TIMES_AS_LONG = 4
+SECONDS_MORE = 10
+TIMES_WAITING = 5  # by the clock: processes wait for each other, and for ever where a mutant locks them
+SLOW = 2  # seconds that a test takes; such tests run last
+MOST_MEMORY = 8 << 30  # bytes; a mutant may ask for all there are
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Places: what can be changed in a text.
+
+SWAPPED = {
+    "relation": {"<": ["<="], "<=": ["<"], ">": [">="], ">=": [">"], "==": ["!="], "!=": ["=="]},
+    "arithmetic": {
+        "+": ["-"], "-": ["+"], "*": ["/"], "/": ["*"], "%": ["/"], "+=": ["-="], "-=": ["+="], "*=": ["/="], "/=": ["*="],
+        "&": ["|"], "|": ["&"], "&=": ["|="], "|=": ["&="], "<<": [">>"], ">>": ["<<"],
+    },
+    "logic": {"&&": ["||"], "||": ["&&"]},
+    "name": {
+        "std::min": ["std::max"], "std::max": ["std::min"],
+        "std::min_element": ["std::max_element"], "std::max_element": ["std::min_element"],
+        "std::lower_bound": ["std::upper_bound"], "std::upper_bound": ["std::lower_bound"],
+        "std::any_of": ["std::all_of"], "std::all_of": ["std::any_of"], "std::none_of": ["std::all_of"],
+        "true": ["false"], "false": ["true"],
+    },
+}  # fmt: skip
+KEYWORDS = set(
+    "return if for while switch case else do using static_assert throw delete new goto default public private protected "
+    "operator sizeof namespace struct class enum template typedef constexpr const auto".split()
+)
+NOT_CODE = re.compile(
+    r"""//[^\n]* | /\*.*?\*/ | R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)" | "(?:\\.|[^"\\\n])*" | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'
+      | ^[ \t]*\#(?:\\\n|[^\n])* | \bstatic_assert\b[^;]*; | \btemplate\ <[^\n]*>(?=\n) | \boperator\s*[^\w\s(]+ """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
+# Formatted code has spaces around an operator with two sides, and only there.
+BINARY = re.compile(r"(?<= )(?:[<>=!]=|&&|\|\||[-+*/&|]=|<<|>>|[-+*/%&|<>])(?=\s)")
+NAME = re.compile(r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)")
+NUMBER = re.compile(r"(?<![\w.'])(?:0x[0-9a-fA-F']+|\d[\d']*(?P<fraction>\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)?)(?P<suffix>[uUlLfF]*)(?![\w.'])")
+PURE_VIRTUAL = re.compile(r"\)[\w\s]*= $")
+BRANCH = re.compile(r"\b(?:if|while) (?=\()")
+NOT = re.compile(r"(?<![\w])!(?=[\w(])")
+RETURN = re.compile(r"\breturn (?=[^;])")
+JUMP = re.compile(r"\b(?:continue|break|return);")
+STATEMENT = re.compile(r"(?:(?<=[;{})])|\belse\b)\s+(?=[\w*+-])")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+ASSIGNMENT = re.compile(r" (?:[-+*/%&|]|<<|>>)?=\s")
+PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True)
+class Change:
+    start: int
+    end: int
+    operator: str
+    mutated: str
+
+
+def code_of(text: str) -> str:
+    """`text` with spaces for all that is not code, so that offsets stay what they are."""
+    return NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
+
+
+def closing(code: str, start: int) -> int:
+    """Offset of the bracket that closes the one at `start`, -1 without one."""
+    depth = 0
+    for i in range(start, len(code)):
+        depth += (code[i] in "([{") - (code[i] in ")]}")
+        if depth == 0:
+            return i
+    return -1
+
+
+def at_top(code: str) -> str:
+    """`code` with spaces for what stands in brackets."""
+    depth, top = 0, []
+    for c in code:
+        depth -= c in ")]}"
+        top.append(c if depth == 0 else " ")
+        depth += c in "([{"
+    return "".join(top)
+
+
+def end_of_statement(code: str, start: int) -> int:
+    """Offset of the semicolon that ends the statement at `start`, -1 when a bracket closes before."""
+    i = start
+    while i < len(code):
+        if code[i] in PAIRS:
+            i = closing(code, i)
+            if i < 0:
+                return -1
+        elif code[i] in ")]}":
+            return -1
+        elif code[i] == ";":
+            return i
+        i += 1
+    return -1
+
+
+def end_of_deletable(code: str, start: int) -> int:
+    """Offset of the semicolon of the call, assignment, increment or decrement at `start`, -1 for anything else."""
+    i, steps, calls = start, 0, 0
+    while code[i] in "*+-":
+        steps += code[i] in "+-"
+        i += 1
+    while True:
+        name = IDENTIFIER.match(code, i)
+        if not name or name.group() in KEYWORDS:
+            return -1
+        i = name.end()
+        while i < len(code) and code[i] in "([":
+            calls += code[i] == "("
+            i = closing(code, i) + 1
+            if i == 0:
+                return -1
+        joint = next((j for j in ("::", "->", ".") if code.startswith(j, i)), None)
+        if joint is None:
+            break
+        i += len(joint)
+    if code.startswith(("++;", "--;"), i) or (code[i] == ";" and (steps == 2 or calls)):
+        return code.index(";", i)
+    return end_of_statement(code, i) if ASSIGNMENT.match(code, i) else -1
+
+
+def numbers(found: re.Match) -> list[str]:
+    digits, suffix = found.group().removesuffix(found["suffix"]), found["suffix"]
+    if found["fraction"]:
+        value = float(digits.replace("'", ""))
+        return [repr(2 * value if value else 1.0) + suffix]
+    value = int(digits.replace("'", ""), 0 if digits.startswith("0x") else 10)
+    return [f"{n}{suffix}" for n in ([value - 1, value + 1] if value else [1])]
+
+
+def is_condition(text: str) -> bool:
+    """Whether it is truth that the returned expression tells, as far as its outermost operators show."""
+    top = at_top(text)
+    if " ? " in top or "{" in text or text.startswith(("true", "false")):
+        return False
+    return top.startswith("!") or any(f" {operator} " in top for operator in ("&&", "||", "<", "<=", ">", ">=", "==", "!="))
+
+
+def places_of(text: str) -> list[list[Change]]:
+    """Every place where `text` can be changed, with the changes that are possible there."""
+    code = code_of(text)
+    places: list[list[Change]] = []
+
+    def place(start: int, end: int, operator: str, mutants: list[str]):
+        places.append([Change(start, end, operator, mutated) for mutated in mutants])
+
+    for found in BINARY.finditer(code):
+        for operator in ("relation", "arithmetic", "logic"):
+            if mutants := SWAPPED[operator].get(found.group()):
+                place(*found.span(), operator, mutants)
+    for found in NAME.finditer(code):
+        place(*found.span(), "name", SWAPPED["name"][found.group()])
+    for found in NUMBER.finditer(code):
+        if not PURE_VIRTUAL.search(code, max(0, found.start() - 60), found.start()):
+            place(*found.span(), "constant", numbers(found))
+    for found in BRANCH.finditer(code):
+        end = closing(code, found.end()) + 1
+        condition = text[found.end() : end]
+        if not re.search(r";| = ", at_top(code[found.end() + 1 : end - 1])):
+            place(found.end(), end, "negated", [f"(!{condition})"])
+    for found in NOT.finditer(code):
+        place(*found.span(), "negated", [""])
+    for found in RETURN.finditer(code):
+        end = end_of_statement(code, found.end())
+        if end > 0 and is_condition(code[found.end() : end]):
+            place(found.end(), end, "negated", [f"!({text[found.end() : end]})"])
+    for found in STATEMENT.finditer(code):
+        end = end_of_deletable(code, found.end())
+        if end > 0:
+            place(found.end(), end, "deleted", [""])
+    for found in JUMP.finditer(code):
+        place(found.start(), found.end() - 1, "deleted", [""])
+    return sorted(places, key=lambda changes: (changes[0].start, changes[0].end))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Mutants: a change of a file.
+
+
+@dataclass
+class Mutant:
+    file: str  # from the root of the tree
+    line: int
+    column: int
+    operator: str
+    original: str
+    mutated: str
+    outcome: str = ""
+    by: str = ""
+
+
+COLUMNS = [field.name for field in fields(Mutant)]
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text)
+
+
+def files_of_core(source: Path, only: str = "core") -> list[str]:
+    names = (path.relative_to(source).as_posix() for path in (source / "core").rglob("*") if path.suffix in (".cpp", ".h"))
+    return sorted(name for name in names if name.startswith(only))
+
+
+def mutant_of(file: str, text: str, change: Change) -> Mutant:
+    starts = [0] + [found.end() for found in re.finditer("\n", text)]
+    line = bisect_right(starts, change.start)
+    column = change.start - starts[line - 1] + 1
+    return Mutant(file, line, column, change.operator, one_line(text[change.start : change.end]), one_line(change.mutated))
+
+
+def mutated_text(text: str, mutant: Mutant) -> str:
+    """`text` with the mutant's change; ValueError when the text is no longer the one it was drawn from."""
+    for changes in places_of(text):
+        for change in changes:
+            found = mutant_of(mutant.file, text, change)
+            if all(getattr(found, c) == getattr(mutant, c) for c in COLUMNS[:6]):
+                return text[: change.start] + change.mutated + text[change.end :]
+    raise ValueError(f"{mutant.file}:{mutant.line}:{mutant.column} is no longer {mutant.original}")
+
+
+def drawn(source: Path, only: str, seed: int):
+    """Mutants in a random order that depends on the seed and the files alone, one for a place."""
+    texts = {file: (source / file).read_text() for file in files_of_core(source, only)}
+    places = [(file, changes) for file, text in texts.items() for changes in places_of(text)]
+    generator = random.Random(seed)
+    generator.shuffle(places)
+    for file, changes in places:
+        yield mutant_of(file, texts[file], generator.choice(changes))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trials: building a mutant and running the tests.
+
+
+def limited_to(seconds: float):
+    """For a child process: so much time of its own, and not all memory there is."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
+
+    return limit
+
+
+def copy_tree(source: Path, copy: Path):
+    """Makes `copy` equal to the copied part of `source`; equal files keep their time, so that they are not built again."""
+    kept = set()
+    for name in COPIED:
+        root = source / name
+        for path in [root] if root.is_file() else (p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            target = copy / path.relative_to(source)
+            kept.add(target)
+            if not target.is_file() or not filecmp.cmp(path, target, shallow=False):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+                shutil.copymode(path, target)
+    for name in COPIED:
+        for path in (copy / name).rglob("*"):
+            if path.is_file() and path not in kept:
+                path.unlink()
+
+
+class GoogleTests:
+    """The tests of one program, in groups that run one after the other: those likely to notice first, the slow last."""
+
+    def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
+        self.program = program
+        self.environment = dict(os.environ) | (environment or {})
+        self.quick = quick
+        self.seconds: dict[str, float] = {}  # of each test
+        self.folder: dict[str, str] = {}  # of each test, as in tests/FOLDER
+
+    def measure(self, report: Path):
+        """Runs all tests on the code as it is; RuntimeError when one fails, for then a mutant proves nothing."""
+        command = [self.program, f"--gtest_output=json:{report}"]
+        run = subprocess.run(command, env=self.environment, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise RuntimeError("the tests fail without any change:\n" + run.stdout[-2000:])
+
+    def read(self, report: Path):
+        """Takes the tests and their times from a report of GoogleTest."""
+        for suite in json.loads(report.read_text())["testsuites"]:
+            for test in suite["testsuite"]:
+                name = f"{suite['name']}.{test['name']}"
+                self.seconds[name] = float(test["time"].removesuffix("s"))
+                self.folder[name] = Path(test["file"]).parent.as_posix().rpartition("/tests/")[2]
+
+    def groups(self, file: str) -> list[list[str]]:
+        folder = Path(file).parent.as_posix() + "/"
+        kinds: list[list[str]] = [[], [], [], []]
+        for name, seconds in self.seconds.items():
+            far = not folder.startswith(self.folder[name] + "/")
+            kinds[2 * (seconds > SLOW) + far].append(name)
+        if self.quick:
+            kinds.pop()
+        return [kind for kind in kinds if kind]
+
+    def killer(self, file: str) -> str | None:
+        """The test that notices, None when none does."""
+        for names in self.groups(file):
+            limit = TIMES_AS_LONG * sum(self.seconds[name] for name in names) + SECONDS_MORE
+            if killer := self.run(names, limit):
+                return killer
+        return None
+
+    def run(self, names: list[str], limit: float) -> str | None:
+        command = [self.program, "--gtest_fail_fast", "--gtest_filter=" + ":".join(names)]
+        process = subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace",
+            preexec_fn=limited_to(limit),
+        )  # fmt: skip
+        try:
+            output, _ = process.communicate(timeout=TIMES_WAITING * limit)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, _ = process.communicate()
+            return "time: " + last_test(output)
+        if process.returncode == 0:
+            return None
+        if process.returncode == -signal.SIGXCPU:
+            return "time: " + last_test(output)
+        failed = re.search(r"\[  FAILED  \] (\S+?),? ", output)
+        return failed[1] if failed else "crash: " + last_test(output)
+
+
+def last_test(output: str) -> str:
+    return (re.findall(r"\[ RUN      \] (\S+)", output) or ["?"])[-1]
+
+
+class Trials:
+    """Tries mutants one after the other on a copy of the tree: `build` is a command that fails when they do not compile."""
+
+    def __init__(self, copy: Path, build: list, tests):
+        self.copy, self.build, self.tests = copy, build, tests
+
+    def compiles(self) -> bool:
+        return subprocess.run(self.build, capture_output=True).returncode == 0
+
+    def try_one(self, mutant: Mutant) -> bool:
+        """Fills in the outcome; False when it does not compile."""
+        path = self.copy / mutant.file
+        original = path.read_text()
+        path.write_text(mutated_text(original, mutant))
+        try:
+            if not self.compiles():
+                return False
+            mutant.by = self.tests.killer(mutant.file) or ""
+            mutant.outcome = "killed" if mutant.by else "survived"
+            return True
+        finally:
+            path.write_text(original)
+
+
+def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) -> Trials:
+    """Copies, configures, builds and measures the tests of core."""
+    copy_tree(source, copy)
+    build = copy / "build" / "headless"
+    configure = [
+        "cmake", "--preset", "headless", "-DREMATLAS_PICTURES=OFF", "-DREMATLAS_BENCHES=OFF",
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG -D_GLIBCXX_ASSERTIONS",
+        "-DCMAKE_PROJECT_INCLUDE=" + str(copy / "tests/mutation/one_file_at_a_time.cmake"),
+    ]  # fmt: skip
+    if shutil.which("ld.lld"):
+        configure.append("-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld")
+    command = ["ninja", "-C", build, "-j1", "core_test"]
+    subprocess.run(configure, cwd=copy, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    problems = Path(os.environ.get("REMATLAS_PROBLEMS", source / ".." / "shared" / "problems"))
+    tests = GoogleTests(build / "bin" / "core_test", {"REMATLAS_PROBLEMS": str(problems.resolve())}, quick)
+    if times is None:
+        times = copy / "times.json"
+        tests.measure(times)
+    tests.read(times)
+    print(f"without a change: {sum(tests.seconds.values()):.0f} s, {len(tests.seconds)} tests", file=sys.stderr, flush=True)
+    return Trials(copy, command, tests)
+
+
+def read_not_killed_by_a_test(file: Path) -> list[Mutant]:
+    with open(file, newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["outcome"] == "survived" or row["by"].startswith("time")]
+    return [Mutant(r["file"], int(r["line"]), int(r["column"]), r["operator"], r["original"], r["mutated"]) for r in rows]
+
+
+def try_all(trials: Trials, mutants, count: int, output) -> Counter:
+    """Tries mutants until `count` have an outcome, and writes each when it is known."""
+    writer = csv.DictWriter(output, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    outcomes: Counter = Counter()
+    for mutant in mutants:
+        started = time.monotonic()
+        if not trials.try_one(mutant):
+            outcomes["did not compile"] += 1
+            continue
+        writer.writerow(asdict(mutant))
+        output.flush()
+        outcomes[mutant.outcome] += 1
+        print(
+            f"{outcomes['killed'] + outcomes['survived']:3} {time.monotonic() - started:5.0f} s  {mutant.outcome} {mutant.by}"
+            f"  {mutant.file}:{mutant.line} {mutant.operator}: {mutant.original} -> {mutant.mutated}",
+            file=sys.stderr, flush=True,
+        )  # fmt: skip
+        if outcomes["killed"] + outcomes["survived"] == count:
+            break
+    return outcomes
+
+
+def list_places(source: Path, only: str):
+    operators, folders = Counter(), Counter()
+    for file in files_of_core(source, only):
+        for changes in places_of((source / file).read_text()):
+            operators[changes[0].operator] += 1
+            folders[Path(file).parent.as_posix() + ("/*.h" if file.endswith(".h") else "")] += 1
+    for name, count in [*sorted(operators.items()), *sorted(folders.items()), ("all", operators.total())]:
+        print(f"{count:6} {name}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=80, help="mutants that compile")
+    parser.add_argument("--seed", type=int, default=1, help="equal seeds on equal files draw equal mutants")
+    parser.add_argument("--only", default="core", metavar="FOLDER", help="draw from files whose path begins so")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="try what survived in this CSV, and what only the clock killed, instead of drawing")
+    parser.add_argument("--csv", type=Path, help="where to write (standard output)")
+    parser.add_argument("--copy", type=Path, default=SOURCE / "build" / "mutation", help="folder of the copy and its build")
+    parser.add_argument("--quick", action="store_true", help=f"leave out tests of more than {SLOW} s in other folders")
+    parser.add_argument("--times", type=Path, metavar="FILE", help="an earlier run's times.json instead of measuring")
+    parser.add_argument("--list", action="store_true", help="count the places and end")
+    options = parser.parse_args()
+    if options.list:
+        return list_places(SOURCE, options.only)
+    if options.again:
+        mutants = read_not_killed_by_a_test(options.again)
+        options.count = len(mutants)
+    else:
+        mutants = drawn(SOURCE, options.only, options.seed)
+    trials = trials_of_core(SOURCE, options.copy.resolve(), options.quick, options.times)
+    with open(options.csv, "w", newline="") if options.csv else sys.stdout as output:
+        outcomes = try_all(trials, mutants, options.count, output)
+    print(", ".join(f"{name}: {count}" for name, count in sorted(outcomes.items())), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
