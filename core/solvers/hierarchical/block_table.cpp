@@ -26,6 +26,20 @@ void for_each_side_by_side(int count, int threads, const Work& work) {
 
 }  // namespace
 
+void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks) {
+    reader.choice<Partition>("partition", partition.by,
+                             {{"articulation", Partition::articulation},
+                              {"bottom-up", Partition::bottom_up},
+                              {"modules", Partition::modules},
+                              {"repeats", Partition::repeats}});
+    reader.integer("most_items", partition.most_items, 2, 1000);
+    reader.number("size_power", partition.size_power, 0, 4);
+    reader.integer("saved_limits", blocks.bottom.saved_limits, 1, 100);
+    reader.integer("peak_limits", blocks.bottom.peak_limits, 1, 100);
+    reader.integer("moves_an_op", blocks.bottom.moves_an_op, 1, 100'000);
+    reader.unsigned_integer("seed", blocks.seed);
+}
+
 BlockTable::BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
                        const std::vector<std::uint8_t>& always)
     : flat_(always.empty() ? problem.flat : without_bytes(problem.flat, always)),

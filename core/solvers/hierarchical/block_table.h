@@ -15,6 +15,7 @@
 #include "core/solvers/hierarchical/level.h"
 #include "core/solvers/hierarchical/level_model.h"
 #include "core/solvers/hierarchical/option_cache.h"
+#include "core/solving/option_reader.h"
 #include "core/solving/solver.h"
 
 namespace rematlas::hierarchical {
@@ -28,6 +29,9 @@ struct BlockTableOptions {
     double tolerance = 0.02;  ///< by how much of their time equal blocks may differ
     std::uint64_t seed = 1;
 };
+
+/// What solvers on blocks have in common.
+void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks);
 
 class BlockTable {
   public:

@@ -214,15 +214,10 @@ std::unique_ptr<Solver> Hiremate::up_to(const Problem& problem, Bytes largest, c
 }  // namespace
 
 void read_options(OptionReader& reader, HiremateOptions& options) {
-    reader.integer("most_items", options.partition.most_items, 2, 1000);
-    reader.number("size_power", options.partition.size_power, 0, 4);
-    reader.integer("saved_limits", options.blocks.bottom.saved_limits, 1, 100);
-    reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
-    reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
+    read_block_options(reader, options.partition, options.blocks);
     reader.integer("level_moves", options.blocks.level_moves, 100, 100'000'000);
     reader.flag("sequence", options.sequence);
     reader.flag("polish", options.polish);
-    reader.unsigned_integer("seed", options.blocks.seed);
 }
 
 std::unique_ptr<Solver> make_hiremate(const HiremateOptions& options) {

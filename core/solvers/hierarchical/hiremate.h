@@ -19,7 +19,7 @@
 namespace rematlas {
 
 struct HiremateOptions {
-    PartitionOptions partition;
+    PartitionOptions partition{.nest_sequences = true};
     hierarchical::BlockTableOptions blocks;
     bool sequence = true;  ///< beside the nested levels: Rotor's programme over the sequence of blocks
     bool polish = false;   ///< anneal the flat sequence of runs for the time that is left, as atlas does
@@ -33,7 +33,8 @@ void read_options(OptionReader& reader, HiremateOptions& options);
 /// each level (level_model.h), which starts from the schedule that the annealing found.
 struct HilpOptions {
     HilpOptions() {
-        hiremate.partition = {.by = Partition::bottom_up, .most_items = 10, .single_ops = true};
+        hiremate.partition.most_items = 10;
+        hiremate.partition.single_ops = true;
         hiremate.blocks.level_saved_limits = 6;
         hiremate.blocks.level_moves = 5'000;
         hiremate.blocks.programme.emplace();

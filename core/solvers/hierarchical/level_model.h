@@ -83,7 +83,7 @@ class LevelModel {
 };
 
 struct ProgrammeLimits {
-    MilpLibrary library = MilpLibrary::highs;
+    MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
     std::chrono::nanoseconds time = std::chrono::seconds(2);  ///< wall clock for one programme
     double gap = 1e-4;                                        ///< relative, at which it ends
 };

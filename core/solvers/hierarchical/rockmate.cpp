@@ -48,17 +48,8 @@ class Rockmate final : public Solver {
 }  // namespace
 
 void read_options(OptionReader& reader, RockmateOptions& options) {
-    reader.choice<Partition>("partition", options.partition.by,
-                             {{"articulation", Partition::articulation},
-                              {"bottom-up", Partition::bottom_up},
-                              {"modules", Partition::modules},
-                              {"repeats", Partition::repeats}});
-    reader.integer("most_items", options.partition.most_items, 2, 1000);
-    reader.integer("saved_limits", options.blocks.bottom.saved_limits, 1, 100);
-    reader.integer("peak_limits", options.blocks.bottom.peak_limits, 1, 100);
-    reader.integer("moves_an_op", options.blocks.bottom.moves_an_op, 1, 100'000);
+    read_block_options(reader, options.partition, options.blocks);
     reader.integer("slots", options.slots, 10, 100'000);
-    reader.unsigned_integer("seed", options.blocks.seed);
 }
 
 bool is_sequence_of_blocks(const Problem& problem) {
