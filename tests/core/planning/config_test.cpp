@@ -143,7 +143,8 @@ TEST(PublishedOptions, NameEveryOptionOfTheTypesThatThePublishedToolHasToo) {
         EXPECT_NE(section.find("| published | default | meaning | ours |"), std::string::npos) << type;
         const Result<std::string> config = generate_config(type);
         if (!config) continue;
-        for (const auto& [option, value] : nlohmann::json::parse(*config).at("options").items())
+        const nlohmann::json options = nlohmann::json::parse(*config).at("options");
+        for (const auto& [option, value] : options.items())
             EXPECT_NE(section.find("`" + option + "`"), std::string::npos)
                 << option << " of " << type << " is not in core/solvers/published_options.md";
     }
