@@ -20,6 +20,7 @@ using namespace hierarchical;
 
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
 constexpr double kStartShare = 0.1;                      // of the time, for more starts when one fits already
+constexpr int kFirstCycles = 10;                         // of annealing, when none fits
 constexpr double kSequenceShare = 0.3;                   // for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // of what is left, for options
 // Of the last level, times those of the others: more only while more brings something.
@@ -117,7 +118,7 @@ class Hiremate final : public Solver {
         if (best.fits()) return;
         const AnnealingOptions options;
         annealing::Annealer annealer(flat, budget.value, best.best(), options, options_.blocks.seed);
-        while (!best.fits() && !soon.passed()) {
+        for (int cycle = 0; cycle < kFirstCycles && !best.fits(); ++cycle) {
             const bool went_on = annealer.run_cycle(5 * level_moves(), 1, soon, [&](const Candidate& found) {
                 best.offer(found);
                 return !best.fits();
