@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::int64_t kMostCached = std::int64_t{256} << 20;  // bytes
 
+/// By op: the inverse of `CanonicalBlock::ops`.
+std::vector<std::int32_t> places_in(const CanonicalBlock& block) {
+    std::vector<std::int32_t> place(block.ops.size());
+    for (std::size_t i = 0; i < place.size(); ++i) place[block.ops[i]] = static_cast<std::int32_t>(i);
+    return place;
+}
+
 /// Calls `work(0)` .. `work(count - 1)`, some at a time.
 template <class Work>
 void for_each_side_by_side(int count, int threads, const Work& work) {
@@ -83,20 +90,20 @@ bool BlockTable::fill(const Deadline& deadline, int threads, const OptionCache& 
 }
 
 void BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
-    if (take_cached(b, cache)) return;
+    const std::string key = key_of(b);
+    if (take_cached(b, key, cache)) return;
     // Not the class's number: what is found for a block does not depend on what else is in the step.
-    const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key_of(b)) % 1'000'000);
+    const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key) % 1'000'000);
     options_of_[b] = tree_.blocks[b].children.empty()
                          ? search_options(parts_[b], options_.bottom, seed, deadline)
                          : combined(b, seed, deadline);
-    if (!deadline.passed()) keep_in(cache, b);
+    if (!deadline.passed()) keep_in(cache, key, b);
 }
 
 /// The same at other blocks of the class, op by op.
 void BlockTable::copy_to_equals(int class_number) {
     const int first = of_class_[class_number].front();
-    std::vector<std::int32_t> place(canonical_[first].ops.size());
-    for (std::size_t i = 0; i < place.size(); ++i) place[canonical_[first].ops[i]] = static_cast<int>(i);
+    const std::vector<std::int32_t> place = places_in(canonical_[first]);
     for (const int b : of_class_[class_number]) {
         if (b == first) continue;
         const auto there = [&](const BlockOption& option) {
@@ -135,8 +142,8 @@ std::string BlockTable::key_of(int b) const {
     return key;
 }
 
-bool BlockTable::take_cached(int b, const OptionCache& cache) {
-    const auto found = cache.find(key_of(b), canonical_[b].times, options_.tolerance);
+bool BlockTable::take_cached(int b, const std::string& key, const OptionCache& cache) {
+    const auto found = cache.find(key, canonical_[b].times, options_.tolerance);
     if (!found) return false;
     BlockOptions options{.advance = advance_option(parts_[b]), .options = {}};
     for (RunSequence runs : found->options) {
@@ -150,16 +157,15 @@ bool BlockTable::take_cached(int b, const OptionCache& cache) {
     return true;
 }
 
-void BlockTable::keep_in(const OptionCache& cache, int b) const {
+void BlockTable::keep_in(const OptionCache& cache, const std::string& key, int b) const {
     CachedOptions kept{.times = canonical_[b].times, .options = {}};
-    std::vector<std::int32_t> place(canonical_[b].ops.size());
-    for (std::size_t i = 0; i < place.size(); ++i) place[canonical_[b].ops[i]] = static_cast<int>(i);
+    const std::vector<std::int32_t> place = places_in(canonical_[b]);
     for (const BlockOption& option : options_of_[b].options) {
         RunSequence runs = whole_sequence(parts_[b], option);
         for (std::int32_t& run : runs) run = place[run];
         kept.options.push_back(std::move(runs));
     }
-    cache.keep(key_of(b), kept);
+    cache.keep(key, kept);
 }
 
 Level BlockTable::level_of(int block) const {

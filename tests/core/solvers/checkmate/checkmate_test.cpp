@@ -225,6 +225,13 @@ TEST(Checkmate, AByteTooFewIsNoRoundingErrorHoweverLargeTheSizes) {
     }
 }
 
+Result<Outcome> solved(const Graph& graph, const nlohmann::json& options, Bytes budget) {
+    return solve(graph, {.solver = "checkmate",
+                         .options = std::make_shared<const nlohmann::json>(options),
+                         .budget = budget,
+                         .limits = {.time = 30s}});
+}
+
 TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
     const Graph graph = random_training_graph(160, {.forward_ops = 7, .run_once = false});
     const FlatGraph flat = flatten(graph);
@@ -233,11 +240,7 @@ TEST(Checkmate, EndsAtTheGapAskedForAndIsOptimalWithoutOneOnly) {
         for (const double gap : {0.2, 0.05, 1e-6}) {
             SCOPED_TRACE(gap);
             const nlohmann::json options = {{"milp", to_string(library)}, {"warm_up", 0}, {"gap", gap}};
-            const Result<Outcome> outcome =
-                solve(graph, {.solver = "checkmate",
-                              .options = std::make_shared<const nlohmann::json>(options),
-                              .budget = budget,
-                              .limits = {.time = 30s}});
+            const Result<Outcome> outcome = solved(graph, options, budget);
             ASSERT_TRUE(outcome) << outcome.error().message;
             const Schedule* schedule = outcome->schedule();
             ASSERT_TRUE(schedule);
@@ -260,11 +263,7 @@ TEST(Checkmate, TellsTheNodesAndTheTimeOfItsProof) {
             const Graph graph = random_training_graph(seed, {.forward_ops = 5, .run_once = false});
             const FlatGraph flat = flatten(graph);
             const Bytes budget((least_peak(flat).bytes.value * 2 + keep_all_peak(flat).value) / 3);
-            const Result<Outcome> outcome =
-                solve(graph, {.solver = "checkmate",
-                              .options = std::make_shared<const nlohmann::json>(options),
-                              .budget = budget,
-                              .limits = {.time = 30s}});
+            const Result<Outcome> outcome = solved(graph, options, budget);
             ASSERT_TRUE(outcome) << outcome.error().message;
             const Schedule* schedule = outcome->schedule();
             if (!schedule || schedule->overhead == 1) continue;

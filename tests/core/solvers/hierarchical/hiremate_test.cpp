@@ -5,18 +5,13 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/rotor/rotor.h"
+#include "tests/core/support/answers.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
 namespace {
-
-std::optional<std::int64_t> hiremate_time(const Solver& solver, const Problem& problem, std::int64_t budget) {
-    const Answer answer = solver.solve(problem, Bytes(budget), {.time = std::chrono::seconds(20)}, {});
-    const auto* solution = std::get_if<Solution>(&answer);
-    return solution ? std::optional(solution->time.value) : std::nullopt;
-}
 
 Graph small_gpt() {
     return gpt_graph({.layers = 6, .batch = 2, .sequence = 256, .width = 128, .heads = 4, .vocabulary = 512});
@@ -48,9 +43,9 @@ TEST(Hiremate, AnswersManyBudgetsFromOneTable) {
     ASSERT_TRUE(prepared);
     for (const double share : {0.6, 0.8}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
-        const auto alone = hiremate_time(*hiremate, problem, budget);
+        const auto alone = time_of(*hiremate, problem, budget);
         ASSERT_TRUE(alone);
-        EXPECT_EQ(hiremate_time(*prepared, problem, budget), alone) << share;
+        EXPECT_EQ(time_of(*prepared, problem, budget), alone) << share;
     }
 }
 
@@ -62,7 +57,7 @@ TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
         const FlatGraph flat = flatten(file.graph);
         for (const ProblemFile::Reference& reference : file.references) {
             if (reference.lower_bound < reference.best_known * 0.999) continue;
-            const auto time = hiremate_time(*make_hiremate(), {file.graph, flat}, reference.budget.value);
+            const auto time = time_of(*make_hiremate(), {file.graph, flat}, reference.budget.value);
             const double best = reference.best_known * static_cast<double>(flat.base_time);
             ++all;
             near += time && static_cast<double>(*time) <= 1.03 * best;
@@ -84,8 +79,8 @@ TEST(Hilp, IsNotWorseThanRotorOnShortChains) {
         const std::int64_t most = keep_all_peak(flat).value, least = least_peak(flat).bytes.value;
         for (int i = 0; i <= 4; ++i) {
             const std::int64_t budget = least + (most - least) * i / 4;
-            const auto rotor = hiremate_time(*make_rotor(), {graph, flat}, budget);
-            const auto hilp = hiremate_time(*make_hilp(options), {graph, flat}, budget);
+            const auto rotor = time_of(*make_rotor(), {graph, flat}, budget);
+            const auto hilp = time_of(*make_hilp(options), {graph, flat}, budget);
             if (!rotor) continue;
             ASSERT_TRUE(hilp) << graph.name << " at " << budget;
             EXPECT_LE(*hilp, *rotor) << graph.name << " at " << budget;

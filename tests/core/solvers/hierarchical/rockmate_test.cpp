@@ -5,17 +5,12 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/rotor/rotor.h"
+#include "tests/core/support/answers.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
 namespace {
-
-std::optional<std::int64_t> time_of(const Solver& solver, const Problem& problem, std::int64_t budget) {
-    const Answer answer = solver.solve(problem, Bytes(budget), {.time = std::chrono::seconds(20)}, {});
-    const auto* solution = std::get_if<Solution>(&answer);
-    return solution ? std::optional(solution->time.value) : std::nullopt;
-}
 
 TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     int found = 0;
