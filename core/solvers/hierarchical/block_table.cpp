@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "core/solvers/hierarchical/level_search.h"
@@ -199,12 +200,19 @@ BlockOptions BlockTable::combined(int b, std::uint64_t seed, const Deadline& dea
     const std::int64_t most = std::max(all.forward_peak, all.backward_peak);
     const std::int64_t least = std::min(most, least_peak(part.flat).bytes.value);
     LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
+    // Blocks of blocks hold far more than a tight budget leaves them: limits lie closer where they are small.
+    const double growth =
+        std::log(static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(least, 1)));
     for (int p = options_.level_peak_limits; p-- > 0;) {
-        const std::int64_t peak = least + (most - least) * (p + 1) / options_.level_peak_limits;
+        const double share = static_cast<double>(p + 1) / options_.level_peak_limits;
+        const auto peak =
+            static_cast<std::int64_t>(static_cast<double>(most) * std::exp(growth * (share - 1)));
         LevelSchedule start = schedule;
         for (int s = options_.level_saved_limits; s-- > 0;) {
             if (deadline.passed()) break;
-            const std::int64_t saved = all.saved * s / options_.level_saved_limits;
+            const double part_saved = static_cast<double>(s) / options_.level_saved_limits;
+            const auto saved =
+                static_cast<std::int64_t>(static_cast<double>(all.saved) * part_saved * part_saved);
             level.set_workspace(std::max<std::int64_t>(0, peak - beside - saved));
             start = choose(b, level, start, peak, ++seed, static_cast<std::uint64_t>(options_.level_moves),
                            deadline);

@@ -22,7 +22,7 @@ namespace rematlas::hierarchical {
 
 struct BlockTableOptions {
     BlockSearchOptions bottom;
-    int level_saved_limits = 5, level_peak_limits = 4;  ///< for options of blocks of blocks
+    int level_saved_limits = 5, level_peak_limits = 6;  ///< for options of blocks of blocks
     int level_moves = 20'000;                           ///< of annealing, for each pair of these
     /// After the annealing of a level, its programme; none: the annealing alone.
     std::optional<ProgrammeLimits> programme = {};

@@ -23,8 +23,9 @@ constexpr double kStartShare = 0.1;                      // of the time, for mor
 constexpr int kFirstCycles = 10;                         // of annealing, when none fits
 constexpr double kSequenceShare = 0.3;                   // for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // of what is left, for options
-// Of the last level, times those of the others: more only while more brings something.
-constexpr std::uint64_t kTopMoves[] = {2, 6, 20};
+// Of the last level at the budget that came out best, times those of the others: more only while more brings
+// something.
+constexpr std::uint64_t kTopMoves[] = {2, 6};
 
 /// What the budgets of one problem share. Each part is made when it is first asked for, in the time it is
 /// then given.
@@ -127,24 +128,38 @@ class Hiremate final : public Solver {
         }
     }
 
+    /// The last level's answer to one budget.
+    struct Searched {
+        std::int64_t room;  ///< bytes
+        LevelSchedule schedule;
+        Candidate found;  ///< its runs, measured
+    };
+
     void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
                            const Deadline& deadline, Incumbent& best) const {
         if (table.tree().blocks.front().children.empty())
             return offer_from_one_block(flat, budget, deadline, best);
         const Level level = table.level_of(0);
+        const auto searched = [&](std::int64_t room, LevelSchedule start, std::uint64_t times) {
+            LevelSchedule schedule =
+                table.choose(0, level, std::move(start), room, options_.blocks.seed + times,
+                             times * level_moves(), deadline);
+            Candidate found = Candidate::of(flat, without_useless(flat, level.lowered(schedule)));
+            best.offer(found);
+            return Searched{room, std::move(schedule), std::move(found)};
+        };
+        std::optional<Searched> nearest;
         for (const double above : kAbove) {
-            if (deadline.passed()) break;
+            if (deadline.passed()) return;
             const auto room =
                 static_cast<std::int64_t>(above * static_cast<double>(budget.value)) - flat.resident_bytes;
-            LevelSchedule schedule = level.once(std::vector<std::int32_t>(level.size(), 0));
-            for (const std::uint64_t times : kTopMoves) {
-                const LevelCost before = level.cost_of(schedule, room);
-                schedule = table.choose(0, level, std::move(schedule), room, options_.blocks.seed + times,
-                                        times * level_moves(), deadline);
-                const LevelCost after = level.cost_of(schedule, room);
-                if (after.time == before.time && after.excess == before.excess) break;
-            }
-            best.offer_runs(without_useless(flat, level.lowered(schedule)));
+            Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
+            if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
+        }
+        for (const std::uint64_t times : kTopMoves) {
+            const std::int64_t before = nearest->found.time;
+            nearest = searched(nearest->room, std::move(nearest->schedule), times);
+            if (nearest->found.time == before) break;
         }
     }
 

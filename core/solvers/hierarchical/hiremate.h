@@ -36,6 +36,7 @@ struct HilpOptions {
         hiremate.partition.most_items = 10;
         hiremate.partition.single_ops = true;
         hiremate.blocks.level_saved_limits = 6;
+        hiremate.blocks.level_peak_limits = 4;
         hiremate.blocks.level_moves = 5'000;
         hiremate.blocks.programme.emplace();
         hiremate.sequence = false;

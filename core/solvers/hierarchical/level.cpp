@@ -1,6 +1,8 @@
 #include "core/solvers/hierarchical/level.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace rematlas::hierarchical {
 
@@ -19,10 +21,12 @@ Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subpr
     const auto& results = parent_ ? parent_->flat.results : whole.results;
     for (const int t : results)
         if (const int n = number_[parent_ ? parent_->tensor_of[t] : t]; n >= 0) results_.push_back(n);
-    for (const LevelBlock& block : blocks_) {
-        interfaces_.push_back(interface_of(block));
+    for (const LevelBlock& block : blocks_) interfaces_.push_back(interface_of(block));
+    find_ops_that_run_once();
+    merge_alike();
+    for (const BlockInterface& block : interfaces_) {
         std::vector<std::int32_t>& makers = makers_.emplace_back();
-        for (const int t : interfaces_.back().forward.reads)
+        for (const int t : block.forward.reads)
             if (maker_[t] >= 0) makers.push_back(maker_[t]);
         std::sort(makers.begin(), makers.end());
         makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
@@ -70,6 +74,68 @@ Level::BlockInterface Level::interface_of(const LevelBlock& level_block) {
     return made;
 }
 
+/// A second forward visit would leave out such an op: what it made would have to be there since the first.
+void Level::find_ops_that_run_once() {
+    for (const LevelBlock& level_block : blocks_) {
+        const Subproblem& block = *level_block.block;
+        const int end = block.outside < 0 ? block.flat.op_count : block.outside;
+        std::uint8_t& once = runs_forward_once_.emplace_back(0);
+        for (int op = 0; op < end; ++op) {
+            if (block.flat.recomputable[op]) continue;
+            for (const int t : block.flat.outputs[op]) {
+                const std::int32_t tensor = block.tensor_of[t];
+                once |= !whole_.users[tensor].empty();
+                if (!whole_.users[tensor].empty() || number_[tensor] < 0) continue;
+                always_bytes_ += std::exchange(bytes_[number_[tensor]], 0);
+            }
+        }
+    }
+}
+
+/// Makes one tensor of those that all visits treat alike: a move's cost is linear in what the visits touch, and
+/// most of it are the gradients of parameters, which one visit makes and the end reads.
+void Level::merge_alike() {
+    std::vector<Interface*> lists{&outside_};
+    for (BlockInterface& block : interfaces_) {
+        lists.push_back(&block.forward);
+        for (Interface& backward : block.backward) lists.push_back(&backward);
+    }
+    std::vector<std::vector<std::int32_t>> touched_by(bytes_.size());
+    for (const int t : results_) touched_by[t].push_back(0);
+    std::int32_t number = 0;
+    for (const Interface* list : lists) {
+        ++number;
+        for (const int t : list->reads) touched_by[t].push_back(number);
+        for (const int t : list->makes) touched_by[t].push_back(-number);
+    }
+    std::map<std::vector<std::int32_t>, std::int32_t> one_of;
+    std::vector<std::int32_t> merged(bytes_.size());
+    std::vector<std::int64_t> bytes;
+    std::vector<std::int32_t> makers;
+    for (std::size_t t = 0; t < merged.size(); ++t) {
+        const auto [at, is_first] = one_of.emplace(touched_by[t], static_cast<std::int32_t>(bytes.size()));
+        merged[t] = at->second;
+        if (is_first) {
+            bytes.push_back(bytes_[t]);
+            makers.push_back(maker_[t]);
+        } else {
+            bytes[merged[t]] += bytes_[t];
+        }
+    }
+    const auto renumber = [&](std::vector<std::int32_t>& tensors) {
+        for (std::int32_t& t : tensors) t = merged[t];
+        std::sort(tensors.begin(), tensors.end());
+        tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+    };
+    for (Interface* list : lists) {
+        renumber(list->reads);
+        renumber(list->makes);
+    }
+    renumber(results_);
+    bytes_ = std::move(bytes);
+    maker_ = std::move(makers);
+}
+
 const Level::Interface& Level::interface_of(const Visit& visit, const LevelSchedule& schedule) const {
     if (visit.kind == Visit::Kind::outside) return outside_;
     const BlockInterface& block = interfaces_[visit.block];
@@ -104,15 +170,18 @@ LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) con
         for (const int t : interface.makes) next_[t] = made;
         for (const int t : interface.reads) next_[t] = read;
     }
-    LevelCost cost;
+    LevelCost cost{.time = time_of(schedule)};
     made_.assign(bytes_.size(), 0);
-    std::int64_t alive = 0;
+    done_.assign(blocks_.size(), 0);
+    bool may_run_backward = !has_outside();
+    std::int64_t alive = always_bytes_;
     std::size_t at = 0;
     for (const Visit& visit : schedule.visits) {
         const Interface& interface = interface_of(visit, schedule);
         std::int64_t during = alive;
         if (visit.kind == Visit::Kind::outside) {
             during += workspace_;
+            may_run_backward = true;
             for (const int t : interface.makes) during += bytes_[t];
         } else {
             const BlockOptions& options = *blocks_[visit.block].options;
@@ -120,15 +189,15 @@ LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) con
             const BlockOption& option = options.options[chosen];
             if (visit.kind == Visit::Kind::advance) {
                 during += options.advance.forward_peak;
-                cost.time += options.advance.forward_time;
+                if (runs_forward_once_[visit.block] || done_[visit.block]) cost.executable = false;
             } else if (visit.kind == Visit::Kind::save) {
                 during += option.forward_peak;
-                cost.time += option.forward_time;
                 alive += option.saved;
             } else {
                 during += option.backward_peak - interfaces_[visit.block].counted[chosen];
-                cost.time += option.backward_time;
                 alive -= option.saved;
+                cost.executable = cost.executable && may_run_backward;
+                done_[visit.block] = 1;
             }
         }
         for (const int t : interface.reads) {
@@ -143,6 +212,19 @@ LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) con
         cost.excess += std::max<std::int64_t>(0, during - budget);
     }
     return cost;
+}
+
+std::int64_t Level::time_of(const LevelSchedule& schedule) const {
+    std::int64_t time = 0;
+    for (const Visit& visit : schedule.visits) {
+        if (visit.kind == Visit::Kind::outside) continue;
+        const BlockOptions& options = *blocks_[visit.block].options;
+        const BlockOption& option = options.options[schedule.option[visit.block]];
+        if (visit.kind == Visit::Kind::advance) time += options.advance.forward_time;
+        if (visit.kind == Visit::Kind::save) time += option.forward_time;
+        if (visit.kind == Visit::Kind::backward) time += option.backward_time;
+    }
+    return time;
 }
 
 RunSequence Level::lowered(const LevelSchedule& schedule) const {

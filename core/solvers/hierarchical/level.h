@@ -29,7 +29,8 @@ struct Visit {
     bool operator==(const Visit&) const = default;
 };
 
-/// Each block is saved once and runs backward once, in this order; it may advance any number of times.
+/// Each block is saved once and runs backward once, in this order; it may advance any number of times before
+/// that, unless something in it that is read must not run twice.
 struct LevelSchedule {
     std::vector<Visit> visits;
     std::vector<std::int32_t> option;  ///< by block: of its options
@@ -56,17 +57,26 @@ class Level {
     /// What `outside` holds beside what it reads and makes: a limit on what the level saves.
     void set_workspace(std::int64_t bytes) { workspace_ = bytes; }
 
-    /// Bytes leave out residents and what the parent is given. Cost: linear in what the visits read and make.
+    /// Bytes leave out residents and what the parent is given. The peak is not below that of the lowered runs.
+    /// Cost: linear in what the visits read and make.
     LevelCost cost_of(const LevelSchedule& schedule, std::int64_t budget) const;
+
+    /// The time of `cost_of` alone, ns. Cost: linear in the visits.
+    std::int64_t time_of(const LevelSchedule& schedule) const;
 
     /// Ops of the whole graph; -1 for `outside`. Ops that may run only once run at the first visit.
     RunSequence lowered(const LevelSchedule& schedule) const;
 
-    // What the level's programme (level_model.h) is made of. Tensors are numbered from 0.
+    // What the level's programme (level_model.h) is made of. Tensors are numbered from 0; those that the same
+    // visits read and make, whatever the options, are one.
     /// What a visit reads and makes.
     struct Interface {
         std::vector<std::int32_t> reads, makes;
     };
+    /// It may not advance: an op that runs once makes something there that is read.
+    bool runs_forward_once(int block) const { return runs_forward_once_[block]; }
+    /// Results of ops that run once and that nothing reads: counted all along.
+    std::int64_t always_bytes() const { return always_bytes_; }
     bool has_outside() const { return parent_ != nullptr; }
     int tensor_count() const { return static_cast<int>(bytes_.size()); }
     std::int64_t bytes(int tensor) const { return bytes_[tensor]; }
@@ -96,6 +106,8 @@ class Level {
     std::int32_t number(std::int32_t tensor);
     BlockInterface interface_of(const LevelBlock& block);
     const Interface& interface_of(const Visit& visit, const LevelSchedule& schedule) const;
+    void find_ops_that_run_once();
+    void merge_alike();
 
     const FlatGraph& whole_;
     const std::vector<LevelBlock> blocks_;
@@ -107,8 +119,10 @@ class Level {
     std::vector<BlockInterface> interfaces_;
     Interface outside_;
     std::vector<std::vector<std::int32_t>> makers_;
+    std::vector<std::uint8_t> runs_forward_once_;  ///< by block
+    std::int64_t always_bytes_ = 0;
     std::int64_t workspace_ = 0;
-    mutable std::vector<std::uint8_t> next_, kept_, made_;  ///< of `cost_of`
+    mutable std::vector<std::uint8_t> next_, kept_, made_, done_;  ///< of `cost_of`
 };
 
 }  // namespace rematlas::hierarchical

@@ -14,7 +14,7 @@ LevelModel::LevelModel(const Level& level, std::int64_t budget) : level_(level) 
     for (int b = 0; b < level.size(); ++b) time += level.options(b).front().time();
     time_scale_ = 1000.0 / static_cast<double>(time);
     byte_scale_ = 1000.0 / static_cast<double>(std::max<std::int64_t>(budget, 1));
-    budget_ = static_cast<double>(budget) * byte_scale_;
+    budget_ = static_cast<double>(budget - level.always_bytes()) * byte_scale_;
     add_runs();
     find_fixed();
     add_kept();
@@ -28,7 +28,7 @@ void LevelModel::Sum::add(const Sum& other, double factor) {
 
 /// Forward runs: in the stages of later blocks again, up to its own backward visit.
 bool LevelModel::may_run(int stage, int block) const {
-    return stage >= block && stage <= backward_stage(block);
+    return stage >= block && stage <= (level_.runs_forward_once(block) ? block : backward_stage(block));
 }
 
 void LevelModel::add_runs() {
@@ -38,7 +38,9 @@ void LevelModel::add_runs() {
         for (int b = 0; b < level_.size(); ++b) {
             if (!may_run(stage, b)) continue;
             const double cost = static_cast<double>(level_.advance(b).forward_time) * time_scale_;
-            advance_[stage][b] = milp_.add_column({.lower = 0, .upper = 1, .cost = cost, .integer = true});
+            if (!level_.runs_forward_once(b))
+                advance_[stage][b] =
+                    milp_.add_column({.lower = 0, .upper = 1, .cost = cost, .integer = true});
             for (const BlockOption& option : level_.options(b))
                 save_[stage][b].push_back(
                     milp_.add_column({.lower = 0,
@@ -103,7 +105,7 @@ LevelModel::Sum LevelModel::runs(int stage, int block) const {
 
 LevelModel::Sum LevelModel::chosen(int block, int option) const {
     Sum sum;
-    for (int stage = block; stage <= backward_stage(block); ++stage) sum.add(save_[stage][block][option]);
+    for (int stage = block; may_run(stage, block); ++stage) sum.add(save_[stage][block][option]);
     return sum;
 }
 
@@ -221,7 +223,9 @@ void LevelModel::add_memory(int stage) {
     for (int b = 0; b < level_.size(); ++b) {
         if (may_run(stage, b)) {
             Sum visit;
-            visit.add(advance_[stage][b], static_cast<double>(level_.advance(b).forward_peak) * byte_scale_);
+            if (advance_[stage][b] >= 0)
+                visit.add(advance_[stage][b],
+                          static_cast<double>(level_.advance(b).forward_peak) * byte_scale_);
             for (std::size_t k = 0; k < save_[stage][b].size(); ++k)
                 visit.add(save_[stage][b][k],
                           static_cast<double>(level_.options(b)[k].forward_peak) * byte_scale_);
@@ -300,6 +304,7 @@ std::optional<std::vector<double>> LevelModel::encode(const LevelSchedule& sched
             continue;
         }
         if (!may_run(stage, visit.block) || visited(stage, visit.block)) return std::nullopt;
+        if (visit.kind == Visit::Kind::advance && level_.runs_forward_once(visit.block)) return std::nullopt;
         if (visit.kind == Visit::Kind::advance)
             values[advance_[stage][visit.block]] = 1;
         else

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kStartHeat = 1, kEndHeat = 0.01;  // in mean times of a block
 constexpr int kAdaptEvery = 128;
+constexpr int kClockPeriod = 64;  // moves
 constexpr int kMostFeeders = 6;
 
 class LevelAnnealer {
@@ -27,9 +28,12 @@ class LevelAnnealer {
 
     LevelSchedule run(const Deadline& deadline) {
         for (std::uint64_t move = 0; move < task_.moves; ++move) {
-            if (move % 64 == 0 && deadline.passed()) break;
-            const double done = static_cast<double>(move) / static_cast<double>(task_.moves);
-            heat_ = std::pow(kEndHeat / kStartHeat, done) * kStartHeat / (2.0 * std::max(1, level_.size()));
+            if (move % kClockPeriod == 0) {
+                if (deadline.passed()) break;
+                const double done = static_cast<double>(move) / static_cast<double>(task_.moves);
+                heat_ =
+                    std::pow(kEndHeat / kStartHeat, done) * kStartHeat / (2.0 * std::max(1, level_.size()));
+            }
             step();
         }
         return std::move(best_);
@@ -44,12 +48,15 @@ class LevelAnnealer {
     void step() {
         next_ = now_;
         if (!change(next_)) return;
-        const LevelCost cost = level_.cost_of(next_, task_.budget);
-        if (!cost.executable) return;
-        const double worse = value(cost) - value(cost_);
-        if (worse <= 0 || random_.unit() < std::exp(-worse / heat_)) {
-            std::swap(now_, next_);
-            cost_ = cost;
+        const double most = value(cost_) - heat_ * std::log(random_.unit());
+        // Most moves take too long even if they fit, and the time is known long before the memory.
+        if (value({.time = level_.time_of(next_)}) <= most) {
+            const LevelCost cost = level_.cost_of(next_, task_.budget);
+            if (!cost.executable) return;
+            if (value(cost) <= most) {
+                std::swap(now_, next_);
+                cost_ = cost;
+            }
         }
         note();
     }

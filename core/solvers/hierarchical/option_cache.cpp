@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 /// To be counted up where the options of an equal block may become others: keys of old files are then not
 /// asked for any more.
-constexpr std::string_view kCacheVersion = "rematlas options 1\n";
+constexpr std::string_view kCacheVersion = "rematlas options 2\n";
 constexpr std::size_t kDigest = 64;  // hexadecimal digits
 constexpr std::string_view kSuffix = ".options";
 

@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "core/schedule/run_sequence.h"
-#include "core/solvers/hierarchical/level_search.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/random_graph.h"
 
@@ -108,36 +106,6 @@ TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed)
         check(Filled(random_training_graph(seed, {.forward_ops = 12}), {.most_items = 3}));
     EXPECT_GT(checked, 250);
-}
-
-TEST(Level, costs_no_less_than_the_runs_that_it_stands_for) {
-    std::mt19937 random(1);
-    int exact = 0, compared = 0;
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-        const Filled filled(random_training_graph(seed, {.forward_ops = 12, .run_once = false}),
-                            {.most_items = 3});
-        const Level level = filled.table.level_of(0);
-        for (int round = 0; round < 20; ++round) {
-            std::vector<std::int32_t> choice;
-            for (int b = 0; b < level.size(); ++b)
-                choice.push_back(static_cast<std::int32_t>(random() % level.options(b).size()));
-            LevelSchedule schedule = level.once(choice);
-            const std::int64_t budget =
-                level.cost_of(schedule, 0).peak * (50 + static_cast<int>(random() % 50)) / 100;
-            schedule = search_level(level, schedule, {.budget = budget, .seed = seed, .moves = 200},
-                                    Deadline(Limits{}));
-            const LevelCost cost = level.cost_of(schedule, budget);
-            ASSERT_TRUE(cost.executable);
-            const RunSequence runs = level.lowered(schedule);
-            ASSERT_TRUE(is_executable(filled.flat, runs));
-            const auto exactly = cost_of(filled.flat, runs);
-            EXPECT_EQ(cost.time, exactly.time) << seed;
-            EXPECT_GE(cost.peak + filled.flat.resident_bytes, exactly.peak) << seed;
-            ++compared;
-            exact += cost.peak + filled.flat.resident_bytes == exactly.peak;
-        }
-    }
-    EXPECT_GE(exact, compared * 8 / 10) << "what the options cost is nearly always all there is";
 }
 
 }  // namespace
