@@ -15,6 +15,11 @@ REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/result
 if [ -x "$bin/bench_least_memory" ]; then
     "$bin/bench_least_memory" "$problems"/*.graph.json | tee "$here/results/least_memory.csv"
 fi
+if [ -x "$bin/bench_scale" ]; then
+    { "$bin/bench_scale" hiremate 300; "$bin/bench_scale" atlas 20 | grep -v '^name'; } | tee "$here/results/scale.csv"
+    "$python" -c 'import matplotlib' 2>/dev/null &&
+        "$python" "$here/solvers/scale_picture.py" "$here/results/scale.csv" "$here/results/scale.png"
+fi
 if [ -x "$bin/bench_chains" ]; then "$bin/bench_chains" | tee "$here/results/chains.csv"; fi
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"

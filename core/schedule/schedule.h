@@ -36,7 +36,7 @@ struct Step {
 
 /// A class of schedules, from the smallest to the largest: each holds those before it.
 enum class ScheduleClass : std::uint8_t {
-    staged,       ///< Checkmate's stages in the graph's order (core/solvers/checkmate/staged_model.h)
+    staged,       ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
     any_order,    ///< any order of the ops, any reruns
     with_copies,  ///< the same, with copies of tensors to the host and back
 };

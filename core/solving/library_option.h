@@ -6,7 +6,7 @@
 
 namespace rematlas {
 
-/// Rejects a library that this build lacks.
-void read_library(OptionReader& reader, MilpLibrary& library);
+/// Rejects a library that this build lacks, where it is of use.
+void read_library(OptionReader& reader, MilpLibrary& library, bool is_used = true);
 
 }  // namespace rematlas

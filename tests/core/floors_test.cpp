@@ -24,7 +24,7 @@ const Floors of_core = {{"base"},
 
 /// A solver may start from the answers of those below it.
 const Floors of_solvers = {
-    {"keep_all", "chen", "rotor", "dtr", "annealing"}, {"revolve", "hierarchical"}, {"atlas"}, {"checkmate"}};
+    {"keep_all", "chen", "rotor", "dtr", "annealing", "staged"}, {"revolve", "hierarchical"}, {"atlas"}, {"checkmate"}};
 
 std::vector<std::string> arrows_up(const std::filesystem::path& under, const std::string& prefix,
                                    const Floors& floors) {

@@ -9,7 +9,7 @@
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/checkmate/checkmate.h"
 #include "core/solving/library_option.h"
-#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/staged/staged_model.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/answers.h"

@@ -10,7 +10,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/atlas/smallest_budget.h"
-#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/staged/staged_model.h"
 #include "core/solving/answers.h"
 #include "core/solving/limits.h"
 

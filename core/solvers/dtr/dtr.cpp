@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "core/schedule/run_sequence.h"
 #include "core/solving/answers.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
@@ -76,9 +75,8 @@ class Dtr : public Solver {
                  const Progress& progress) const override {
         const Deadline deadline(limits);
         if (auto solution = optimal_without_reruns(problem.flat, budget)) return *solution;
-        const GraphTrace program(problem.flat);
-        const DtrOutcome outcome =
-            evict_online(program.trace, budget, options_, [&](const DtrOutcome& now, double done) {
+        const auto [outcome, runs] =
+            evict_on_graph(problem.flat, budget, options_, [&](const DtrOutcome& now, double done) {
                 if (progress) progress({now.overhead(), now.peak, {}, done});
                 return !deadline.passed();
             });
@@ -86,10 +84,6 @@ class Dtr : public Solver {
             Infeasible none = infeasible_from(problem.flat, budget, std::nullopt);
             none.reason = reason(outcome.status);
             return none;
-        }
-        RunSequence runs;
-        for (int op : outcome.runs) {
-            if (program.ops[op] >= 0) runs.push_back(program.ops[op]);
         }
         return solution_from(problem.flat, runs);
     }
@@ -110,6 +104,15 @@ class Dtr : public Solver {
 };
 
 }  // namespace
+
+GraphEviction evict_on_graph(const FlatGraph& flat, Bytes budget, const DtrOptions& options,
+                             const std::function<bool(const DtrOutcome&, double)>& go_on) {
+    const GraphTrace program(flat);
+    GraphEviction made{.outcome = evict_online(program.trace, budget, options, go_on), .runs = {}};
+    for (int op : made.outcome.runs)
+        if (program.ops[op] >= 0) made.runs.push_back(program.ops[op]);
+    return made;
+}
 
 void read_options(OptionReader& reader, DtrOptions& options) {
     reader.choice<DtrHeuristic>("heuristic", options.heuristic,

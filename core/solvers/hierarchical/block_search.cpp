@@ -5,6 +5,8 @@
 
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
+#include "core/solvers/dtr/dtr.h"
+#include "core/solvers/staged/staged_model.h"
 
 namespace rematlas::hierarchical {
 
@@ -24,7 +26,7 @@ class BlockSearch {
           beside_(bytes_beside(block)) {}
 
     /// The best sequence for the limits, from the nearest one of `known`.
-    BlockOption anneal(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
+    BlockOption solve(std::int64_t saved, std::int64_t peak, const std::vector<BlockOption>& known) {
         // Saving less than the limit leaves the peak alone: `outside` takes the rest of it.
         flat_.workspace[block_.outside] = std::max<std::int64_t>(0, peak - beside_ - saved);
         const auto excess = [&](const BlockOption& o) {
@@ -34,22 +36,51 @@ class BlockSearch {
         const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
             return std::pair(excess(a), a.time()) < std::pair(excess(b), b.time());
         });
-        const annealing::GreedyRule rule{.with_ancestors = true};
-        Candidate start = Candidate::of(flat_, whole_sequence(block_, *nearest));
-        if (const auto greedy = annealing::greedy_start(flat_, peak, rule, deadline_)) {
-            Candidate other = Candidate::of(flat_, *greedy);
-            if (other.better_than(start, peak)) start = std::move(other);
+        Candidate best = Candidate::of(flat_, whole_sequence(block_, *nearest));
+        const auto offer = [&](RunSequence runs) {
+            Candidate other = Candidate::of(flat_, std::move(runs));
+            if (other.better_than(best, peak)) best = std::move(other);
+        };
+        if (options_.solver == BlockSolver::dtr) {
+            GraphEviction evicted =
+                evict_on_graph(flat_, Bytes(peak), {.seed = seed_},
+                               [&](const DtrOutcome&, double) { return !deadline_.passed(); });
+            if (evicted.outcome.status == DtrOutcome::Status::ok) offer(std::move(evicted.runs));
+            return measured(block_, best.runs);
         }
+        const annealing::GreedyRule rule{.with_ancestors = true};
+        if (auto greedy = annealing::greedy_start(flat_, peak, rule, deadline_)) offer(*std::move(greedy));
+        if (options_.solver == BlockSolver::checkmate && StagedModel::fits(flat_))
+            run_staged(peak, best, offer);
+        else
+            anneal(peak, best);
+        return measured(block_, best.runs);
+    }
+
+  private:
+    void anneal(std::int64_t peak, Candidate& best) {
         const AnnealingOptions annealing;
-        Annealer annealer(flat_, peak, std::move(start), annealing, seed_++);
+        Annealer annealer(flat_, peak, std::move(best), annealing, seed_++);
         const auto moves = std::max(options_.least_moves, options_.moves_an_op * flat_.op_count);
         for (int cycle = 0; cycle < 2 && !deadline_.passed(); ++cycle)
             annealer.run_cycle(static_cast<std::uint64_t>(moves / 2), 1, deadline_,
                                [](const Candidate&) { return true; });
-        return measured(block_, annealer.best().runs);
+        best = annealer.best();
     }
 
-  private:
+    template <class Offer>
+    void run_staged(std::int64_t peak, const Candidate& start, const Offer& offer) {
+        StagedModelOptions interest;
+        std::vector<double> point;
+        if (start.peak <= peak) interest.below = start.time;
+        const auto model = std::make_shared<const StagedModel>(flat_, peak, interest);
+        if (start.peak <= peak)
+            if (auto encoded = model->encode(start.runs)) point = *std::move(encoded);
+        run_programme(std::shared_ptr<const MilpModel>(model, &model->milp()), std::move(point),
+                      options_.programme, deadline_,
+                      [&](std::span<const double> values) { offer(model->decode(values)); });
+    }
+
     const Subproblem& block_;
     FlatGraph flat_;
     const BlockSearchOptions& options_;
@@ -98,7 +129,7 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
             if (std::any_of(answered.begin(), answered.end(),
                             [&](const Answered& a) { return a.answers(saved, peak); }))
                 continue;
-            const BlockOption option = search.anneal(saved, peak, found.options);
+            const BlockOption option = search.solve(saved, peak, found.options);
             answered.push_back(
                 {saved, peak, option.saved, std::max(option.forward_peak, option.backward_peak)});
             found.options.push_back(option);
@@ -106,7 +137,7 @@ BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& o
         keep_best(found.options);
     }
     // The least peak of all: where the others fail, it may fit.
-    if (!deadline.passed()) found.options.push_back(search.anneal(0, least, found.options));
+    if (!deadline.passed()) found.options.push_back(search.solve(0, least, found.options));
     keep_best(found.options);
     return found;
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "core/solvers/hierarchical/level_search.h"
+#include "core/solving/library_option.h"
 
 namespace rematlas::hierarchical {
 
@@ -46,6 +47,16 @@ void read_block_options(OptionReader& reader, PartitionOptions& partition, Block
     reader.integer("peak_limits", blocks.bottom.peak_limits, 1, 100);
     reader.integer("moves_an_op", blocks.bottom.moves_an_op, 1, 100'000);
     reader.unsigned_integer("seed", blocks.seed);
+    reader.choice<BlockSolver>("block_solver", blocks.bottom.solver,
+                               {{"annealing", BlockSolver::annealing},
+                                {"checkmate", BlockSolver::checkmate},
+                                {"dtr", BlockSolver::dtr}});
+    bool programmes = blocks.programme.has_value();
+    reader.choice<bool>("level_solver", programmes, {{"annealing", false}, {"milp", true}});
+    if (programmes && !blocks.programme) blocks.programme.emplace();
+    ProgrammeLimits& own = blocks.programme ? *blocks.programme : blocks.bottom.programme;
+    read_library(reader, own.library, programmes || blocks.bottom.solver == BlockSolver::checkmate);
+    blocks.bottom.programme.library = own.library;
 }
 
 BlockTable::BlockTable(const Problem& problem, TrainingTree tree, const BlockTableOptions& options,
@@ -123,22 +134,25 @@ void BlockTable::copy_to_equals(int class_number) {
 std::string BlockTable::key_of(int b) const {
     std::string key = canonical_[b].structure;
     const auto append = [&](auto number) { key += " " + std::to_string(number); };
+    const auto append_programme = [&](const ProgrammeLimits& programme) {
+        key += to_string(programme.library);
+        append(programme.time.count());
+        append(programme.gap);
+    };
     const auto& children = tree_.blocks[b].children;
     append(options_.seed);
     append(options_.bottom.saved_limits);
     append(options_.bottom.peak_limits);
     append(options_.bottom.moves_an_op);
     append(options_.bottom.least_moves);
+    append(static_cast<int>(options_.bottom.solver));
+    if (options_.bottom.solver == BlockSolver::checkmate) append_programme(options_.bottom.programme);
     append(children.size());
     if (children.empty()) return key;
     append(options_.level_saved_limits);
     append(options_.level_peak_limits);
     append(options_.level_moves);
-    if (options_.programme) {
-        key += to_string(options_.programme->library);
-        append(options_.programme->time.count());
-        append(options_.programme->gap);
-    }
+    if (options_.programme) append_programme(*options_.programme);
     for (const int child : children) key += key_of(child);
     return key;
 }

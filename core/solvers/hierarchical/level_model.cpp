@@ -5,8 +5,6 @@
 #include <memory>
 #include <tuple>
 
-#include "core/milp/milp_thread.h"
-
 namespace rematlas::hierarchical {
 
 LevelModel::LevelModel(const Level& level, std::int64_t budget) : level_(level) {
@@ -350,21 +348,12 @@ LevelSchedule solve_programme(const Level& level, LevelSchedule start, std::int6
     std::vector<double> point;
     if (std::get<1>(rank(start)) == 0)
         if (auto encoded = model->encode(start)) point = *std::move(encoded);
-    MilpLimits milp_limits{.time = std::min(limits.time, deadline.left()), .relative_gap = limits.gap};
-    const std::shared_ptr<const MilpModel> milp(model, &model->milp());
-    const Deadline own({.time = milp_limits.time});
-    MilpThread thread(limits.library, milp, milp_limits, std::move(point));
-    const auto take = [&](std::span<const double> values) {
-        LevelSchedule found = model->decode(values);
-        if (rank(found) < rank(start)) start = std::move(found);
-    };
-    while (!deadline.passed() && !own.passed()) {
-        const MilpThread::News news = thread.news(kGlance);
-        for (const std::vector<double>& values : news.incumbents) take(values);
-        if (!news.answer) continue;
-        if (*news.answer && !(*news.answer)->values.empty()) take((*news.answer)->values);
-        break;
-    }
+    // Shares the ownership of the whole model.
+    run_programme(std::shared_ptr<const MilpModel>(model, &model->milp()), std::move(point), limits, deadline,
+                  [&](std::span<const double> values) {
+                      LevelSchedule found = model->decode(values);
+                      if (rank(found) < rank(start)) start = std::move(found);
+                  });
     return start;
 }
 

@@ -7,7 +7,6 @@
 // need any more, nor a later one of the stage or the next stage, is freed.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -15,7 +14,7 @@
 
 #include "core/milp/milp.h"
 #include "core/solvers/hierarchical/level.h"
-#include "core/solving/limits.h"
+#include "core/solving/programme.h"
 
 namespace rematlas::hierarchical {
 
@@ -80,12 +79,6 @@ class LevelModel {
     };
     std::vector<Alive> alive_;  ///< in the order of their columns
     MilpModel milp_;
-};
-
-struct ProgrammeLimits {
-    MilpLibrary library = milp_libraries().empty() ? MilpLibrary::highs : milp_libraries().front();
-    std::chrono::nanoseconds time = std::chrono::seconds(2);  ///< wall clock for one programme
-    double gap = 1e-4;                                        ///< relative, at which it ends
 };
 
 /// The best schedule of the programme where it is better than `start`, which is given to the library as far

@@ -39,6 +39,8 @@ std::vector<std::unique_ptr<Solver>> solvers() {
     few.partition.most_items = 2;
     few.blocks = brief;
     all.push_back(make_hiremate(few));
+    few.blocks.bottom.solver = hierarchical::BlockSolver::dtr;
+    all.push_back(make_hiremate(few));
     HilpOptions small;
     small.hiremate.partition.most_items = 4;
     small.hiremate.blocks = brief;

@@ -1,4 +1,4 @@
-// Checkmate's class of schedules (core/solvers/checkmate/staged_model.h), exhaustively.
+// Checkmate's class of schedules (core/solvers/staged/staged_model.h), exhaustively.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/least_peak_within.h"
-#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/staged/staged_model.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/random_graph.h"

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/gpt_graph.h"
@@ -19,10 +21,10 @@ const BlockTableOptions kBrief{
     .level_moves = 2000};
 
 struct Filled {
-    Filled(Graph of, const PartitionOptions& partition)
+    Filled(Graph of, const PartitionOptions& partition, const BlockTableOptions& options = kBrief)
         : graph(std::move(of)),
           flat(flatten(graph)),
-          table({graph, flat}, training_tree(graph, flat, partition), kBrief) {
+          table({graph, flat}, training_tree(graph, flat, partition), options) {
         EXPECT_TRUE(table.fill(Deadline(Limits{.time = std::chrono::minutes(10)}), 1));
     }
     bool is_bottom(int block) const { return table.tree().blocks[block].children.empty(); }
@@ -106,6 +108,53 @@ TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
     for (std::uint64_t seed = 1; seed <= 10; ++seed)
         check(Filled(random_training_graph(seed, {.forward_ops = 12}), {.most_items = 3}));
     EXPECT_GT(checked, 250);
+}
+
+BlockTableOptions by(BlockSolver solver) {
+    BlockTableOptions options = kBrief;
+    options.bottom.solver = solver;
+    options.bottom.programme = {.time = std::chrono::seconds(20), .gap = 1e-6};
+    return options;
+}
+
+/// The least time of options within both limits.
+std::optional<std::int64_t> least_time(const BlockOptions& options, std::int64_t saved, std::int64_t peak) {
+    std::optional<std::int64_t> least;
+    for (const BlockOption& option : options.options)
+        if (option.saved <= saved && option.forward_peak <= peak && option.backward_peak <= peak)
+            least = std::min(least.value_or(option.time()), option.time());
+    return least;
+}
+
+TEST(BlockTable, options_come_from_the_solver_that_was_asked_for) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "built without a library of programmes";
+    const BlockTableOptions dtr = by(BlockSolver::dtr), checkmate = by(BlockSolver::checkmate);
+    int blocks = 0, as_good_as_online = 0, better_than_online = 0, fewer = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        const Graph graph = random_training_graph(seed, {.forward_ops = 10});
+        const Filled online(graph, {.most_items = 5}, dtr), programmed(graph, {.most_items = 5}, checkmate);
+        ASSERT_EQ(online.size(), programmed.size());
+        for (int b = 1; b < online.size(); ++b) {
+            const Subproblem& part = online.table.part(b);
+            if (!online.is_bottom(b) || part.outside < 0) continue;
+            for (const BlockOption& option : online.table.options_of(b).options) {
+                expect_costs_as_run(part, option);
+                const std::int64_t peak = std::max(option.forward_peak, option.backward_peak);
+                const auto time = least_time(programmed.table.options_of(b), option.saved, peak);
+                ++blocks;
+                as_good_as_online += time && *time <= option.time();
+                better_than_online += time && *time < option.time();
+            }
+            for (const BlockOption& option : programmed.table.options_of(b).options)
+                expect_costs_as_run(part, option);
+            fewer +=
+                online.table.options_of(b).options.size() < programmed.table.options_of(b).options.size();
+        }
+    }
+    EXPECT_GT(blocks, 30);
+    EXPECT_GT(as_good_as_online, blocks * 9 / 10)
+        << "at the limits that both were asked for, the programme is optimal";
+    EXPECT_GT(fewer + better_than_online, 0);
 }
 
 }  // namespace

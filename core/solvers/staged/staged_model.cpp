@@ -1,4 +1,4 @@
-#include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/staged/staged_model.h"
 
 #include <algorithm>
 #include <numeric>
