@@ -44,7 +44,7 @@ class Descent {
 
     /// `problem`: null, or what to make blocks of.
     SmallestBudget run(const Problem* problem, const Limits& limits) {
-        bisect();
+        bisect_greedy();
         if (problem && best_.peak > least_ && is_sequence_of_blocks(*problem))
             bisect_blocks(*problem, limits);
         step_down();
@@ -52,7 +52,10 @@ class Descent {
     }
 
   private:
-    void bisect();
+    template <class Attempt>
+    void bisect(std::int64_t failed, std::int64_t first, double precision, double share,
+                const Attempt& attempt);
+    void bisect_greedy();
     void bisect_blocks(const Problem& problem, const Limits& limits);
     void step_down();
     bool anneal_at(std::int64_t budget, std::uint64_t moves, double heat);
@@ -65,18 +68,27 @@ class Descent {
     Candidate best_;
 };
 
+// Between a budget that no attempt has kept and the least peak found. `attempt` looks for a schedule at a
+// budget and may make `best_` smaller.
+template <class Attempt>
+void Descent::bisect(std::int64_t failed, std::int64_t first, double precision, double share,
+                     const Attempt& attempt) {
+    for (std::int64_t budget = first;
+         best_.peak > budget && deadline_.fraction() < share && !deadline_.passed();
+         budget = failed + (best_.peak - failed) / 2) {
+        attempt(budget);
+        if (best_.peak > budget) failed = budget;
+        const double near = std::max(1.0, precision * static_cast<double>(best_.peak));
+        if (static_cast<double>(best_.peak - failed) <= near) return;
+    }
+}
+
 // Greedy schedules alone: at the proven bound first, because many graphs have one there.
-void Descent::bisect() {
-    std::int64_t failed = 0;
-    std::int64_t budget = least_;
-    while (best_.peak > budget && deadline_.fraction() < kGreedyShare) {
+void Descent::bisect_greedy() {
+    bisect(0, least_, kGreedyPrecision, kGreedyShare, [&](std::int64_t budget) {
         Candidate found = annealing::best_start(graph_, budget, best_, deadline_, 0, [](const Candidate&) {});
         if (found.peak < best_.peak) best_ = std::move(found);
-        if (best_.peak > budget) failed = budget;
-        const double precision = std::max(1.0, kGreedyPrecision * static_cast<double>(best_.peak));
-        if (static_cast<double>(best_.peak - failed) <= precision) break;
-        budget = failed + (best_.peak - failed) / 2;
-    }
+    });
 }
 
 // One table answers all budgets.
@@ -87,18 +99,15 @@ void Descent::bisect_blocks(const Problem& problem, const Limits& limits) {
     few.blocks.bottom = {.saved_limits = 6, .peak_limits = 4, .moves_an_op = 40};
     few.slots = 250;
     const auto blocks = make_rockmate(few)->up_to(problem, Bytes(best_.peak), part);
-    std::int64_t failed = least_;
-    while (!deadline_.passed() &&
-           static_cast<double>(best_.peak - failed) > kBlockPrecision * static_cast<double>(best_.peak)) {
-        const std::int64_t budget = failed + (best_.peak - failed) / 2;
+    const std::int64_t middle = least_ + (best_.peak - least_) / 2;
+    bisect(least_, middle, kBlockPrecision, 1, [&](std::int64_t budget) {
         part.time = deadline_.left();
         const Answer answer = blocks->solve(problem, Bytes(budget), part, {});
         if (const auto* solution = std::get_if<Solution>(&answer)) {
             if (std::optional<RunSequence> runs = runs_of(solution->steps))
                 best_ = Candidate::of(graph_, *std::move(runs));
         }
-        if (best_.peak > budget) failed = budget;
-    }
+    });
 }
 
 // From the sequence with the least peak, annealing at a budget somewhat below it; the next step is longer

@@ -36,11 +36,12 @@ void for_each_side_by_side(int count, int threads, const Work& work) {
 }  // namespace
 
 void read_block_options(OptionReader& reader, PartitionOptions& partition, BlockTableOptions& blocks) {
+    using enum Partition;
     reader.choice<Partition>("partition", partition.by,
-                             {{"articulation", Partition::articulation},
-                              {"bottom-up", Partition::bottom_up},
-                              {"modules", Partition::modules},
-                              {"repeats", Partition::repeats}});
+                             {{to_string(articulation), articulation},
+                              {to_string(bottom_up), bottom_up},
+                              {to_string(modules), modules},
+                              {to_string(repeats), repeats}});
     reader.integer("most_items", partition.most_items, 2, 1000);
     reader.number("size_power", partition.size_power, 0, 4);
     reader.integer("saved_limits", blocks.bottom.saved_limits, 1, 100);
@@ -88,28 +89,31 @@ bool BlockTable::fill(const Deadline& deadline, int threads, const OptionCache& 
     std::vector<int> height(tree_.blocks.size(), 0);
     for (std::size_t b = tree_.blocks.size(); b-- > 1;)
         height[tree_.blocks[b].parent] = std::max(height[tree_.blocks[b].parent], height[b] + 1);
+    std::atomic<bool> has_kept = false;
     for (int level = 0; level < height.front(); ++level) {
         std::vector<int> classes;
         for (std::size_t c = 0; c < of_class_.size(); ++c)
             if (height[of_class_[c].front()] == level) classes.push_back(static_cast<int>(c));
         for_each_side_by_side(static_cast<int>(classes.size()), threads, [&](int i) {
-            solve_block(of_class_[classes[i]].front(), deadline, cache);
+            if (solve_block(of_class_[classes[i]].front(), deadline, cache)) has_kept = true;
             copy_to_equals(classes[i]);
         });
     }
-    cache.shrink(kMostCached);
+    if (has_kept) cache.shrink(kMostCached);
     return !deadline.passed();
 }
 
-void BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
+bool BlockTable::solve_block(int b, const Deadline& deadline, const OptionCache& cache) {
     const std::string key = key_of(b);
-    if (take_cached(b, key, cache)) return;
+    if (take_cached(b, key, cache)) return false;
     // Not the class's number: what is found for a block does not depend on what else is in the step.
     const std::uint64_t seed = options_.seed + 1000 * (std::hash<std::string>()(key) % 1'000'000);
     options_of_[b] = tree_.blocks[b].children.empty()
                          ? search_options(parts_[b], options_.bottom, seed, deadline)
                          : combined(b, seed, deadline);
-    if (!deadline.passed()) keep_in(cache, key, b);
+    if (deadline.passed()) return false;
+    keep_in(cache, key, b);
+    return true;
 }
 
 /// The same at other blocks of the class, op by op.

@@ -63,7 +63,8 @@ class BlockTable {
 
   private:
     BlockOptions combined(int block, std::uint64_t seed, const Deadline& deadline) const;
-    void solve_block(int block, const Deadline& deadline, const OptionCache& cache);
+    /// Whether something was left in the cache.
+    bool solve_block(int block, const Deadline& deadline, const OptionCache& cache);
     bool take_cached(int block, const std::string& key, const OptionCache& cache);
     void keep_in(const OptionCache& cache, const std::string& key, int block) const;
     void copy_to_equals(int class_number);
