@@ -6,7 +6,7 @@
 // recomputation, each in a process of its own: when the first answer came, when the overhead was within 2 %
 // of the last one, the end, the overhead, what is proven, and the most memory that the process held. Solvers
 // that keep options of blocks begin with an empty cache; what they take for a budget nearby with what is in it
-// then is `next budget`.
+// then is `next budget`, and what they take where a sweep has made all tables `next budget of a sweep`.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/bounds/least_memory.h"
+#include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solving/answers.h"
@@ -54,20 +55,30 @@ double most_resident_mib() {
     return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+/// A budget of a sweep, once the tables for all its budgets are there.
+void bench_sweep(const Problem& problem, const std::string& solver, Bytes budget, const Limits& limits,
+                 const std::string& run) {
+    const auto prepared = (*make_solver(solver))->up_to(problem, budget, limits);
+    const auto start = std::chrono::steady_clock::now();
+    (void)prepared->solve(problem, budget, limits, {});
+    print_scale(problem.graph.name, run + " next budget of a sweep",
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), "s");
+}
+
 void bench_one(const Graph& graph, const std::string& solver, double fraction, double seconds) {
     using Clock = std::chrono::steady_clock;
     const FlatGraph flat = flatten(graph);
     const double least = static_cast<double>(least_memory(flat).bytes.value);
     const double most = static_cast<double>(cost_of(flat, required_once(flat)).peak);
     const auto budget = [&](double at) {
-        return Budget{Bytes(static_cast<std::int64_t>(least + at * (most - least)))};
+        return Bytes(static_cast<std::int64_t>(least + at * (most - least)));
     };
     const std::string run = solver + "@" + std::to_string(fraction).substr(0, 3);
     const std::filesystem::path cache =
         std::filesystem::temp_directory_path() / ("rematlas-bench-" + std::to_string(getpid()));
     SolveRequest request{
         .solver = solver,
-        .budget = budget(fraction),
+        .budget = Budget{budget(fraction)},
         .limits = {.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9))}};
     if (keeps_options(solver)) request.limits.cache = cache;
     Clock::time_point start = Clock::now();
@@ -77,14 +88,17 @@ void bench_one(const Graph& graph, const std::string& solver, double fraction, d
         if (found.empty() || report.overhead < found.back().second)
             found.emplace_back(now(), report.overhead);
     };
-    const Result<Outcome> outcome = solve(Problem{graph, flat}, request, progress);
+    const Problem problem{graph, flat};
+    const Result<Outcome> outcome = solve(problem, request, progress);
     print_scale(graph.name, run + " end", now(), "s");
     print_scale(graph.name, run + " memory", most_resident_mib(), "MiB");
     if (keeps_options(solver)) {
-        request.budget = budget(fraction + 0.05);
+        const Bytes next = budget(fraction + 0.05);
+        request.budget = Budget{next};
         start = Clock::now();
-        (void)solve(Problem{graph, flat}, request, {});
+        (void)solve(problem, request, {});
         print_scale(graph.name, run + " next budget", now(), "s");
+        bench_sweep(problem, solver, next, request.limits, run);
         std::filesystem::remove_all(cache);
     }
     if (!outcome || !outcome->schedule()) {

@@ -26,6 +26,8 @@ constexpr double kBlockShare = 0.6;                      // of what is left, for
 // Of the last level at the budget that came out best, times those of the others: more only while more brings
 // something.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
+constexpr double kFarBehind =
+    1.01;  // times the best answer, of the sequence say: the levels will not get there
 
 /// What the budgets of one problem share. Each part is made when it is first asked for, in the time it is
 /// then given.
@@ -135,6 +137,11 @@ class Hiremate final : public Solver {
         Candidate found;  ///< its runs, measured
     };
 
+    static bool is_far_behind(const Candidate& found, const Incumbent& best) {
+        return best.fits() &&
+               static_cast<double>(found.time) > kFarBehind * static_cast<double>(best.best().time);
+    }
+
     void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
                            const Deadline& deadline, Incumbent& best) const {
         if (table.tree().blocks.front().children.empty())
@@ -157,6 +164,7 @@ class Hiremate final : public Solver {
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
         for (const std::uint64_t times : kTopMoves) {
+            if (is_far_behind(nearest->found, best)) break;
             const std::int64_t before = nearest->found.time;
             nearest = searched(nearest->room, std::move(nearest->schedule), times);
             if (nearest->found.time == before) break;

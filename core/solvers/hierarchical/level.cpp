@@ -24,6 +24,7 @@ Level::Level(const FlatGraph& whole, std::vector<LevelBlock> blocks, const Subpr
     for (const LevelBlock& block : blocks_) interfaces_.push_back(interface_of(block));
     find_ops_that_run_once();
     merge_alike();
+    lay_out();
     for (const BlockInterface& block : interfaces_) {
         std::vector<std::int32_t>& makers = makers_.emplace_back();
         for (const int t : block.forward.reads)
@@ -136,10 +137,46 @@ void Level::merge_alike() {
     maker_ = std::move(makers);
 }
 
-const Level::Interface& Level::interface_of(const Visit& visit, const LevelSchedule& schedule) const {
-    if (visit.kind == Visit::Kind::outside) return outside_;
-    const BlockInterface& block = interfaces_[visit.block];
-    return visit.kind == Visit::Kind::backward ? block.backward[schedule.option[visit.block]] : block.forward;
+/// Lays out what the visits read, make and cost, one behind the other.
+void Level::lay_out() {
+    const auto add = [&](const Interface& interface, std::int64_t time, std::int64_t bytes,
+                         std::int64_t saved) {
+        Play play{.first_read = static_cast<std::int32_t>(touched_.size()),
+                  .time = time,
+                  .bytes = bytes,
+                  .saved = saved};
+        touched_.insert(touched_.end(), interface.reads.begin(), interface.reads.end());
+        play.first_made = static_cast<std::int32_t>(touched_.size());
+        touched_.insert(touched_.end(), interface.makes.begin(), interface.makes.end());
+        play.end = static_cast<std::int32_t>(touched_.size());
+        plays_.push_back(play);
+    };
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+        first_play_.push_back(static_cast<std::int32_t>(plays_.size()));
+        const BlockOptions& options = *blocks_[b].options;
+        add(interfaces_[b].forward, options.advance.forward_time, options.advance.forward_peak, 0);
+        for (std::size_t k = 0; k < options.options.size(); ++k) {
+            const BlockOption& option = options.options[k];
+            add(interfaces_[b].forward, option.forward_time, option.forward_peak, option.saved);
+            add(interfaces_[b].backward[k], option.backward_time,
+                backward_bytes(static_cast<int>(b), static_cast<int>(k)), -option.saved);
+        }
+    }
+    first_play_.push_back(static_cast<std::int32_t>(plays_.size()));
+    add(outside_, 0, 0, 0);
+    set_workspace(0);
+}
+
+void Level::set_workspace(std::int64_t bytes) {
+    workspace_ = bytes;
+    plays_.back().bytes = bytes;
+    for (const int t : outside_.makes) plays_.back().bytes += bytes_[t];
+}
+
+const Level::Play& Level::play(const Visit& visit, const LevelSchedule& schedule) const {
+    const std::int32_t first = first_play_[visit.block];
+    if (visit.kind == Visit::Kind::outside || visit.kind == Visit::Kind::advance) return plays_[first];
+    return plays_[first + 1 + 2 * schedule.option[visit.block] + (visit.kind == Visit::Kind::backward)];
 }
 
 LevelSchedule Level::once(std::vector<std::int32_t> option) const {
@@ -153,77 +190,63 @@ LevelSchedule Level::once(std::vector<std::int32_t> option) const {
 // Lifetimes are those of run sequences: between two events a tensor is kept if the second one reads it.
 LevelCost Level::cost_of(const LevelSchedule& schedule, std::int64_t budget) const {
     enum : std::uint8_t { none, read, made };
+    const std::size_t visits = schedule.visits.size();
+    playing_.resize(visits);
+    std::size_t events = 0;
+    for (std::size_t i = 0; i < visits; ++i) {
+        playing_[i] = &play(schedule.visits[i], schedule);
+        events += playing_[i]->end - playing_[i]->first_read;
+    }
     next_.assign(bytes_.size(), none);
     for (const int t : results_) next_[t] = read;
-    std::size_t events = 0;
-    for (const Visit& visit : schedule.visits) {
-        const Interface& interface = interface_of(visit, schedule);
-        events += interface.reads.size() + interface.makes.size();
-    }
     kept_.resize(events);
-    for (std::size_t i = schedule.visits.size(), at = events; i-- > 0;) {
-        const Interface& interface = interface_of(schedule.visits[i], schedule);
-        at -= interface.reads.size() + interface.makes.size();
-        std::size_t k = at;
-        for (const int t : interface.reads) kept_[k++] = next_[t] == read;
-        for (const int t : interface.makes) kept_[k++] = next_[t] == read;
-        for (const int t : interface.makes) next_[t] = made;
-        for (const int t : interface.reads) next_[t] = read;
+    for (std::size_t i = visits, at = events; i-- > 0;) {
+        const Play& play = *playing_[i];
+        for (std::int32_t k = play.end; k-- > play.first_read;) kept_[--at] = next_[touched_[k]] == read;
+        for (std::int32_t k = play.first_made; k < play.end; ++k) next_[touched_[k]] = made;
+        for (std::int32_t k = play.first_read; k < play.first_made; ++k) next_[touched_[k]] = read;
     }
-    LevelCost cost{.time = time_of(schedule)};
+    LevelCost cost;
     made_.assign(bytes_.size(), 0);
     done_.assign(blocks_.size(), 0);
     bool may_run_backward = !has_outside();
     std::int64_t alive = always_bytes_;
-    std::size_t at = 0;
-    for (const Visit& visit : schedule.visits) {
-        const Interface& interface = interface_of(visit, schedule);
-        std::int64_t during = alive;
+    const std::uint8_t* kept = kept_.data();
+    std::uint8_t are_made = 1;
+    for (std::size_t i = 0; i < visits; ++i) {
+        const Visit& visit = schedule.visits[i];
+        const Play& play = *playing_[i];
         if (visit.kind == Visit::Kind::outside) {
-            during += workspace_;
             may_run_backward = true;
-            for (const int t : interface.makes) during += bytes_[t];
-        } else {
-            const BlockOptions& options = *blocks_[visit.block].options;
-            const std::int32_t chosen = schedule.option[visit.block];
-            const BlockOption& option = options.options[chosen];
-            if (visit.kind == Visit::Kind::advance) {
-                during += options.advance.forward_peak;
-                if (runs_forward_once_[visit.block] || done_[visit.block]) cost.executable = false;
-            } else if (visit.kind == Visit::Kind::save) {
-                during += option.forward_peak;
-                alive += option.saved;
-            } else {
-                during += option.backward_peak - interfaces_[visit.block].counted[chosen];
-                alive -= option.saved;
-                cost.executable = cost.executable && may_run_backward;
-                done_[visit.block] = 1;
-            }
+        } else if (visit.kind == Visit::Kind::advance) {
+            if (runs_forward_once_[visit.block] || done_[visit.block]) cost.executable = false;
+        } else if (visit.kind == Visit::Kind::backward) {
+            cost.executable = cost.executable && may_run_backward;
+            done_[visit.block] = 1;
         }
-        for (const int t : interface.reads) {
-            cost.executable = cost.executable && made_[t];
-            alive -= kept_[at++] ? 0 : bytes_[t];
-        }
-        for (const int t : interface.makes) {
-            made_[t] = 1;
-            alive += kept_[at++] ? bytes_[t] : 0;
-        }
+        const std::int64_t during = alive + play.bytes;
+        cost.time += play.time;
         cost.peak = std::max(cost.peak, during);
         cost.excess += std::max<std::int64_t>(0, during - budget);
+        alive += play.saved;
+        for (std::int32_t k = play.first_read; k < play.first_made; ++k) {
+            const std::int32_t t = touched_[k];
+            are_made &= made_[t];
+            alive -= bytes_[t] * (1 - *kept++);
+        }
+        for (std::int32_t k = play.first_made; k < play.end; ++k) {
+            const std::int32_t t = touched_[k];
+            made_[t] = 1;
+            alive += bytes_[t] * *kept++;
+        }
     }
+    cost.executable = cost.executable && are_made;
     return cost;
 }
 
 std::int64_t Level::time_of(const LevelSchedule& schedule) const {
     std::int64_t time = 0;
-    for (const Visit& visit : schedule.visits) {
-        if (visit.kind == Visit::Kind::outside) continue;
-        const BlockOptions& options = *blocks_[visit.block].options;
-        const BlockOption& option = options.options[schedule.option[visit.block]];
-        if (visit.kind == Visit::Kind::advance) time += options.advance.forward_time;
-        if (visit.kind == Visit::Kind::save) time += option.forward_time;
-        if (visit.kind == Visit::Kind::backward) time += option.backward_time;
-    }
+    for (const Visit& visit : schedule.visits) time += play(visit, schedule).time;
     return time;
 }
 

@@ -55,7 +55,7 @@ class Level {
     LevelSchedule once(std::vector<std::int32_t> option) const;
 
     /// What `outside` holds beside what it reads and makes: a limit on what the level saves.
-    void set_workspace(std::int64_t bytes) { workspace_ = bytes; }
+    void set_workspace(std::int64_t bytes);
 
     /// Bytes leave out residents and what the parent is given. The peak is not below that of the lowered runs.
     /// Cost: linear in what the visits read and make.
@@ -103,11 +103,20 @@ class Level {
         std::vector<std::int64_t> counted;  ///< by option: in its backward peak, and held by the level
     };
 
+    /// What a visit costs.
+    struct Play {
+        std::int32_t first_read = 0, first_made = 0, end = 0;  ///< of `touched_`
+        std::int64_t time = 0;                                 ///< ns
+        std::int64_t bytes = 0;                                ///< beside what is there before it
+        std::int64_t saved = 0;                                ///< bytes that it leaves, or takes away
+    };
+
     std::int32_t number(std::int32_t tensor);
     BlockInterface interface_of(const LevelBlock& block);
-    const Interface& interface_of(const Visit& visit, const LevelSchedule& schedule) const;
     void find_ops_that_run_once();
     void merge_alike();
+    void lay_out();
+    const Play& play(const Visit& visit, const LevelSchedule& schedule) const;
 
     const FlatGraph& whole_;
     const std::vector<LevelBlock> blocks_;
@@ -122,7 +131,12 @@ class Level {
     std::vector<std::uint8_t> runs_forward_once_;  ///< by block
     std::int64_t always_bytes_ = 0;
     std::int64_t workspace_ = 0;
-    mutable std::vector<std::uint8_t> next_, kept_, made_, done_;  ///< of `cost_of`
+    std::vector<std::int32_t> touched_;  ///< tensors that visits read and make
+    std::vector<Play> plays_;  ///< of each block advance, then save and backward by option; `outside`
+    std::vector<std::int32_t> first_play_;  ///< by block, and of `outside`
+    // Of `cost_of`.
+    mutable std::vector<const Play*> playing_;
+    mutable std::vector<std::uint8_t> next_, kept_, made_, done_;
 };
 
 }  // namespace rematlas::hierarchical
