@@ -24,14 +24,27 @@ void print_json(const nlohmann::json& object) {
     std::cout << object.dump(1) << '\n';
 }
 
+namespace {
+
+/// An empty word is a variable of a script that was not set, not a wish for the default.
+Result<void> told_something(const CLI::App& command) {
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& word : option->results())
+            if (word.empty()) return Error{option->get_name() + " is empty"};
+    return {};
+}
+
+}  // namespace
+
 CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& example,
                         OutputFlags& flags, std::function<Result<Exit>()> body) const {
     CLI::App* command = app.add_subcommand(name, summary);
     command->footer("Example:\n  " + example);
     command->add_flag("--json", flags.json, "print one machine-readable object");
     command->add_flag("--quiet", flags.quiet, "no progress on standard error");
-    command->callback([body = std::move(body), &exit = exit] {
-        const Result<Exit> done = body();
+    command->callback([body = std::move(body), &exit = exit, command] {
+        const Result<void> told = told_something(*command);
+        const Result<Exit> done = told ? body() : told.error();
         exit = done ? *done : fail(done.error());
     });
     return command;

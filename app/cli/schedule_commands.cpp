@@ -42,6 +42,7 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
     const AddressOptions options{.alignment = alignment_for(graph),
                                  .effort = asked ? 1'000'000'000 : AddressOptions{}.effort};
     const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps, options);
+    if (!plan && !asked) return std::optional<Bytes>();
     if (!plan) return plan.error();
     const Addresses addresses = addresses_from(*plan, options.alignment);
     if (const Result<void> sound = check_addresses(graph, schedule.steps, addresses); !sound)

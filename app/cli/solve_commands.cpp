@@ -1,4 +1,5 @@
 // rematlas solve, rematlas sweep
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -257,6 +258,8 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const StepBytes& ste
                       .threads = flags.threads,
                       .cache = cache_folder()};
     for (const std::string& solver : options.solvers) {
+        if (std::count(options.solvers.begin(), options.solvers.end(), solver) > 1)
+            return Error{"--solver: " + solver + " stands there twice"};
         if (const auto known = make_solver(solver); !known)
             return Error{"--solver: " + known.error().message};
     }
@@ -293,6 +296,9 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
         if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can)
             return can.error();
     }
+    if (const Result<void> known = flags.plot.empty() ? Result<void>() : check_picture_path(flags.plot);
+        !known)
+        return known.error();
     const bool shows = output.shows_progress();
     const Result<Sweep> sweep =
         run_sweep(*graph, *options, [shows](const std::string& solver, const SweepPoint& point) {
@@ -357,17 +363,18 @@ void add_solve_commands(const Commands& commands) {
     sweep_app->add_option("graph", sweep.graph, "a .graph.json file")->required();
     sweep_app->add_option("--solver", sweep.solvers, "one or several of " + names + ", with commas")
         ->capture_default_str();
-    sweep_app
-        ->add_option("--budgets", sweep.count,
-                     "how many, from the smallest known to work to the peak without recomputation")
-        ->check(CLI::Range(1, 10000))
-        ->capture_default_str();
+    CLI::Option* count =
+        sweep_app
+            ->add_option("--budgets", sweep.count,
+                         "how many, from the smallest known to work to the peak without recomputation")
+            ->check(CLI::Range(1, 10000))
+            ->capture_default_str();
     sweep_app
         ->add_option("--spacing", sweep.spacing,
                      "of these: curve places them where the curve bends, even at equal distances")
         ->check(CLI::IsMember({"curve", "even"}))
         ->capture_default_str();
-    sweep_app->add_option("--budget", sweep.budget, "these budgets instead, with commas");
+    sweep_app->add_option("--budget", sweep.budget, "these budgets instead, with commas")->excludes(count);
     sweep_app->add_option("--time-limit", sweep.time_limit, "wall clock for the whole sweep")
         ->capture_default_str();
     sweep_app->add_option("--threads", sweep.threads, "threads")

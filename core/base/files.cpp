@@ -96,7 +96,25 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     }
 }
 
-Result<void> write_file(const std::filesystem::path& path, std::string_view bytes) {
+namespace {
+
+/// Into a device, a pipe or a socket, which is not to be replaced by a file.
+Result<void> write_through(const std::filesystem::path& path, std::string_view bytes) {
+    const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (file.fd < 0 || !write_all(file.fd, bytes)) return system_error(path, "write");
+    return {};
+}
+
+}  // namespace
+
+Result<void> write_file(const std::filesystem::path& named, std::string_view bytes) {
+    struct stat status {};
+    if (::stat(named.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+        return write_through(named, bytes);
+    // What a link points to is written, not the link.
+    std::error_code unknown;
+    const bool is_link = std::filesystem::is_symlink(named, unknown);
+    const std::filesystem::path path = is_link ? std::filesystem::weakly_canonical(named, unknown) : named;
     std::string temporary = path.string() + ".XXXXXX";
     Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
     if (file.fd < 0) return system_error(path, "write");

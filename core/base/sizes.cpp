@@ -99,6 +99,9 @@ Result<Budget> parse_budget(std::string_view text) {
         scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'");
     if (!bytes) return bytes.error();
     if (*bytes <= 0) return none;
+    if (const auto parts = number_and_rest(text);
+        parts->second.empty() && parts->first != std::floor(parts->first))
+        return Error{quoted(text) + " is no whole number of bytes; for a share of the peak write 60%"};
     return Budget(Bytes(*bytes));
 }
 

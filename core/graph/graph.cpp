@@ -10,7 +10,9 @@ namespace {
 constexpr std::array<std::string_view, 7> kKindNames = {
     "parameter", "buffer", "input", "constant", "activation", "gradient", "optimizer_state"};
 constexpr std::array<std::string_view, 4> kPhaseNames = {"forward", "loss", "backward", "optimizer"};
-constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;
+constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;  // bytes
+constexpr std::int64_t kLongestStep = std::int64_t{1}
+                                      << 52;  // ns, 52 days: a thousand times as much can be counted
 
 template <class Enum, std::size_t N>
 std::optional<Enum> enum_from(std::string_view text, const std::array<std::string_view, N>& names) {
@@ -57,7 +59,8 @@ class Validation {
             const Op& op = graph_.ops[id];
             if (op.time.value < 0) return Error{op_label(graph_, id) + " has a negative time"};
             if (op.workspace.value < 0) return Error{op_label(graph_, id) + " has a negative workspace"};
-            if (op.time.value >= kLargestSum - time) return Error{"ops: the sum of their times is too large"};
+            if (op.time.value >= kLongestStep - time)
+                return Error{"ops: the sum of their times is too large"};
             if (op.workspace.value >= kLargestSum - bytes)
                 return Error{op_label(graph_, id) + " has too large a workspace"};
             time += op.time.value;

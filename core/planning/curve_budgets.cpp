@@ -20,24 +20,38 @@ std::vector<Bytes> ends_of_pieces(std::span<const CurveSample> samples) {
     return ends;
 }
 
-double least_found(std::span<const CurveSample> samples, Bytes budget) {
-    double least = 0, greatest = 0;
-    bool any = false;
+/// By end of a piece, ascending: the least overhead found within so many bytes; the greatest of all where
+/// nothing is.
+std::vector<double> least_found(std::span<const CurveSample> samples, const std::vector<Bytes>& ends) {
+    std::vector<const CurveSample*> found;
+    double greatest = 0;
     for (const CurveSample& sample : samples) {
         if (!sample.peak) continue;
         greatest = std::max(greatest, sample.overhead);
-        if (*sample.peak > budget) continue;
-        least = any ? std::min(least, sample.overhead) : sample.overhead;
-        any = true;
+        found.push_back(&sample);
     }
-    return any ? least : greatest;
+    std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return *a->peak < *b->peak; });
+    std::vector<double> least;
+    double so_far = greatest;
+    auto next = found.begin();
+    for (const Bytes end : ends) {
+        for (; next != found.end() && *(*next)->peak <= end; ++next)
+            so_far = std::min(so_far, (*next)->overhead);
+        least.push_back(so_far);
+    }
+    return least;
 }
 
-double best_proven(std::span<const CurveSample> samples, Bytes budget) {
-    double best = 0;
+/// By end of a piece, ascending: the highest bound that is proven for so many bytes or more.
+std::vector<double> best_proven(std::span<const CurveSample> samples, const std::vector<Bytes>& ends) {
+    std::vector<double> best(ends.size(), 0);
     for (const CurveSample& sample : samples) {
-        if (sample.budget >= budget) best = std::max(best, sample.bound);
+        const auto above = std::upper_bound(ends.begin(), ends.end(), sample.budget);
+        if (above == ends.begin()) continue;
+        double& here = best[static_cast<std::size_t>(above - ends.begin()) - 1];
+        here = std::max(here, sample.bound);
     }
+    for (std::size_t i = best.size(); i-- > 1;) best[i - 1] = std::max(best[i - 1], best[i]);
     return best;
 }
 
@@ -51,9 +65,9 @@ std::vector<CurvePiece> curve_pieces(std::span<const CurveSample> samples) {
     std::vector<CurvePiece> pieces;
     if (samples.empty()) return pieces;
     const std::vector<Bytes> ends = ends_of_pieces(samples);
+    const std::vector<double> above = least_found(samples, ends), below = best_proven(samples, ends);
     for (std::size_t i = 0; i + 1 < ends.size(); ++i)
-        pieces.push_back(
-            {ends[i], ends[i + 1], least_found(samples, ends[i]), best_proven(samples, ends[i + 1])});
+        pieces.push_back({ends[i], ends[i + 1], above[i], below[i + 1]});
     return pieces;
 }
 

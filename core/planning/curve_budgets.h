@@ -36,7 +36,7 @@ struct CurvePiece {
 };
 
 /// From the smallest to the largest budget of the samples, in order. Left of the first schedule the greatest
-/// overhead found is taken. Cost: samples^2.
+/// overhead found is taken. Cost: n log n.
 std::vector<CurvePiece> curve_pieces(std::span<const CurveSample> samples);
 
 /// The sum of their areas.

@@ -29,6 +29,7 @@ class TimeShares {
             std::max<std::chrono::nanoseconds>(end_ - Clock::now(), std::chrono::milliseconds(1));
         return rest * points / std::max<std::size_t>(left_, points);
     }
+    bool are_over() const { return Clock::now() >= end_; }
 
   private:
     Clock::time_point end_;
@@ -61,10 +62,13 @@ void set_gap(SweepPoint& point) {
     if (point.bound->gap <= 0) point.status = "optimal";
 }
 
+bool is_better(const SweepPoint& found, const SweepPoint& point, bool arena) {
+    return fits(found, point.budget, arena) &&
+           (point.status == "infeasible" || found.overhead < point.overhead);
+}
+
 /// This point's own bound still holds for a schedule from another one.
-void offer(const SweepPoint& found, SweepPoint& point, bool arena) {
-    if (!fits(found, point.budget, arena)) return;
-    if (point.status != "infeasible" && point.overhead <= found.overhead) return;
+void take(const SweepPoint& found, SweepPoint& point) {
     point.status = "feasible";
     point.peak = found.peak;
     point.arena = found.arena;
@@ -132,7 +136,8 @@ class SweepRun {
         for (const Bytes budget : budgets) {
             if (Result<void> solved = solve_at(budget, shares); !solved) return solved.error();
         }
-        for (std::size_t done = budgets.size(); done < points && placed_by_curve(); ++done) {
+        for (std::size_t done = budgets.size(); done < points && placed_by_curve() && !shares.are_over();
+             ++done) {
             const std::optional<Bytes> budget = next_budget(samples());
             if (!budget) break;
             if (Result<void> solved = solve_at(*budget, shares); !solved) return solved.error();
@@ -153,7 +158,10 @@ class SweepRun {
                 std::min<std::chrono::nanoseconds>(options_.limits.time / 10, std::chrono::seconds(2));
             SmallestBudget found = smallest_feasible(problem_, search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
-            budgets = even_budgets(smallest_.peak, keep_all_peak(flat_),
+            // Where the search found nothing in its time, solvers may.
+            const Bytes largest = keep_all_peak(flat_);
+            const Bytes least = smallest_.peak < largest ? smallest_.peak : least_peak(flat_).bytes;
+            budgets = even_budgets(std::min(least, largest), largest,
                                    placed_by_curve() ? std::min(options_.count, 2) : options_.count);
         }
         std::sort(budgets.begin(), budgets.end());
@@ -200,8 +208,9 @@ class SweepRun {
         for (const SweepCurve& other : sweep_.curves) {
             if (!takes_any && &other != &curve) continue;
             for (const SweepPoint& found : other.points) {
-                if (&other == &curve || class_of(found.steps) <= traits.finds)
-                    offer(found, point, options_.arena);
+                if (is_better(found, point, options_.arena) &&
+                    (&other == &curve || class_of(found.steps) <= traits.finds))
+                    take(found, point);
             }
         }
     }

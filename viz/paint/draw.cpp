@@ -38,6 +38,11 @@ Result<void> write(const Result<std::string>& picture, const std::filesystem::pa
 
 }  // namespace
 
+Result<void> check_picture_path(const std::filesystem::path& path) {
+    const Result<PictureFormat> format = format_of(path);
+    return format ? Result<void>() : format.error();
+}
+
 bool can_draw_pictures() {
     return true;
 }

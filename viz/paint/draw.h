@@ -30,6 +30,9 @@ Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,
                              const Graph* graph = nullptr);
 
+/// Errors: an extension of no picture. For those who would else know it only after a long computation.
+Result<void> check_picture_path(const std::filesystem::path& path);
+
 /// True when this build can write pictures.
 bool can_draw_pictures();
 

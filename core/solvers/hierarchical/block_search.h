@@ -14,9 +14,9 @@ enum class BlockSolver : std::uint8_t { annealing, checkmate, dtr };
 
 /// How many limits are tried, and how hard.
 struct BlockSearchOptions {
-    int saved_limits = 8;  ///< from nothing to all (HiRemate: nb_bdg_save)
-    int peak_limits = 6;   ///< from the least to that of keeping all (HiRemate: nb_bdg_peak)
-    int moves_an_op = 60;  ///< of annealing, for each pair of limits
+    int saved_limits = 10;  ///< from nothing to all (HiRemate: nb_bdg_save)
+    int peak_limits = 12;   ///< from the least to that of keeping all (HiRemate: nb_bdg_peak)
+    int moves_an_op = 60;   ///< of annealing, for each pair of limits
     int least_moves = 2000;
     BlockSolver solver = BlockSolver::annealing;
     ProgrammeLimits programme{.time = std::chrono::seconds(1)};  ///< for `checkmate`

@@ -20,14 +20,12 @@ using namespace hierarchical;
 
 constexpr double kAbove[] = {1, 1.01, 1.03, 1.06, 1.1};  // budgets of the last level
 constexpr double kStartShare = 0.1;                      // of the time, for more starts when one fits already
-constexpr int kFirstCycles = 10;                         // of annealing, when none fits
+constexpr int kFirstCycles = 10, kLastCycles = 50;       // of annealing, when none fits
 constexpr double kSequenceShare = 0.3;                   // for the sequence of blocks
 constexpr double kBlockShare = 0.6;                      // of what is left, for options
 // Of the last level at the budget that came out best, times those of the others: more only while more brings
 // something.
 constexpr std::uint64_t kTopMoves[] = {2, 6};
-constexpr double kFarBehind =
-    1.01;  // times the best answer, of the sequence say: the levels will not get there
 
 /// What the budgets of one problem share. Each part is made when it is first asked for, in the time it is
 /// then given.
@@ -91,13 +89,16 @@ class Hiremate final : public Solver {
         find_first(problem, budget, limits, deadline, best);
         Limits part = limits;
         part.time = share_of(limits.time, kSequenceShare);
+        std::optional<Candidate> of_sequence;
         if (const Solver* sequence = shared.sequence(budget, part)) {
             part.time = deadline.left();
             const Answer answer = sequence->solve(problem, budget, part, {});
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
+            if (best.fits()) of_sequence = best.best();
         }
         part.time = share_of(deadline.left(), kBlockShare);
-        offer_from_levels(shared.table(part), problem.flat, budget, deadline, best);
+        offer_from_levels(shared.table(part), problem.flat, budget, of_sequence, deadline, best);
+        anneal_until_it_fits(problem.flat, budget, kLastCycles, deadline, best);
         if (options_.polish) polish(problem, budget, limits, deadline, best);
         return best.answer();
     }
@@ -118,14 +119,21 @@ class Hiremate final : public Solver {
             const Answer answer = make_dtr()->solve(problem, budget, part, {});
             if (const auto* solution = std::get_if<Solution>(&answer)) best.offer_solution(*solution);
         }
+        anneal_until_it_fits(flat, budget, kFirstCycles, soon, best);
+    }
+
+    /// By moves and not by the clock, so that a budget that cannot be kept does not take all the time.
+    void anneal_until_it_fits(const FlatGraph& flat, Bytes budget, int cycles, const Deadline& deadline,
+                              Incumbent& best) const {
         if (best.fits()) return;
         const AnnealingOptions options;
         annealing::Annealer annealer(flat, budget.value, best.best(), options, options_.blocks.seed);
-        for (int cycle = 0; cycle < kFirstCycles && !best.fits(); ++cycle) {
-            const bool went_on = annealer.run_cycle(5 * level_moves(), 1, soon, [&](const Candidate& found) {
-                best.offer(found);
-                return !best.fits();
-            });
+        for (int cycle = 0; cycle < cycles && !best.fits(); ++cycle) {
+            const bool went_on =
+                annealer.run_cycle(5 * level_moves(), 1, deadline, [&](const Candidate& found) {
+                    best.offer(found);
+                    return !best.fits();
+                });
             if (!went_on) break;
         }
     }
@@ -137,13 +145,9 @@ class Hiremate final : public Solver {
         Candidate found;  ///< its runs, measured
     };
 
-    static bool is_far_behind(const Candidate& found, const Incumbent& best) {
-        return best.fits() &&
-               static_cast<double>(found.time) > kFarBehind * static_cast<double>(best.best().time);
-    }
-
     void offer_from_levels(const BlockTable& table, const FlatGraph& flat, Bytes budget,
-                           const Deadline& deadline, Incumbent& best) const {
+                           const std::optional<Candidate>& sequence, const Deadline& deadline,
+                           Incumbent& best) const {
         if (table.tree().blocks.front().children.empty())
             return offer_from_one_block(flat, budget, deadline, best);
         const Level level = table.level_of(0);
@@ -163,8 +167,9 @@ class Hiremate final : public Solver {
             Searched one = searched(room, level.once(std::vector<std::int32_t>(level.size(), 0)), 1);
             if (!nearest || one.found.better_than(nearest->found, budget.value)) nearest = std::move(one);
         }
+        // Levels that are behind the sequence by now do not catch up.
+        if (sequence && !nearest->found.better_than(*sequence, budget.value)) return;
         for (const std::uint64_t times : kTopMoves) {
-            if (is_far_behind(nearest->found, best)) break;
             const std::int64_t before = nearest->found.time;
             nearest = searched(nearest->room, std::move(nearest->schedule), times);
             if (nearest->found.time == before) break;
