@@ -149,6 +149,48 @@ TEST(ChainMoments, is_never_above_the_best_known_overhead_of_the_problem_files) 
     }
 }
 
+Graph with_tensors_reversed(Graph graph) {
+    const auto reversed = [last = static_cast<std::int32_t>(graph.tensors.size()) - 1](TensorId t) {
+        return TensorId(last - t.value);
+    };
+    std::reverse(graph.tensors.begin(), graph.tensors.end());
+    for (Op& op : graph.ops) {
+        for (TensorId& t : op.inputs) t = reversed(t);
+        for (TensorId& t : op.outputs) t = reversed(t);
+        for (InplacePair& pair : op.inplace) pair = {.out = reversed(pair.out), .in = reversed(pair.in)};
+    }
+    for (TensorId& t : graph.results) t = reversed(t);
+    return graph;
+}
+
+TEST(ChainMoments, has_the_same_optimum_whatever_the_ids_of_the_tensors) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
+    const auto optimum = [](const ChainMoments& relaxation) {
+        const Result<MilpAnswer> answer =
+            solve_milp(milp_libraries().front(), relaxation.programme(), {.relaxed = true});
+        return answer ? answer->objective : NAN;
+    };
+    int above = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        for (const Graph& graph :
+             {random_training_graph(seed, {.forward_ops = 4}), random_odd_graph(seed, 12)}) {
+            const FlatGraph flat = flatten(graph), other = flatten(with_tensors_reversed(graph));
+            const std::int64_t least = least_peak(flat).bytes.value,
+                               most = cost_of(flat, required_once(flat)).peak;
+            for (const std::int64_t budget : {least, (3 * least + most) / 4, (least + most) / 2}) {
+                for (const ChainMomentsOptions& settings : kSettings) {
+                    const double of_one = optimum(ChainMoments(flat, budget, settings)),
+                                 of_other = optimum(ChainMoments(other, budget, settings));
+                    ASSERT_TRUE(of_one == of_other || std::abs(of_one - of_other) < 1e-5)
+                        << of_one << " and " << of_other << ", " << graph.name << " at " << budget;
+                    above += of_one > static_cast<double>(cost_of(flat, required_once(flat)).time) + 1e-5;
+                }
+            }
+        }
+    }
+    EXPECT_GT(above, 400);
+}
+
 TEST(ChainMoments, proves_that_nothing_fits_a_budget_below_what_one_op_takes) {
     const FlatGraph flat = flatten(random_chain(3, 6));
     const ChainMoments relaxation(flat, least_peak(flat).bytes.value - 1);

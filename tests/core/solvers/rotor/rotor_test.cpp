@@ -277,6 +277,24 @@ TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_n
     }
 }
 
+TEST(Rotor, merges_the_stages_of_a_long_chain_to_as_many_of_about_equal_bytes) {
+    for (const int layers : {600, 5000, 9001}) {
+        const Graph graph = long_chain(ChainKind::equal, layers);
+        const FlatGraph flat = flatten(graph);
+        for (const int most : {2, 7, 64, 512}) {
+            const RotorChain chain = rotor_chain({graph, flat}, most);
+            ASSERT_EQ(chain.stages.size(), static_cast<std::size_t>(most)) << layers;
+            std::size_t ops = 0, largest = 0;
+            for (const RotorStage& stage : chain.stages) {
+                ops += stage.ways.front().save.size();
+                largest = std::max(largest, stage.ways.front().save.size());
+            }
+            EXPECT_EQ(ops, static_cast<std::size_t>(layers));
+            EXPECT_LE(largest, 4 * ops / static_cast<std::size_t>(most)) << layers << " to " << most;
+        }
+    }
+}
+
 TEST(Rotor, has_an_answer_of_merged_stages_where_time_ends_a_long_table) {
     const Graph graph = long_chain(ChainKind::uneven, 900);
     const FlatGraph flat = flatten(graph);
