@@ -18,6 +18,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/least_peak_within.h"
 #include "core/solvers/checkmate/staged_model.h"
+#include "core/solvers/rotor/rotor.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/long_chain.h"
@@ -391,7 +392,7 @@ TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut)
 
 TEST(LeastPeakWithin, AStopOnTheWayEndsTheSearchesThatItStarted) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
-    const Graph graph = random_training_graph(5, {.forward_ops = 260, .run_once = false});
+    const Graph graph = random_chain(5, 310);
     const FlatGraph flat = flatten(graph);
     ASSERT_GT(required_once(flat).size(), 600u);
     std::stop_source stop;
@@ -400,14 +401,34 @@ TEST(LeastPeakWithin, AStopOnTheWayEndsTheSearchesThatItStarted) {
         end.wait_for(2s);
         stop.request_stop();
     });
-    // Without a stop this takes days.
-    const Result<LeastPeak> found =
-        least_peak_within({graph, flat}, Nanoseconds(flat.base_time * 12 / 10),
-                          {.time = std::chrono::hours(1000), .stop = stop.get_token()});
+    // As little time as is not proven too short: without a stop the search goes on for days.
+    const Bytes budget((2 * least_peak(flat).bytes.value + cost_of(flat, required_once(flat)).peak) / 3);
+    const double least_overhead = overhead_lower_bound(flat, budget).overhead;
+    const auto most_time =
+        static_cast<std::int64_t>(least_overhead * static_cast<double>(flat.base_time)) + 1;
+    const Result<LeastPeak> found = least_peak_within(
+        {graph, flat}, Nanoseconds(most_time), {.time = std::chrono::hours(1000), .stop = stop.get_token()},
+        {.library = milp_libraries().front(), .budget = budget, .first = true});
     ended.set_value();
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_TRUE(stop.stop_requested());
     EXPECT_TRUE(is_executable(flat, found->runs));
+}
+
+TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    const Graph graph = random_chain(3, 310);
+    const FlatGraph flat = flatten(graph);
+    ASSERT_GT(required_once(flat).size(), 600u);
+    const Bytes budget(cost_of(flat, required_once(flat)).peak / 8);
+    const Answer known = make_rotor()->solve({graph, flat}, budget, {}, {});
+    ASSERT_TRUE(std::holds_alternative<Solution>(known));
+    const Result<LeastPeak> found =
+        least_peak_within({graph, flat}, std::get<Solution>(known).time, {.time = std::chrono::hours(1000)},
+                          {.library = milp_libraries().front(), .budget = budget, .first = true});
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_LE(found->peak, budget);
+    EXPECT_LE(found->time, std::get<Solution>(known).time);
 }
 
 TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {
