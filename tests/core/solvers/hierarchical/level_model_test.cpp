@@ -204,7 +204,6 @@ TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
             }
         }
     }
-    printf("reached %d of %d\n", reached, searched);
     EXPECT_GT(searched, 200);
     EXPECT_GT(reached, searched * 95 / 100);
 }

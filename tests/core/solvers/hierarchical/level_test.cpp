@@ -136,7 +136,6 @@ TEST(LevelSearch, OneMoveTakesAnotherOptionOrAddsRemovesOrMovesAVisit) {
             saved_later += !same_saves && advances(found) > advances(start);
         }
     }
-    printf("%d %d %d %d %d\n", options, added, removed, moved, saved_later);
     for (const int count : {options, added, removed, moved, saved_later}) EXPECT_GT(count, 0);
 }
 
