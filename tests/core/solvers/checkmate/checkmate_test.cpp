@@ -420,7 +420,7 @@ TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
     const Graph graph = random_chain(3, 310);
     const FlatGraph flat = flatten(graph);
     ASSERT_GT(required_once(flat).size(), 600u);
-    const Bytes budget(cost_of(flat, required_once(flat)).peak / 8);
+    const Bytes budget(cost_of(flat, required_once(flat)).peak / 16);
     const Answer known = make_rotor()->solve({graph, flat}, budget, {}, {});
     ASSERT_TRUE(std::holds_alternative<Solution>(known));
     const Result<LeastPeak> found =

@@ -182,7 +182,7 @@ TEST(LevelModel, IsSolvedToTheBestScheduleOfItsClass) {
 
 TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
     int searched = 0, reached = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) {
         SmallLevels levels(seed);
         for (const int block : levels.blocks) {
             const Level level = levels.table.level_of(block);
@@ -204,7 +204,7 @@ TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
             }
         }
     }
-    EXPECT_GT(searched, 200);
+    EXPECT_GT(searched, 100);
     EXPECT_GT(reached, searched * 95 / 100);
 }
 
