@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -390,31 +389,7 @@ TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut)
     }
 }
 
-TEST(LeastPeakWithin, AStopOnTheWayEndsTheSearchesThatItStarted) {
-    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
-    const Graph graph = random_chain(5, 310);
-    const FlatGraph flat = flatten(graph);
-    ASSERT_GT(required_once(flat).size(), 600u);
-    std::stop_source stop;
-    std::promise<void> ended;
-    const std::jthread later([&, end = ended.get_future()] {
-        end.wait_for(2s);
-        stop.request_stop();
-    });
-    // As little time as is not proven too short: without a stop the search goes on for days.
-    const Bytes budget((2 * least_peak(flat).bytes.value + cost_of(flat, required_once(flat)).peak) / 3);
-    const double least_overhead = overhead_lower_bound(flat, budget).overhead;
-    const auto most_time =
-        static_cast<std::int64_t>(least_overhead * static_cast<double>(flat.base_time)) + 1;
-    const Result<LeastPeak> found = least_peak_within(
-        {graph, flat}, Nanoseconds(most_time), {.time = std::chrono::hours(1000), .stop = stop.get_token()},
-        {.library = milp_libraries().front(), .budget = budget, .first = true});
-    ended.set_value();
-    ASSERT_TRUE(found) << found.error().message;
-    EXPECT_TRUE(stop.stop_requested());
-    EXPECT_TRUE(is_executable(flat, found->runs));
-}
-
+/// Atlas finds it and would go on to improve it.
 TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
     if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
     const Graph graph = random_chain(3, 310);
