@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "core/bounds/best_bound.h"
@@ -147,6 +149,50 @@ TEST(ChainMoments, is_never_above_the_best_known_overhead_of_the_problem_files) 
                 << problem.graph.name << " at " << reference.fraction;
         }
     }
+}
+
+Graph with_other_tensor_ids(const Graph& graph, std::uint64_t seed) {
+    std::vector<std::int32_t> ids(graph.tensors.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    std::shuffle(ids.begin(), ids.end(), std::mt19937_64(seed));
+    const auto renamed = [&](TensorId t) { return TensorId(ids[t.index()]); };
+    Graph other = graph;
+    for (const TensorId t : graph.tensors.ids()) other.tensors[renamed(t)] = graph.tensors[t];
+    for (Op& op : other.ops) {
+        for (TensorId& t : op.inputs) t = renamed(t);
+        for (TensorId& t : op.outputs) t = renamed(t);
+        for (InplacePair& pair : op.inplace) pair = {.out = renamed(pair.out), .in = renamed(pair.in)};
+    }
+    for (TensorId& t : other.results) t = renamed(t);
+    return other;
+}
+
+TEST(ChainMoments, has_the_same_optimum_whatever_the_ids_of_the_tensors) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "this build has neither HiGHS nor GLPK";
+    const auto optimum = [](const ChainMoments& relaxation) {
+        const Result<MilpAnswer> answer =
+            solve_milp(milp_libraries().front(), relaxation.programme(), {.relaxed = true});
+        return answer ? answer->objective : NAN;
+    };
+    int above = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        for (const Graph& graph :
+             {random_training_graph(seed, {.forward_ops = 4}), random_odd_graph(seed, 12)}) {
+            const FlatGraph flat = flatten(graph), other = flatten(with_other_tensor_ids(graph, seed));
+            const std::int64_t least = least_peak(flat).bytes.value,
+                               most = cost_of(flat, required_once(flat)).peak;
+            for (const std::int64_t budget : {least, (3 * least + most) / 4, (least + most) / 2}) {
+                for (const ChainMomentsOptions& settings : kSettings) {
+                    const double of_one = optimum(ChainMoments(flat, budget, settings)),
+                                 of_other = optimum(ChainMoments(other, budget, settings));
+                    ASSERT_TRUE(of_one == of_other || std::abs(of_one - of_other) < 1e-5)
+                        << of_one << " and " << of_other << ", " << graph.name << " at " << budget;
+                    above += of_one > static_cast<double>(cost_of(flat, required_once(flat)).time) + 1e-5;
+                }
+            }
+        }
+    }
+    EXPECT_GT(above, 400);
 }
 
 TEST(ChainMoments, proves_that_nothing_fits_a_budget_below_what_one_op_takes) {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
@@ -113,6 +115,36 @@ TEST(Decompose, cuts_a_long_chain_without_paths_into_levels) {
     for (BlockId id : blocks.ids())
         EXPECT_LE(blocks[id].children.size() + blocks[id].ops.size(), 45u) << blocks[id].path;
     EXPECT_GT(blocks.size(), 20u);
+}
+
+std::vector<OpId> ops_below(const IdVector<BlockId, Block>& blocks, BlockId id) {
+    std::vector<OpId> ops = blocks[id].ops;
+    for (const BlockId child : blocks[id].children)
+        for (const OpId op : ops_below(blocks, child)) ops.push_back(op);
+    std::sort(ops.begin(), ops.end());
+    return ops;
+}
+
+TEST(Decompose, calls_a_part_what_its_modules_share_where_that_is_three_letters_or_more) {
+    for (const std::string shared : {"a", "ab", "abc", "layer"}) {
+        Graph graph = random_chain(7, 100);
+        int number = 0;
+        for (Op& op : graph.ops)
+            if (op.phase == Phase::forward) op.module = shared + "_" + std::to_string(number++);
+        const auto blocks = decompose(graph);
+        int parts = 0;
+        for (const BlockId id : blocks.ids()) {
+            const std::vector<OpId> ops = ops_below(blocks, id);
+            if (ops.size() < 2 || !blocks[id].parent.valid()) continue;
+            if (graph.ops[ops.front()].phase != Phase::forward) continue;
+            const std::string ends = graph.ops[ops.front()].module + " .. " + graph.ops[ops.back()].module;
+            EXPECT_EQ(blocks[id].name, shared.size() > 2 ? shared : ends);
+            ASSERT_TRUE(blocks[id].twin.valid());
+            EXPECT_EQ(blocks[blocks[id].twin].name, blocks[id].name);
+            ++parts;
+        }
+        EXPECT_GT(parts, 3);
+    }
 }
 
 TEST(Decompose, returns_the_blocks_a_graph_has) {

@@ -345,6 +345,41 @@ TEST(Portfolio, EndsByItselfWhereNothingBetterComesEquallyEachTime) {
     EXPECT_EQ(first.best.time, optimum->time);
 }
 
+/// Branches of large tensors that end in small ones, which the last op reads; the branches take turns.
+Graph side_by_side(int branches, int length) {
+    Graph graph;
+    std::vector<TensorId> last(static_cast<std::size_t>(branches));
+    const auto add = [&](std::vector<TensorId> inputs, int bytes) {
+        Op op;
+        op.time = Nanoseconds(1);
+        op.recomputable = false;
+        op.inputs = std::move(inputs);
+        op.outputs = {graph.tensors.push_back({"t", Bytes(bytes)})};
+        return graph.ops[graph.ops.push_back(op)].outputs.front();
+    };
+    for (int stage = 0; stage < length; ++stage)
+        for (TensorId& end : last)
+            end = add(stage == 0 ? std::vector<TensorId>{} : std::vector{end}, stage + 1 < length ? 100 : 1);
+    graph.results = {add(last, 1)};
+    return graph;
+}
+
+/// Orders where branches end one after the other, at least some of them.
+TEST(Portfolio, CyclesFromOtherOrdersSoonFindWhatIsFarFromTheFirstOne) {
+    const FlatGraph flat = flatten(side_by_side(10, 6));
+    const Candidate start = Candidate::of(flat, required_once(flat));
+    ASSERT_GE(start.peak, 1000);
+    const AnnealingOptions options{.max_moves = 800, .first_cycle = 100};
+    std::int64_t peaks = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const annealing::PortfolioResult found = annealing::anneal_portfolio(
+            flat, start, {.budget = 210, .seed = seed}, options, Deadline({.time = hours(1)}));
+        EXPECT_TRUE(is_executable(flat, found.best.runs));
+        peaks += found.best.peak;
+    }
+    EXPECT_LT(peaks / 40, start.peak * 7 / 10) << "more from the first order alone";
+}
+
 TEST(Atlas, LeavesTheSchedulesThatWereLowestForBetterOnes) {
     const Result<Graph> graph = read_graph(problem_folder() / "irr500.graph.json");
     if (!graph) GTEST_SKIP() << kNoProblemFiles;

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "core/bounds/least_memory.h"
+#include "core/bounds/one_moment.h"
 #include "core/checking/check.h"
 #include "core/milp/milp.h"
 #include "core/milp/milp_thread.h"
@@ -14,9 +16,11 @@
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/least_peak_within.h"
+#include "core/solvers/rotor/rotor.h"
 #include "core/solvers/staged/staged_model.h"
 #include "core/solving/answers.h"
 #include "tests/core/support/brute_force.h"
+#include "tests/core/support/long_chain.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
 #include "tests/core/support/staged_schedules.h"
@@ -360,6 +364,46 @@ TEST(LeastPeakWithin, ProvesOverAnyOrderTooThatNothingBetterIsPossible) {
             }
         }
     }
+}
+
+/// To within a thousandth of the bytes in question, before any search.
+TEST(LeastPeakWithin, NothingIsPossibleAtBudgetsThatTheBoundByOneMomentRulesOut) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    for (const int layers : {10, 20, 40}) {
+        const Graph graph = long_chain(ChainKind::uneven, layers);
+        const FlatGraph flat = flatten(graph);
+        const std::int64_t most_time = flat.base_time * 101 / 100;
+        const Bytes once(cost_of(flat, required_once(flat)).peak);
+        const Result<LeastPeak> found =
+            least_peak_within({graph, flat}, Nanoseconds(most_time), {.time = 60s},
+                              {.library = milp_libraries().front(), .budget = once, .first = true});
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_EQ(found->peak, once) << "the first that keeps the budget";
+        const std::int64_t least = least_memory(flat).bytes.value, precision = (once.value - least) / 500;
+        const auto least_time = [&](std::int64_t budget) {
+            return overhead_lower_bound(flat, Bytes(budget)).overhead * static_cast<double>(flat.base_time);
+        };
+        EXPECT_GT(found->any_order.value, least + precision);
+        EXPECT_GT(least_time(found->any_order.value - 1), double(most_time));
+        EXPECT_LE(least_time(found->any_order.value + precision), double(most_time) + 0.5);
+    }
+}
+
+/// Atlas finds it and would go on to improve it.
+TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
+    if (milp_libraries().empty()) GTEST_SKIP() << "neither HiGHS nor GLPK";
+    const Graph graph = random_chain(3, 310);
+    const FlatGraph flat = flatten(graph);
+    ASSERT_GT(required_once(flat).size(), 600u);
+    const Bytes budget(cost_of(flat, required_once(flat)).peak / 16);
+    const Answer known = make_rotor()->solve({graph, flat}, budget, {}, {});
+    ASSERT_TRUE(std::holds_alternative<Solution>(known));
+    const Result<LeastPeak> found =
+        least_peak_within({graph, flat}, std::get<Solution>(known).time, {.time = std::chrono::hours(1000)},
+                          {.library = milp_libraries().front(), .budget = budget, .first = true});
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_LE(found->peak, budget);
+    EXPECT_LE(found->time, std::get<Solution>(known).time);
 }
 
 TEST(LeastPeakWithin, EndsAsSoonAsTheBudgetIsDecided) {

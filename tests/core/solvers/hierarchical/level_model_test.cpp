@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "core/solvers/hierarchical/block_table.h"
+#include "core/solvers/hierarchical/level_search.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas::hierarchical {
@@ -177,6 +178,34 @@ TEST(LevelModel, IsSolvedToTheBestScheduleOfItsClass) {
         EXPECT_GT(solved, 50);
         EXPECT_GT(better, 20);
     }
+}
+
+TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
+    int searched = 0, reached = 0;
+    for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+        SmallLevels levels(seed);
+        for (const int block : levels.blocks) {
+            const Level level = levels.table.level_of(block);
+            const std::vector<Seen> all = all_schedules(level);
+            std::int64_t least = kNone, most = 0;
+            for (const Seen& one : all) {
+                least = std::min(least, one.cost.peak);
+                most = std::max(most, one.cost.peak);
+            }
+            const LevelSchedule start = level.once(std::vector<std::int32_t>(level.size(), 0));
+            for (const std::int64_t budget : {least, (3 * least + most) / 4, (least + most) / 2}) {
+                const LevelSchedule found =
+                    search_level(level, start, {.budget = budget, .seed = seed, .moves = 1000},
+                                 Deadline({.time = std::chrono::minutes(1)}));
+                const LevelCost cost = level.cost_of(found, budget);
+                ASSERT_TRUE(cost.executable);
+                ++searched;
+                reached += cost.excess == 0 && cost.time <= least_time(all, budget);
+            }
+        }
+    }
+    EXPECT_GT(searched, 100);
+    EXPECT_GT(reached, searched * 95 / 100);
 }
 
 TEST(LevelModel, KeepsAStartThatItCannotImprove) {

@@ -103,5 +103,41 @@ TEST(Level, TakesMostlyWhatTheRunsOfAFoundScheduleTake) {
         << "what the options cost is nearly always all there is";
 }
 
+int advances(const LevelSchedule& schedule) {
+    return static_cast<int>(std::count_if(schedule.visits.begin(), schedule.visits.end(),
+                                          [](Visit visit) { return visit.kind == Visit::Kind::advance; }));
+}
+
+/// Where blocks are saved, with nothing of the advances.
+std::vector<Visit> without_advances(const LevelSchedule& schedule) {
+    std::vector<Visit> visits;
+    for (const Visit visit : schedule.visits)
+        if (visit.kind != Visit::Kind::advance) visits.push_back(visit);
+    return visits;
+}
+
+TEST(LevelSearch, OneMoveTakesAnotherOptionOrAddsRemovesOrMovesAVisit) {
+    int options = 0, added = 0, removed = 0, moved = 0, saved_later = 0;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const RandomLevels levels(seed, false);
+        const Level level = levels.table.level_of(0);
+        for (std::uint64_t draw = 1; draw <= 200; ++draw) {
+            const LevelSchedule start = random_schedule(level, 1000 * seed + draw);
+            if (!level.cost_of(start, 0).executable) continue;
+            const LevelSchedule found = search_level(
+                level, start, {.budget = 0, .seed = 1000 * seed + draw, .moves = 1}, in_a_minute());
+            ASSERT_TRUE(level.cost_of(found, 0).executable);
+            EXPECT_LE(level.cost_of(found, 0).excess, level.cost_of(start, 0).excess);
+            const bool same_saves = without_advances(found) == without_advances(start);
+            options += found.option != start.option && found.visits == start.visits;
+            added += same_saves && advances(found) == advances(start) + 1;
+            removed += same_saves && advances(found) == advances(start) - 1;
+            moved += found.visits.size() == start.visits.size() && found.visits != start.visits;
+            saved_later += !same_saves && advances(found) > advances(start);
+        }
+    }
+    for (const int count : {options, added, removed, moved, saved_later}) EXPECT_GT(count, 0);
+}
+
 }  // namespace
 }  // namespace rematlas::hierarchical

@@ -67,6 +67,41 @@ Graph with_uneven_costs(Graph graph, std::uint64_t seed) {
     return graph;
 }
 
+/// The chain with another op before each backward op, which reads the incoming gradient and what the stage made, and
+/// makes a large tensor that nobody reads.
+Graph with_unread_tensors(const Graph& chain, int stages) {
+    Graph graph = chain;
+    graph.ops = {};
+    for (const OpId id : chain.ops.ids()) {
+        const int stage = 2 * stages - static_cast<int>(id.value);
+        if (stage < stages) {
+            Op unread;
+            unread.name = "unread";
+            unread.phase = Phase::backward;
+            unread.time = Nanoseconds(1);
+            unread.inputs = {chain.ops[OpId(stage)].outputs.front(), chain.ops[id].inputs.front()};
+            std::sort(unread.inputs.begin(), unread.inputs.end());
+            unread.outputs = {graph.tensors.push_back({"unread", Bytes(50), TensorKind::gradient})};
+            graph.ops.push_back(unread);
+        }
+        graph.ops.push_back(chain.ops[id]);
+    }
+    return graph;
+}
+
+std::set<RunSequence> with_unread_tensors(const std::set<RunSequence>& sequences, int stages) {
+    std::set<RunSequence> found;
+    for (const RunSequence& sequence : sequences) {
+        RunSequence runs;
+        for (const int op : sequence) {
+            if (op > stages) runs.push_back(2 * op - stages - 1);
+            runs.push_back(op > stages ? 2 * op - stages : op);
+        }
+        found.insert(runs);
+    }
+    return found;
+}
+
 /// On its own and from the table that all budgets share.
 void expect_best_of(const std::set<RunSequence>& sequences, const Graph& graph) {
     const FlatGraph flat = flatten(graph);
@@ -98,6 +133,7 @@ TEST(Rotor, is_the_best_of_all_checkpointing_sequences_of_small_chains_to_the_by
             const Graph graph = random_chain(seed, stages, true);
             expect_best_of(sequences, graph);
             expect_best_of(sequences, with_uneven_costs(graph, seed));
+            expect_best_of(with_unread_tensors(sequences, stages), with_unread_tensors(graph, stages));
         }
     }
 }
@@ -273,6 +309,24 @@ TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_n
         EXPECT_LE(static_cast<double>(time), 1.005 * static_cast<double>(best)) << share;
         if (m <= most / 3) {
             EXPECT_EQ(nearer.least_time(0, 175, m, false), time) << share;
+        }
+    }
+}
+
+TEST(Rotor, merges_the_stages_of_a_long_chain_to_as_many_of_about_equal_bytes) {
+    for (const int layers : {600, 5000, 9001}) {
+        const Graph graph = long_chain(ChainKind::equal, layers);
+        const FlatGraph flat = flatten(graph);
+        for (const int most : {2, 7, 64, 512}) {
+            const RotorChain chain = rotor_chain({graph, flat}, most);
+            ASSERT_EQ(chain.stages.size(), static_cast<std::size_t>(most)) << layers;
+            std::size_t ops = 0, largest = 0;
+            for (const RotorStage& stage : chain.stages) {
+                ops += stage.ways.front().save.size();
+                largest = std::max(largest, stage.ways.front().save.size());
+            }
+            EXPECT_EQ(ops, static_cast<std::size_t>(layers));
+            EXPECT_LE(largest, 4 * ops / static_cast<std::size_t>(most)) << layers << " to " << most;
         }
     }
 }
