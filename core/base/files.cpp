@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kLargestFile = std::int64_t{4} << 30;
 constexpr int kDeepestJson = 200;
+constexpr int kMostLinks = 40;  // in a row, as the kernel has it
 
 Error system_error(const std::filesystem::path& path, const char* action) {
     return {path.string() + ": cannot " + action + ": " + std::strerror(errno)};
@@ -105,16 +106,21 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view b
     return {};
 }
 
+/// What a link points to, whether it is there or not.
+std::filesystem::path behind_links(std::filesystem::path path) {
+    std::error_code failed;
+    for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)
+        path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+    return path;
+}
+
 }  // namespace
 
 Result<void> write_file(const std::filesystem::path& named, std::string_view bytes) {
     struct stat status {};
     if (::stat(named.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
         return write_through(named, bytes);
-    // What a link points to is written, not the link.
-    std::error_code unknown;
-    const bool is_link = std::filesystem::is_symlink(named, unknown);
-    const std::filesystem::path path = is_link ? std::filesystem::weakly_canonical(named, unknown) : named;
+    const std::filesystem::path path = behind_links(named);
     std::string temporary = path.string() + ".XXXXXX";
     Descriptor file{::mkostemp(temporary.data(), O_CLOEXEC)};
     if (file.fd < 0) return system_error(path, "write");

@@ -212,6 +212,13 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
                  "/nowhere/at/all");
     expect_error(run("sweep " + g + " --solver atlas,magic"), 2, "magic");
     expect_error(run("sweep " + g + " --budgets 0"), 2, "--budgets");
+    expect_error(run("sweep " + g + " --budgets 3 --budget 60%"), 2, "--budget");
+    expect_error(run("sweep " + g + " --solver rotor,rotor"), 2, "twice");
+    expect_error(run("sweep " + g + " --plot picture.bmp -o " + file("early.sweep.json")), 2, "picture.bmp");
+    EXPECT_FALSE(fs::exists(file("early.sweep.json")));
+    expect_error(run("solve " + g + " --budget 0.6"), 2, "60%");
+    expect_error(run("solve " + g + " --budget 50% --gap ''"), 2, "--gap");
+    expect_error(run("decompose " + g + " --partition ''"), 2, "--partition");
     expect_error(run("decompose " + g + " --partition magic"), 2, "bottom-up");
     expect_error(run("config generate offmate"), 2, "not in this version");
     expect_error(run("draw " + g + " -o picture.bmp"), 2, "picture.bmp");

@@ -1,7 +1,11 @@
 #include "core/base/files.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -33,6 +37,32 @@ TEST_F(Files, a_write_that_fails_leaves_nothing_behind) {
     EXPECT_NE(written.error().message.find("taken"), std::string::npos);
     EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
     EXPECT_FALSE(write_file(folder_ / "missing" / "f", "x"));
+}
+
+TEST_F(Files, what_a_link_points_to_is_written_and_the_link_stays) {
+    ASSERT_TRUE(write_file(folder_ / "real", "old"));
+    fs::create_symlink("real", folder_ / "link");
+    fs::create_symlink("not yet", folder_ / "dangling");
+    EXPECT_TRUE(write_file(folder_ / "link", "new"));
+    EXPECT_TRUE(write_file(folder_ / "dangling", "new"));
+    EXPECT_TRUE(fs::is_symlink(folder_ / "link") && fs::is_symlink(folder_ / "dangling"));
+    EXPECT_EQ(*read_file(folder_ / "real"), "new");
+    EXPECT_EQ(*read_file(folder_ / "not yet"), "new");
+}
+
+TEST_F(Files, a_pipe_is_written_to_and_stays_a_pipe) {
+    const fs::path pipe = folder_ / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+    ASSERT_GE(reader, 0);
+    EXPECT_TRUE(write_file(pipe, "through"));
+    std::array<char, 16> read{};
+    EXPECT_EQ(::read(reader, read.data(), read.size()), 7);
+    EXPECT_STREQ(read.data(), "through");
+    ::close(reader);
+    EXPECT_TRUE(fs::is_fifo(pipe));
+    EXPECT_FALSE(write_file("/dev/full", "x")) << "no space left";
+    EXPECT_TRUE(fs::is_character_file("/dev/full"));
 }
 
 TEST_F(Files, reading_a_folder_or_nothing_names_the_path) {

@@ -48,7 +48,7 @@ TEST(Sizes, a_share_of_activations_comes_on_top_of_what_is_resident) {
 
 TEST(Sizes, a_budget_is_above_zero) {
     for (const char* text : {"0", "0%", "-5%", "-1GiB", "abc", "%", "", "0% of activations", "60% of peaks",
-                             "2GiB of activations", "2000000%"})
+                             "2GiB of activations", "2000000%", "0.6", "1.5"})
         EXPECT_FALSE(parse_budget(text)) << text;
     const Result<Bytes> none = bytes_of(*parse_budget("1%"), {.peak = Bytes(99), .resident = {}});
     ASSERT_FALSE(none) << "less than a byte";

@@ -207,6 +207,7 @@ const Hostile kHostile[] = {
          for (auto& o : g["ops"]) o["time_ns"] = INT64_MAX / 4;
      },
      "too large"},
+    {"no_room_for_reruns", [](json& g) { g["ops"][1]["time_ns"] = std::int64_t{1} << 53; }, "too large"},
     {"negative_time", [](json& g) { g["ops"][1]["time_ns"] = -5; }, "negative time"},
     {"negative_workspace", [](json& g) { g["ops"][1]["workspace_bytes"] = -5; }, "negative workspace"},
     {"time_missing", [](json& g) { g["ops"][1].erase("time_ns"); }, "time_ns is missing"},

@@ -152,6 +152,18 @@ TEST(Sweep, holds_both_ends_and_as_many_budgets_as_asked_for) {
     }
 }
 
+TEST(Sweep, looks_below_the_peak_also_where_no_smaller_budget_was_found_in_its_time) {
+    const Graph graph = long_chain(ChainKind::uneven, 40);
+    SweepOptions options = quick({"keep-all"});
+    options.limits.time = 0s;
+    const FlatGraph flat = flatten(graph);
+    const Result<Sweep> sweep = run_sweep(graph, options);
+    ASSERT_TRUE(sweep);
+    ASSERT_GE(sweep->curves.front().points.size(), 2u);
+    EXPECT_LT(sweep->curves.front().points.front().budget, keep_all_peak(flat));
+    EXPECT_GE(sweep->curves.front().points.front().budget, least_peak(flat).bytes);
+}
+
 TEST(Sweep, keeps_the_budgets_that_it_is_asked_for) {
     const Graph graph = random_chain(3, 12);
     const Bytes most = keep_all_peak(flatten(graph));
