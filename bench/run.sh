@@ -20,7 +20,9 @@ if [ -x "$bin/bench_scale" ]; then
     "$python" -c 'import matplotlib' 2>/dev/null &&
         "$python" "$here/solvers/scale_picture.py" "$here/results/scale.csv" "$here/results/scale.png"
 fi
-if [ -x "$bin/bench_chains" ]; then "$bin/bench_chains" | tee "$here/results/chains.csv"; fi
+if [ -x "$bin/bench_chains" ]; then
+    { "$bin/bench_chains"; "$bin/bench_chains" atlas 10 256 512 | grep -v '^name'; } | tee "$here/results/chains.csv"
+fi
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
     {

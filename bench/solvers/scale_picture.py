@@ -16,7 +16,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 FRACTION = "0.3"  # of the way from the proven least memory to the peak without recomputation
 COLORS = {"hiremate": "#d95f02", "atlas": "#1f4fa8"}
-MARKERS = {"gpt": "o", "unet": "s", "densenet": "D", "irregular": "^"}
+MARKERS = {"gpt": "o", "unet": "s", "densenet": "D", "irregular": "^", "encoder": "X"}
 
 
 def read(path: Path) -> tuple[dict, dict]:
@@ -73,13 +73,13 @@ def main() -> None:
     last.set_yscale("log")
     finish(last, "within 2 % of its last answer (hollow), end (filled)", "seconds")
     scatter(over, ops, values, lambda found: 100 * (found["", "overhead"] - 1) if ("", "overhead") in found else None)
-    bounds = {solver: {g: f for g, f in graphs.items() if ("bound", "overhead") in f} for solver, graphs in values.items()}
-    for graphs in bounds.values():
-        for graph, found in graphs.items():
-            over.plot(ops[graph], 100 * (found["bound", "overhead"] - 1), "_", ms=13, mew=1.6, color="black")
+    for graph, size in ops.items():
+        bounds = [graphs[graph]["bound", "overhead"] for graphs in values.values() if ("bound", "overhead") in graphs.get(graph, {})]
+        if bounds:
+            over.plot(size, 100 * (max(bounds) - 1), "_", ms=13, mew=1.6, color="black")
     finish(over, "time added; bars: proven that it can't be less", "%")
     scatter(memory, ops, values, lambda found: found.get(("memory", "MiB")))
-    memory.set_yscale("log")
+    memory.set_ylim(0)
     finish(memory, "most memory of the process, graph included", "MiB")
     figure.supxlabel("ops of the training step", fontsize=10)
     line = matplotlib.lines.Line2D
