@@ -5,13 +5,13 @@
 
 #include "core/schedule/run_sequence.h"
 #include "core/solving/answers.h"
+#include "tests/core/support/random_graph.h"
 
 namespace rematlas {
 namespace {
 
-/// All subsets of reruns of every stage that take at most
-/// `most_time`, tensors kept
-/// whenever they are read before they are made again.
+/// All subsets of reruns of every stage that take at most `most_time`, tensors kept whenever they are read
+/// before they are made again.
 void for_each_staged(const FlatGraph& graph, std::int64_t most_time,
                      const std::function<void(const RunSequence&, const SequenceCost&)>& visit) {
     const RunSequence order = required_once(graph);
@@ -56,6 +56,11 @@ std::int64_t staged_least_peak(const FlatGraph& graph, std::int64_t most_time) {
     for_each_staged(graph, most_time,
                     [&](const RunSequence&, const SequenceCost& cost) { best = std::min(best, cost.peak); });
     return best;
+}
+
+Graph graph_to_enumerate(std::uint64_t seed) {
+    return random_training_graph(
+        seed, {.forward_ops = 2, .several_outputs = seed % 2 == 0, .free_ops = seed % 3 == 0});
 }
 
 }  // namespace rematlas

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/graph/flat_graph.h"
+#include "core/graph/graph.h"
 
 namespace rematlas {
 
@@ -15,5 +16,8 @@ constexpr std::int64_t kNoStagedSchedule = std::numeric_limits<std::int64_t>::ma
 /// ops; up to 6 take at most 100 ms.
 std::int64_t staged_optimum(const FlatGraph& graph, std::int64_t budget);
 std::int64_t staged_least_peak(const FlatGraph& graph, std::int64_t most_time);
+
+/// Most are small enough for that.
+Graph graph_to_enumerate(std::uint64_t seed);
 
 }  // namespace rematlas
