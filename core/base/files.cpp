@@ -42,6 +42,21 @@ bool write_all(int fd, std::string_view bytes) {
     return true;
 }
 
+/// Into a device, a pipe or a socket, which is not to be replaced by a file.
+Result<void> write_through(const std::filesystem::path& path, std::string_view bytes) {
+    const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+    if (file.fd < 0 || !write_all(file.fd, bytes)) return system_error(path, "write");
+    return {};
+}
+
+/// What a link points to, whether it is there or not.
+std::filesystem::path behind_links(std::filesystem::path path) {
+    std::error_code failed;
+    for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)
+        path = path.parent_path() / std::filesystem::read_symlink(path, failed);
+    return path;
+}
+
 /// Refuses repeated keys and deep nesting while the parser builds the document.
 class StrictCallback {
   public:
@@ -96,25 +111,6 @@ Result<std::string> read_file(const std::filesystem::path& path) {
             return Error{path.string() + ": larger than 4 GiB"};
     }
 }
-
-namespace {
-
-/// Into a device, a pipe or a socket, which is not to be replaced by a file.
-Result<void> write_through(const std::filesystem::path& path, std::string_view bytes) {
-    const Descriptor file{::open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-    if (file.fd < 0 || !write_all(file.fd, bytes)) return system_error(path, "write");
-    return {};
-}
-
-/// What a link points to, whether it is there or not.
-std::filesystem::path behind_links(std::filesystem::path path) {
-    std::error_code failed;
-    for (int links = 0; links < kMostLinks && std::filesystem::is_symlink(path, failed); ++links)
-        path = path.parent_path() / std::filesystem::read_symlink(path, failed);
-    return path;
-}
-
-}  // namespace
 
 Result<void> write_file(const std::filesystem::path& named, std::string_view bytes) {
     struct stat status {};

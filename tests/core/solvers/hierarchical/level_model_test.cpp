@@ -110,6 +110,16 @@ std::int64_t least_time(const std::vector<Seen>& all, std::int64_t budget) {
     return least;
 }
 
+/// The least that a schedule needs, and a quarter and half of the way to the most.
+std::vector<std::int64_t> tight_budgets(const std::vector<Seen>& all) {
+    std::int64_t least = kNone, most = 0;
+    for (const Seen& one : all) {
+        least = std::min(least, one.cost.peak);
+        most = std::max(most, one.cost.peak);
+    }
+    return {least, (3 * least + most) / 4, (least + most) / 2};
+}
+
 bool satisfies(const MilpModel& milp, std::span<const double> point) {
     for (std::size_t r = 0; r < milp.rows(); ++r) {
         double sum = 0;
@@ -156,12 +166,7 @@ TEST(LevelModel, IsSolvedToTheBestScheduleOfItsClass) {
             for (const int block : levels.blocks) {
                 const Level level = levels.table.level_of(block);
                 const std::vector<Seen> all = all_schedules(level);
-                std::int64_t least = kNone, most = 0;
-                for (const Seen& one : all) {
-                    least = std::min(least, one.cost.peak);
-                    most = std::max(most, one.cost.peak);
-                }
-                for (const std::int64_t budget : {least, (3 * least + most) / 4, (least + most) / 2}) {
+                for (const std::int64_t budget : tight_budgets(all)) {
                     const LevelSchedule start = level.once(std::vector<std::int32_t>(level.size(), 0));
                     const LevelSchedule found =
                         solve_programme(level, start, budget,
@@ -187,13 +192,8 @@ TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
         for (const int block : levels.blocks) {
             const Level level = levels.table.level_of(block);
             const std::vector<Seen> all = all_schedules(level);
-            std::int64_t least = kNone, most = 0;
-            for (const Seen& one : all) {
-                least = std::min(least, one.cost.peak);
-                most = std::max(most, one.cost.peak);
-            }
             const LevelSchedule start = level.once(std::vector<std::int32_t>(level.size(), 0));
-            for (const std::int64_t budget : {least, (3 * least + most) / 4, (least + most) / 2}) {
+            for (const std::int64_t budget : tight_budgets(all)) {
                 const LevelSchedule found =
                     search_level(level, start, {.budget = budget, .seed = seed, .moves = 1000},
                                  Deadline({.time = std::chrono::minutes(1)}));
