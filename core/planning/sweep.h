@@ -44,7 +44,7 @@ enum class Spacing {
 
 struct SweepOptions {
     std::vector<std::string> solvers;
-    std::vector<Bytes> budgets;  ///< just these; empty: `count` budgets by `spacing`
+    std::vector<Bytes> budgets = {};  ///< just these; empty: `count` budgets by `spacing`
     int count = 16;
     Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
