@@ -481,7 +481,7 @@ def main():
         mutants = read_not_killed_by_a_test(options.again)
         options.count = len(mutants)
     else:
-        mutants = drawn(SOURCE, options.only, options.seed)
+        mutants = drawn(options.copy.resolve(), options.only, options.seed)
     trials = trials_of_core(SOURCE, options.copy.resolve(), options.quick, options.times)
     with open(options.csv, "w", newline="") if options.csv else sys.stdout as output:
         outcomes = try_all(trials, mutants, options.count, output)

@@ -12,10 +12,9 @@
 // Optimal among memory-persistent schedules of that chain, in exact bytes, up to what the chain does not see
 // (running in place, tensors freed inside a stage's neighbour): memory is tried from slightly above the
 // budget downwards and the exact peak decides. Only where a part of the chain has more than `slots`
-// trade-offs between memory and time is the memory of the further ones rounded up, by at most a `slots`-th at
-// each level, so the budget is kept. Captured models have up to 1,400 in a part, 150 stages whose sizes and
-// times all differ 4,000. Any graph; one without at least two stages falls back on the schedule without
-// reruns.
+// trade-offs between memory and time are those of the further ones left out that gain little, so the budget is
+// kept. Captured models have up to 1,400 in a part, 150 stages whose sizes and times all differ 4,000. Any
+// graph; one without at least two stages falls back on the schedule without reruns.
 //
 // One table answers all budgets up to the one it was filled for, each with the very answer of its own solve:
 //
@@ -39,8 +38,7 @@
 namespace rematlas {
 
 struct RotorOptions {
-    int slots = 5000;  ///< trade-offs of a part of the chain that keep exact bytes; the others are rounded
-                       ///< up, by at most a `slots`-th of their memory
+    int slots = 5000;      ///< trade-offs of a part of the chain that are all kept, see RotorTable
     int max_stages = 512;  ///< longer chains have their cheapest neighbours merged
 };
 

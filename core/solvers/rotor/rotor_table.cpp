@@ -1,7 +1,6 @@
 #include "core/solvers/rotor/rotor_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <map>
 #include <unordered_map>
 
@@ -11,14 +10,20 @@ namespace {
 const TradeOffs kNothing{{0, 0}};
 constexpr int kShort = 16;  // stages of parts that are taken apart in all ways
 
-/// How many steps are within m bytes; at least `from`.
+/// How many of the steps up to `end` are within m bytes; at least `from`.
 template <class Steps>
-std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from = 0) {
+std::size_t steps_within(const Steps& steps, std::int64_t m, std::size_t from, std::size_t end) {
     const auto first = steps.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto last = steps.begin() + static_cast<std::ptrdiff_t>(end);
     return static_cast<std::size_t>(
-        std::upper_bound(first, steps.end(), m,
+        std::upper_bound(first, last, m,
                          [](std::int64_t bytes, const auto& step) { return bytes < step.bytes; }) -
         steps.begin());
+}
+
+template <class Steps>
+std::size_t steps_within(const Steps& steps, std::int64_t m) {
+    return steps_within(steps, m, 0, steps.size());
 }
 
 std::int64_t time_within(const TradeOffs& steps, std::int64_t m) {
@@ -69,13 +74,6 @@ std::vector<int> kinds_of(const std::vector<RotorStage>& stages, bool first) {
         kinds.push_back(
             known.try_emplace(figures_of(stage, first), static_cast<int>(known.size())).first->second);
     return kinds;
-}
-
-/// Both tables stay within about 4 GiB: lists grow to some four times what is kept exactly.
-std::size_t slots_in_memory(int parts, int wanted) {
-    const std::size_t lists = 2 * static_cast<std::size_t>(std::max(parts, 1));
-    const std::size_t most = (std::size_t{4} << 30) / (lists * sizeof(TradeOff) * 4);
-    return std::clamp<std::size_t>(most, 10, static_cast<std::size_t>(wanted));
 }
 
 /// Follows the table's choices and writes the runs.
@@ -141,14 +139,15 @@ RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_
       n_(static_cast<int>(stages.size())),
       most_bytes_(most_bytes),
       parts_(stages),
-      slots_(slots_in_memory(parts_.count(), slots)),
       absent_(static_cast<std::size_t>(parts_.count())),
       present_(absent_.size()) {
+    std::size_t most_ways = 0;
     for (const RotorStage& stage : stages) {
         left_before_.push_back(left_before_.back() + stage.left);
         std::int64_t kept = kNever;
         for (const RotorWay& way : stage.ways) kept = std::min(kept, way.save_time + way.backward_time);
         kept_before_.push_back(kept_before_.back() + kept);
+        most_ways = std::max(most_ways, stage.ways.size());
     }
     std::vector<bool> known(absent_.size());
     for (int t = 0; t < n_; ++t) {
@@ -158,9 +157,11 @@ RotorTable::RotorTable(const std::vector<RotorStage>& stages, std::int64_t most_
             known[part] = true;
         }
     }
-    exhaustive_ = splits == Splits::all || (splits == Splits::by_size && splits_ <= kMostSplits);
-    if (exhaustive_) return;
-    fineness_ = std::max<std::int64_t>(kFinenessOfAll / parts_.count(), 20);
+    const std::int64_t work = splits_ * static_cast<std::int64_t>(most_ways);
+    exhaustive_ = splits == Splits::all || (splits == Splits::by_size && work <= kMostSplits);
+    const std::int64_t parts = std::max(parts_.count(), 1), wanted = slots;
+    if (exhaustive_) exact_ = static_cast<std::size_t>(std::min(wanted, kStepsOfAll / parts));
+    fineness_ = std::max<std::int64_t>(std::min(2 * wanted, kFinenessOfAll / parts), 20);
     absent_at_.resize(absent_.size());
     present_at_.resize(absent_.size());
 }
@@ -233,19 +234,14 @@ bool RotorTable::fill_part(int s, int t, bool present, const Deadline& deadline)
     part_.clear();
     for (const RotorWay& way : stages_[s].ways) offer(keeping(s, t, present, way));
     if (present) offer({of(s, t, false), kNothing});
-    const auto part = static_cast<std::size_t>(parts_.of(s, t));
-    if (exhaustive_) {
-        if (!offer_all_splits(s, t, present, deadline)) return false;
-        (present ? present_ : absent_)[part] = rounded_where_long();
-        return !deadline.passed();
-    }
-    if (t - s < kShort) {
+    if (exhaustive_ || t - s < kShort) {
         if (!offer_all_splits(s, t, present, deadline)) return false;
     } else {
         offer_near_splits(s, t, present);
     }
+    const auto part = static_cast<std::size_t>(parts_.of(s, t));
     (present ? present_ : absent_)[part] = thinned(kept_time(s, t));
-    (present ? present_at_ : absent_at_)[part] = splits_of(s);
+    if (!exhaustive_) (present ? present_at_ : absent_at_)[part] = splits_of(s);
     return !deadline.passed();
 }
 
@@ -301,13 +297,12 @@ void RotorTable::offer(const Way& way) {
         }
         if (least < known && (better_.empty() || least < better_.back().time))
             better_.push_back({m, least, way.next});
-        m = std::min(bytes_at(way.above, i_end, way.held), bytes_at(way.below, j_end, way.left));
+        const std::int64_t above = bytes_at(way.above, i_end, way.held),
+                           below = bytes_at(way.below, j_end, way.left);
+        m = std::min(above, below);
         if (m == kNever) break;
-        // After a jump of one, i_end and j_end are the next steps themselves.
-        i = (jump == 1 ? i + (bytes_at(way.above, i_end, way.held) == m)
-                       : steps_within(way.above, m - way.held, i) - 1);
-        j = (jump == 1 ? j + (bytes_at(way.below, j_end, way.left) == m)
-                       : steps_within(way.below, m - way.left, j) - 1);
+        i = above == m ? i_end : steps_within(way.above, m - way.held, i, i_end) - 1;
+        j = below == m ? j_end : steps_within(way.below, m - way.left, j, j_end) - 1;
         while (k < part_.size() && part_[k].bytes <= m) ++k;
         if (least >= known) jump *= 2;
     }
@@ -330,33 +325,20 @@ void RotorTable::merge_better() {
     part_.swap(merged_);
 }
 
-TradeOffs RotorTable::rounded_where_long() const {
-    TradeOffs steps;
-    steps.reserve(part_.size());
-    for (std::size_t i = 0; i < std::min(part_.size(), slots_); ++i)
-        steps.push_back({part_[i].bytes, part_[i].time});
-    for (std::size_t i = steps.size(); i < part_.size(); ++i) {
-        const auto share = static_cast<std::uint64_t>(part_[i].bytes) / slots_;
-        const auto unit = static_cast<std::int64_t>(std::bit_floor(std::max<std::uint64_t>(share, 1)));
-        const std::int64_t bytes = (part_[i].bytes + unit - 1) / unit * unit;
-        if (bytes > most_bytes_) break;
-        if (steps.size() > slots_ && steps.back().bytes == bytes) steps.pop_back();
-        steps.push_back({bytes, part_[i].time});
-    }
-    return steps;
-}
-
-/// Steps that gain too little are left out: a share of what the last one takes above `least`, the time where
-/// all is kept, or a smaller share of all that it takes. What is left has exact bytes and times.
+/// Behind the first `exact_` steps those that gain too little are left out: a share of what the last one takes
+/// above `least`, the time where all is kept, or a smaller share of all that it takes. What is left has exact
+/// bytes and times, and does not depend on the bytes above it.
 TradeOffs RotorTable::thinned(std::int64_t least) {
-    const auto dull = [this, least, last = kNever](const Step& step) mutable {
+    std::size_t kept = 0;
+    std::int64_t last = kNever;
+    for (const Step& step : part_) {
         const std::int64_t gain =
             std::max(last / (40 * fineness_), std::min(last / (8 * fineness_), (last - least) / fineness_));
-        if (last != kNever && step.time > last - gain) return true;
+        if (kept >= exact_ && last != kNever && step.time > last - gain) continue;
         last = step.time;
-        return false;
-    };
-    std::erase_if(part_, dull);
+        part_[kept++] = step;
+    }
+    part_.resize(kept);
     TradeOffs steps;
     steps.reserve(part_.size());
     for (const Step& step : part_) steps.push_back({step.bytes, step.time});

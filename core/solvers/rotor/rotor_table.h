@@ -40,11 +40,11 @@ class EqualParts {
 /// tables: in the second (`present`), a_t is there from the start (within the m bytes) and stays until group
 /// t has run or is dropped at once.
 ///
-/// As a function of m this is a staircase, kept as the list of its steps: bytes are not rounded, unless a
-/// list has more than `slots` steps. Beyond these, memory is rounded up to multiples of the power of two
-/// between a 2 * `slots`-th and a `slots`-th of it. What a list holds up to some m depends on nothing above
-/// m: tables for different `most_bytes` agree wherever both have an answer. `slots` are reduced where the
-/// tables would take more than about 4 GiB.
+/// As a function of m this is a staircase, kept as the list of its steps, in exact bytes. Behind the first
+/// `slots` steps of a list those are left out that gain less than a share of 1 / (2 `slots`) of what the part
+/// takes above its time where all is kept. What a list holds up to some m depends on nothing above m: tables
+/// for different `most_bytes` agree wherever both have an answer. Both numbers are reduced where there are so
+/// many parts that the tables would take more than about a GiB.
 ///
 /// Parts whose stages are equal one by one in all bytes and times are equal: they are solved once. A chain of
 /// n equal stages has some 2 n parts (those that end at the loss differ from the others) instead of n^2 / 2.
@@ -54,8 +54,8 @@ class RotorTable {
 
     /// Ways to take a part apart that are tried. `near`: parts of more than 16 stages are only taken apart
     /// where it pays, within as many bytes, in the part without the first or the last of their stages; and
-    /// the steps of lists that gain little are left out, the fewer the fewer parts there are. `by_size`: all,
-    /// up to `kMostSplits`.
+    /// steps of lists that gain little are left out from the first one on. `by_size`: all, up to
+    /// `kMostSplits` times the most ways of a stage.
     enum class Splits { all, near, by_size };
 
     /// `stages` must outlive the table.
@@ -71,6 +71,7 @@ class RotorTable {
     bool exhaustive() const { return exhaustive_; }
 
     static constexpr std::int64_t kMostSplits = 600'000;       ///< of 150 stages that all differ
+    static constexpr std::int64_t kStepsOfAll = 33'000'000;    ///< 2,900 a list at 150 stages that all differ
     static constexpr std::int64_t kFinenessOfAll = 6'000'000;  ///< 46 at 512 stages that all differ
 
     /// Of the whole chain.
@@ -122,7 +123,6 @@ class RotorTable {
     void offer_near_splits(int s, int t, bool present);
     void offer(const Way& way);
     void merge_better();
-    TradeOffs rounded_where_long() const;
     std::int64_t kept_time(int s, int t) const;
     TradeOffs thinned(std::int64_t least);
     std::vector<Split> splits_of(int s) const;
@@ -131,10 +131,10 @@ class RotorTable {
     int n_;
     std::int64_t most_bytes_;
     EqualParts parts_;
-    std::size_t slots_;
     std::int64_t splits_ = 0;
     bool exhaustive_;
-    std::int64_t fineness_ = 0;                 ///< of lists, where not all ways are tried
+    std::size_t exact_ = 0;                     ///< steps at the beginning of a list that are all kept
+    std::int64_t fineness_;                     ///< behind these
     std::vector<std::int64_t> left_before_{0};  ///< by the groups of the stages before
     std::vector<std::int64_t> kept_before_{0};  ///< time of the stages before, where all is kept
     std::vector<TradeOffs> absent_, present_;   ///< by `parts_`
