@@ -113,6 +113,22 @@ TEST(MinCut, finds_the_least_cut) {
     EXPECT_EQ(cut.source_side, (std::vector<std::uint8_t>{1, 1, 1, 0}));
 }
 
+TEST(MinCut, says_that_it_was_stopped_and_is_then_not_above_the_least_cut) {
+    std::mt19937 random(3);
+    constexpr int nodes = 20'000;
+    MinCut network(nodes, 0, nodes - 1);
+    for (int from = 0; from < nodes - 1; ++from)
+        for (int i = 0; i < 5; ++i)
+            network.set_capacity(network.add_edge(from, std::min(nodes - 1, from + 1 + int(random() % 40))),
+                                 static_cast<int>(random() % 1000));
+    const MinCut::Cut stopped = network.solve([] { return true; });
+    const MinCut::Cut finished = network.solve([] { return false; });
+    EXPECT_FALSE(stopped.finished);
+    EXPECT_TRUE(stopped.source_side.empty());
+    EXPECT_TRUE(finished.finished);
+    EXPECT_LE(stopped.value, finished.value);
+}
+
 /// Against every subset of nodes.
 TEST(MinCut, equals_enumeration_on_random_networks) {
     std::mt19937 random(7);

@@ -220,6 +220,14 @@ TEST(DualValue, is_exact_where_doubles_are_not) {
     EXPECT_LE(dual_value(programme, std::vector<double>{kInfinite}).bound, 7 + (cost + 2) / 3);
 }
 
+TEST(DualValue, proves_that_there_is_no_point_also_where_nothing_costs) {
+    MilpModel programme;
+    const int x = programme.add_column({.lower = 0, .upper = 1, .cost = 0});
+    programme.add_row(2, kInfinite, std::vector<std::pair<int, double>>{{x, 1.0}});
+    EXPECT_TRUE(dual_value(programme, std::vector<double>{1}).infeasible);
+    EXPECT_FALSE(dual_value(programme, std::vector<double>{0}).infeasible);
+}
+
 TEST(FirstOrderLp, comes_to_the_optimum_of_a_small_programme) {
     // Three sets to cover three elements, any two by one set: 3/2 of the cost of one.
     MilpModel programme;

@@ -49,7 +49,7 @@ TEST(RecordedBounds, OfChainsOfMoments) {
                 {.moments = 6,
                  .suffixes = of.name == "random",
                  .host = of.name == "irregular" ? std::optional(HostLinks{1e10, 2e10}) : std::nullopt});
-            const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 300});
+            const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 310});
             recorded.expect(at(of, budget), relaxation.moments(), "moments,",
                             relaxation.programme().columns.size(), "columns,", relaxation.programme().rows(),
                             "rows,", relaxation.programme().value.size(), "entries,", best.value.bound, "ns,",

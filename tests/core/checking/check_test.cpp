@@ -101,6 +101,18 @@ TEST(Check, the_budget_and_the_prediction_are_kept_to_the_byte) {
     EXPECT_NE(violation(graph, schedule).find("overhead"), std::string::npos);
 }
 
+TEST(Check, a_prediction_of_the_time_counts_beside_the_smallest_peak_too) {
+    Graph graph = small_graph();
+    for (TensorId tensor : graph.tensors.ids()) graph.tensors[tensor].bytes = Bytes(0);
+    for (OpId op : graph.ops.ids()) graph.ops[op].workspace = Bytes(1);
+    Schedule schedule = keep_all(graph);
+    schedule.peak = Bytes(1);
+    schedule.overhead = 1.0;
+    EXPECT_EQ(violation(graph, schedule), "");
+    schedule.overhead = 1.01;
+    EXPECT_NE(violation(graph, schedule).find("overhead"), std::string::npos);
+}
+
 TEST(Check, no_schedule_is_below_its_bound) {
     const Graph graph = small_graph();
     const FlatGraph flat = flatten(graph);

@@ -63,6 +63,16 @@ TEST(RecordedAnswers, OfHiremate) {
 TEST(RecordedAnswers, OfRotor) {
     expect_recorded("rotor", {nlohmann::json::object(), {{"slots", 20}, {"max_stages", 6}}});
 }
+TEST(RecordedAnswers, OfRotorAtManyBudgets) {
+    Recorded recorded(__FILE__, "recorded_rotor_curve");
+    const Graph graph = long_chain(ChainKind::uneven, 24, 5);
+    const FlatGraph flat = flatten(graph);
+    const std::int64_t most = keep_all_peak(flat).value;
+    const auto rotor = (*make_solver("rotor"))->up_to({graph, flat}, Bytes(most), without_clock());
+    for (int share = 10; share < 100; share += 3)
+        expect_answer(recorded, std::to_string(share) + " % of the peak",
+                      rotor->solve({graph, flat}, Bytes(most / 100 * share), without_clock(), {}));
+}
 TEST(RecordedAnswers, OfDtr) {
     std::vector<nlohmann::json> ways;
     for (const char* heuristic : {"dtr", "dtr-eq", "local", "lru", "size", "msps", "random"})

@@ -255,6 +255,19 @@ TEST(Annealer, StopsWithinFewMovesOfBeingAsked) {
     EXPECT_LE(annealer.moves() - asked_at, 100u);
 }
 
+/// The step without reruns is the best there is: no news, and yet the caller can stop it.
+TEST(Annealer, ReportsNowAndThenAlsoWithoutNewsAndStopsWhenTold) {
+    const FlatGraph flat = flatten(random_training_graph(1, {.forward_ops = 10}));
+    const AnnealingOptions options;
+    annealing::Annealer annealer(flat, peak_without_reruns(flat), Candidate::of(flat, required_once(flat)),
+                                 options, 1);
+    int reports = 0;
+    const auto stop_at_third = [&](const Candidate&) { return ++reports < 3; };
+    EXPECT_FALSE(annealer.run_cycle(100'000, 1, Deadline({.time = hours(1)}), stop_at_third));
+    EXPECT_EQ(reports, 3);
+    EXPECT_LT(annealer.moves(), 50'000u);
+}
+
 TEST(Annealer, FindsWhatFitsAlsoWhereNoOpTakesTime) {
     const AnnealingOptions options;
     int over = 0, fits = 0;

@@ -6,6 +6,7 @@
 #include "core/bounds/one_moment.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/rotor/rotor.h"
+#include "core/solvers/staged/staged_model.h"
 #include "tests/core/support/brute_force.h"
 #include "tests/core/support/long_chain.h"
 #include "tests/core/support/random_graph.h"
