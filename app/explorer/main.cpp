@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/screenshot.h"
 

@@ -6,7 +6,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
 namespace {

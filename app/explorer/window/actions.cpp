@@ -8,7 +8,7 @@
 #include <QShortcut>
 #include <QToolBar>
 
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
 #include "app/explorer/window/about.h"
 #include "app/explorer/window/main_window.h"
 
@@ -34,7 +34,7 @@ void MainWindow::make_file_menu() {
     export_menu_ = menu->addMenu(theme::icon("save"), tr("&Export"));
     make_export_menu(*export_menu_);
     menu->addSeparator();
-    QAction* close = menu->addAction(tr("&Close graph"), &document_, &Document::close, QKeySequence::Close);
+    QAction* close = menu->addAction(tr("&Close graph"), &session_, &Session::close, QKeySequence::Close);
     needs_graph_ << close;
     menu->addAction(tr("&Quit"), this, &QWidget::close, QKeySequence::Quit);
 }
@@ -77,11 +77,11 @@ void MainWindow::make_view_menu() {
     menu->addSeparator();
     add(
         tr("One level &more"), QKeySequence("Ctrl+Right"),
-        [this] { document_.ladder.set_depth(document_.ladder.depth() + 1); }, "expand")
+        [this] { session_.ladder.set_depth(session_.ladder.depth() + 1); }, "expand")
         ->setObjectName("deeper");
     add(
         tr("One level &less"), QKeySequence("Ctrl+Left"),
-        [this] { document_.ladder.set_depth(document_.ladder.depth() - 1); }, "collapse")
+        [this] { session_.ladder.set_depth(session_.ladder.depth() - 1); }, "collapse")
         ->setObjectName("shallower");
     menu->addSeparator();
     QAction* find = menu->addAction(theme::icon("search"), tr("&Search"), tree_, [this] {
@@ -108,10 +108,10 @@ void MainWindow::make_solve_menu() {
     QAction* sweep =
         menu->addAction(theme::icon("sweep"), tr("S&weep budgets"), tradeoff_, &TradeoffView::start_sweep);
     QAction* keep = menu->addAction(tr("Show the step &without recomputation"), this, [this] {
-        document_.set_schedule(prepare_schedule(document_.graph(), keep_all_schedule(*document_.graph())));
+        session_.set_schedule(prepare_schedule(session_.graph(), keep_all_schedule(*session_.graph())));
     });
     menu->addSeparator();
-    QAction* cancel = menu->addAction(tr("&Cancel everything"), &document_, &Document::cancel_all);
+    QAction* cancel = menu->addAction(tr("&Cancel everything"), &session_, &Session::cancel_all);
     cancel->setShortcut(QKeySequence("Ctrl+."));
     needs_graph_ << solve << budget << sweep << keep << cancel;
 }
@@ -124,7 +124,7 @@ void MainWindow::make_help_menu() {
     menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
     // Bare keys such as F and Esc belong to the graph, so a text field keeps them while it is being edited.
     auto* clear = new QShortcut(Qt::Key_Escape, this);
-    connect(clear, &QShortcut::activated, &document_.selection, &Selection::clear);
+    connect(clear, &QShortcut::activated, &session_.selection, &Selection::clear);
 }
 
 void MainWindow::make_toolbar() {
@@ -164,11 +164,11 @@ void MainWindow::make_toolbar() {
 }
 
 void MainWindow::update_actions() {
-    const bool graph = document_.graph() != nullptr;
+    const bool graph = session_.graph() != nullptr;
     if (export_button_) export_button_->setEnabled(graph);
     for (QAction* action : needs_graph_) action->setEnabled(graph);
-    for (QAction* action : needs_schedule_) action->setEnabled(graph && document_.schedule());
-    for (QAction* action : needs_sweep_) action->setEnabled(graph && !document_.sweep.empty());
+    for (QAction* action : needs_schedule_) action->setEnabled(graph && session_.schedule());
+    for (QAction* action : needs_sweep_) action->setEnabled(graph && !session_.sweep.empty());
 }
 
 void MainWindow::ask_and_open() {

@@ -9,9 +9,9 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "app/explorer/models/input_specs.h"
-#include "app/explorer/models/wording.h"
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/input_specs.h"
+#include "app/explorer/session/wording.h"
 #include "core/costs/device_profile.h"
 
 namespace rematlas::explorer {

@@ -7,8 +7,8 @@
 #include <QLineEdit>
 #include <QPlainTextEdit>
 
-#include "app/explorer/models/capture_controller.h"
-#include "app/explorer/models/recent_files.h"
+#include "app/explorer/session/capture_controller.h"
+#include "app/explorer/session/recent_files.h"
 
 namespace rematlas::explorer {
 

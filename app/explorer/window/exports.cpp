@@ -6,7 +6,7 @@
 #include <QStatusBar>
 #include <QSvgGenerator>
 
-#include "app/explorer/models/wording.h"
+#include "app/explorer/session/wording.h"
 #include "app/explorer/window/main_window.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
@@ -19,8 +19,8 @@ const char* const picture_filter = "SVG (*.svg);;PNG (*.png);;PDF (*.pdf)";
 }  // namespace
 
 QString MainWindow::base_name() const {
-    const std::filesystem::path& path = document_.graph()->path;
-    QString name = text(document_.graph()->graph.name);
+    const std::filesystem::path& path = session_.graph()->path;
+    QString name = text(session_.graph()->graph.name);
     if (!path.empty()) name = text(path.filename().string()).section('.', 0, 0);
     const QString folder = path.has_parent_path() ? text(path.parent_path().string()) + '/' : QString();
     return folder + (name.isEmpty() ? QStringLiteral("graph") : name);
@@ -52,13 +52,13 @@ void MainWindow::export_schedule() {
     const QString path =
         ask_for_file(tr("Export the schedule"), ".schedule.json", tr("Schedules (*.schedule.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+    write_in_background(path, [schedule = session_.schedule(), file = path.toStdString()] {
         return write_schedule(schedule->schedule, file);
     });
 }
 
 void MainWindow::export_plan() {
-    if (document_.graph()->text.empty()) {
+    if (session_.graph()->text.empty()) {
         show_error(
             tr("This graph came from a plan; export the schedule, or open the graph file itself to make "
                "another plan."));
@@ -66,7 +66,7 @@ void MainWindow::export_plan() {
     }
     const QString path = ask_for_file(tr("Export a plan for training"), ".plan", tr("Plans (*.plan)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+    write_in_background(path, [schedule = session_.schedule(), file = path.toStdString()] {
         return write_plan(schedule->graph->text, schedule->schedule, file);
     });
 }
@@ -74,7 +74,7 @@ void MainWindow::export_plan() {
 void MainWindow::save_sweep() {
     const QString path = ask_for_file(tr("Export the sweep"), ".sweep.json", tr("Sweeps (*.sweep.json)"));
     if (path.isEmpty()) return;
-    write_in_background(path, [sweep = document_.sweep.sweep(), file = path.toStdString()] {
+    write_in_background(path, [sweep = session_.sweep.sweep(), file = path.toStdString()] {
         return write_sweep(sweep, file);
     });
 }
@@ -82,8 +82,8 @@ void MainWindow::save_sweep() {
 void MainWindow::export_graph_picture() {
     const QString path = ask_for_file(tr("Picture of the graph"), "_graph.svg", picture_filter);
     if (path.isEmpty()) return;
-    write_in_background(path, [graph = document_.graph(), schedule = document_.schedule(),
-                               depth = document_.ladder.depth(), file = path.toStdString()] {
+    write_in_background(path, [graph = session_.graph(), schedule = session_.schedule(),
+                               depth = session_.ladder.depth(), file = path.toStdString()] {
         return draw_graph_file(graph->graph, schedule ? &schedule->schedule : nullptr, file, depth);
     });
 }
@@ -91,7 +91,7 @@ void MainWindow::export_graph_picture() {
 void MainWindow::export_schedule_picture() {
     const QString path = ask_for_file(tr("Picture of the schedule"), "_schedule.svg", picture_filter);
     if (path.isEmpty()) return;
-    write_in_background(path, [schedule = document_.schedule(), file = path.toStdString()] {
+    write_in_background(path, [schedule = session_.schedule(), file = path.toStdString()] {
         return draw_schedule_file(schedule->graph->graph, schedule->schedule, file);
     });
 }
@@ -100,7 +100,7 @@ void MainWindow::export_sweep_picture() {
     const QString path = ask_for_file(tr("Picture of the trade-off"), "_tradeoff.svg", picture_filter);
     if (path.isEmpty()) return;
     write_in_background(
-        path, [graph = document_.graph(), sweep = document_.sweep.sweep(), file = path.toStdString()] {
+        path, [graph = session_.graph(), sweep = session_.sweep.sweep(), file = path.toStdString()] {
             return draw_sweep_file(sweep, file, &graph->graph);
         });
 }

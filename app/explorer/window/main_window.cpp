@@ -9,8 +9,8 @@
 #include <QMimeData>
 #include <QStatusBar>
 
-#include "app/explorer/models/wording.h"
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/wording.h"
 #include "app/explorer/window/capture_dialog.h"
 #include "app/explorer/window/docks.h"
 
@@ -27,7 +27,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
       recent_(settings),
       pages_(new QStackedWidget),
       welcome_(new WelcomePage(recent_)),
-      graph_page_(new GraphPage(document_)) {
+      graph_page_(new GraphPage(session_)) {
     setWindowTitle(tr("Rematlas Explorer"));
     setWindowIcon(theme::icon("rematlas"));
     setAcceptDrops(true);
@@ -41,26 +41,26 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     make_docks();
     make_actions();
     make_status_bar();
-    connect_document();
+    connect_session();
     setMinimumSize(1000, 640);
     resize(1600, 1000);
     show_graph();
 }
 
 MainWindow::~MainWindow() {
-    document_.cancel_all();
-    // Views go before the document that they refer to: members are destroyed before the children of a
+    session_.cancel_all();
+    // Views go before the session that they refer to: members are destroyed before the children of a
     // QWidget.
     for (auto& [name, dock] : docks_) delete dock;
     delete pages_;
 }
 
 void MainWindow::make_docks() {
-    tree_ = new BlockTreeView(document_);
-    solve_panel_ = new SolvePanel(document_);
-    details_ = new DetailsPanel(document_);
-    lanes_ = new LanesView(document_);
-    tradeoff_ = new TradeoffView(document_);
+    tree_ = new BlockTreeView(session_);
+    solve_panel_ = new SolvePanel(session_);
+    details_ = new DetailsPanel(session_);
+    lanes_ = new LanesView(session_);
+    tradeoff_ = new TradeoffView(session_);
     const DockSpec specs[] = {
         {"blocks", tr("Blocks"), tree_, Qt::LeftDockWidgetArea, tr("The hierarchy of the step")},
         {"solve", tr("Plan"), solve_panel_, Qt::RightDockWidgetArea, tr("Budget, solver and answer")},
@@ -109,7 +109,7 @@ void MainWindow::showEvent(QShowEvent* event) {
         restoreGeometry(settings_->value("geometry").toByteArray());
         restoreState(settings_->value("layout").toByteArray(), layout_version);
     }
-    if (!document_.graph()) hide_docks();
+    if (!session_.graph()) hide_docks();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
@@ -117,7 +117,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         settings_->setValue("geometry", saveGeometry());
         settings_->setValue("layout", hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
     }
-    document_.cancel_all();
+    session_.cancel_all();
     event->accept();
 }
 
@@ -131,7 +131,7 @@ void MainWindow::make_status_bar() {
     work_cancel_->setIcon(theme::icon("cancel"));
     work_cancel_->setToolTip(tr("Cancel"));
     const auto cancel = [this] {
-        document_.cancel_all();
+        session_.cancel_all();
         show_quiet_state();
     };
     connect(work_cancel_, &QToolButton::clicked, this, cancel);
@@ -145,31 +145,31 @@ void MainWindow::make_status_bar() {
     show_quiet_state();
 }
 
-void MainWindow::connect_document() {
+void MainWindow::connect_session() {
     connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::ask_and_open);
     connect(welcome_, &WelcomePage::file_requested, this, [this](const QString& path) { open({path}); });
     connect(tree_, &BlockTreeView::reveal_requested, this, [this](const Selected& selected) {
-        document_.ladder.reveal(selected);
+        session_.ladder.reveal(selected);
         graph_page_->view().center_selection();
     });
-    connect(&document_, &Document::graph_changed, this, &MainWindow::show_graph);
-    connect(&document_, &Document::blocks_changed, this, &MainWindow::show_graph);
-    connect(&document_, &Document::schedule_changed, this, &MainWindow::update_actions);
-    connect(&document_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
-    connect(&document_, &Document::failed, this, &MainWindow::show_error);
-    connect(&document_.sweep, &SweepController::failed, this, &MainWindow::show_error);
-    connect(&document_, &Document::opened, this, [this](const QString& path) { recent_.add(path); });
-    connect(&document_, &Document::opening_started, this, [this](const QString& path) {
+    connect(&session_, &Session::graph_changed, this, &MainWindow::show_graph);
+    connect(&session_, &Session::blocks_changed, this, &MainWindow::show_graph);
+    connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);
+    connect(&session_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
+    connect(&session_, &Session::failed, this, &MainWindow::show_error);
+    connect(&session_.sweep, &SweepController::failed, this, &MainWindow::show_error);
+    connect(&session_, &Session::opened, this, [this](const QString& path) { recent_.add(path); });
+    connect(&session_, &Session::opening_started, this, [this](const QString& path) {
         show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);
     });
-    connect(&document_, &Document::all_opened, this, &MainWindow::show_quiet_state);
-    connect(&document_.capture, &CaptureController::started, this,
+    connect(&session_, &Session::all_opened, this, &MainWindow::show_quiet_state);
+    connect(&session_.capture, &CaptureController::started, this,
             [this] { show_working(tr("Capturing the model"), -1); });
-    connect(&document_.capture, &CaptureController::progressed, this,
+    connect(&session_.capture, &CaptureController::progressed, this,
             [this](const QString& stage, double fraction) {
                 show_working(tr("Capturing the model: %1").arg(stage), fraction);
             });
-    connect(&document_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
+    connect(&session_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
 
@@ -189,7 +189,7 @@ void MainWindow::show_working(const QString& what, double fraction) {
 }
 
 void MainWindow::show_quiet_state() {
-    if (document_.opening() || document_.capture.running() || writing_.running()) return;
+    if (session_.opening() || session_.capture.running() || writing_.running()) return;
     welcome_->hide_working();
     for (QWidget* widget : {static_cast<QWidget*>(work_), static_cast<QWidget*>(work_bar_),
                             static_cast<QWidget*>(work_cancel_)}) {
@@ -208,7 +208,7 @@ void MainWindow::show_error(const QString& message) {
 }
 
 void MainWindow::show_graph() {
-    const GraphPtr& graph = document_.graph();
+    const GraphPtr& graph = session_.graph();
     pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_page_) : welcome_);
     if (graph) {
         const QString name = text(graph->graph.name);
@@ -238,7 +238,7 @@ void MainWindow::open(const QStringList& paths) {
             others << path;
         }
     }
-    if (!others.isEmpty()) document_.open(others);
+    if (!others.isEmpty()) session_.open(others);
 }
 
 void MainWindow::capture_model(const QString& path) {
@@ -257,7 +257,7 @@ void MainWindow::capture_model(const QString& path) {
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     connect(dialog, &CaptureDialog::capture_requested, this, [this, path](const CaptureRequest& request) {
         recent_.add(path);
-        document_.capture.start(request);
+        session_.capture.start(request);
     });
     dialog->open();
 }

@@ -1,4 +1,4 @@
-// The window: the graph in the middle, docks around it, all on one document.
+// The window: the graph in the middle, docks around it, all on one session.
 #pragma once
 
 #include <QActionGroup>
@@ -13,15 +13,15 @@
 #include <map>
 #include <memory>
 
-#include "app/explorer/models/document.h"
-#include "app/explorer/models/recent_files.h"
-#include "app/explorer/views/block_tree_view.h"
-#include "app/explorer/views/details_panel.h"
-#include "app/explorer/views/graph_page.h"
-#include "app/explorer/views/lanes_view.h"
-#include "app/explorer/views/solve_panel.h"
-#include "app/explorer/views/tradeoff_view.h"
-#include "app/explorer/views/welcome_page.h"
+#include "app/explorer/docks/block_tree_view.h"
+#include "app/explorer/docks/details_panel.h"
+#include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/solve_panel.h"
+#include "app/explorer/docks/tradeoff_view.h"
+#include "app/explorer/graph/graph_page.h"
+#include "app/explorer/session/recent_files.h"
+#include "app/explorer/session/session.h"
+#include "app/explorer/window/welcome_page.h"
 
 namespace rematlas::explorer {
 
@@ -35,7 +35,7 @@ class MainWindow : public QMainWindow {
 
     /// Models are captured after asking for their inputs; other files are read in the background.
     void open(const QStringList& paths);
-    Document& document() { return document_; }
+    Session& session() { return session_; }
     GraphView& graph_view() { return graph_page_->view(); }
     SolvePanel& solve_panel() { return *solve_panel_; }
     BlockTreeView& block_tree() { return *tree_; }
@@ -65,7 +65,7 @@ class MainWindow : public QMainWindow {
     void make_help_menu();
     void make_toolbar();
     void make_status_bar();
-    void connect_document();
+    void connect_session();
 
     void ask_and_open();
     void capture_model(const QString& path);
@@ -92,7 +92,7 @@ class MainWindow : public QMainWindow {
     QString base_name() const;
 
     QSettings* settings_;
-    Document document_;
+    Session session_;
     RecentFiles recent_;
     BackgroundJob writing_;
     QStackedWidget* pages_;

@@ -8,7 +8,7 @@
 #include <QTextStream>
 #include <QThread>
 
-#include "app/explorer/models/open_file.h"
+#include "app/explorer/session/open_file.h"
 #include "app/explorer/window/main_window.h"
 
 namespace rematlas::explorer {
@@ -62,9 +62,9 @@ int take_screenshot(const ScreenshotRequest& request) {
     window.show();
     settle();
     window.open(request.files);
-    Document& document = window.document();
+    Session& session = window.session();
     const bool ready = wait_until(
-        [&] { return !document.opening() && !document.ladder.running() && !document.probe.running(); });
+        [&] { return !session.opening() && !session.ladder.running() && !session.probe.running(); });
     if (!ready) return refuse("the files were not loaded and laid out within two minutes");
     if (!window.last_error().isEmpty()) return refuse(window.last_error());
     settle();

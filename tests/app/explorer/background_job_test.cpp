@@ -1,4 +1,4 @@
-#include "app/explorer/models/background_job.h"
+#include "app/explorer/session/background_job.h"
 
 #include <gtest/gtest.h>
 

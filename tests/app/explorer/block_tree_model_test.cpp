@@ -1,11 +1,11 @@
-#include "app/explorer/models/block_tree_model.h"
+#include "app/explorer/session/block_tree_model.h"
 
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
 #include <algorithm>
 
-#include "app/explorer/models/block_filter_model.h"
+#include "app/explorer/session/block_filter_model.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {

@@ -1,4 +1,4 @@
-#include "app/explorer/models/budget_controller.h"
+#include "app/explorer/session/budget_controller.h"
 
 #include <gtest/gtest.h>
 

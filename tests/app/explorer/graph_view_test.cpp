@@ -1,4 +1,4 @@
-#include "app/explorer/views/graph_view.h"
+#include "app/explorer/graph/graph_view.h"
 
 #include <gtest/gtest.h>
 
@@ -31,15 +31,15 @@ Result<Layout> two_columns(const LayoutRequest& request, std::stop_token) {
 class GraphViews : public testing::Test {
   protected:
     void SetUp() override {
-        document.ladder.set_layout_function(two_columns);
+        session.ladder.set_layout_function(two_columns);
         view.resize(800, 600);
         view.show();
         QTemporaryDir folder;
-        document.open({write_chain(folder, 5)});
-        ASSERT_TRUE(eventually([&] { return !document.opening() && !document.ladder.running(); }));
+        session.open({write_chain(folder, 5)});
+        ASSERT_TRUE(eventually([&] { return !session.opening() && !session.ladder.running(); }));
     }
     QPoint position_of(int item) const {
-        const Rect& rect = document.ladder.ladder()->layout.items[item];
+        const Rect& rect = session.ladder.ladder()->layout.items[item];
         return view.mapFromScene(QPointF(rect.x + rect.width / 2, rect.y + rect.height / 2));
     }
     void wheel(const QPoint& at, int delta) {
@@ -48,11 +48,11 @@ class GraphViews : public testing::Test {
         QCoreApplication::sendEvent(view.viewport(), &event);
     }
     void settle() {
-        ASSERT_TRUE(eventually([&] { return !document.ladder.running(); }));
+        ASSERT_TRUE(eventually([&] { return !session.ladder.running(); }));
     }
 
-    Document document;
-    GraphView view{document};
+    Session session;
+    GraphView view{session};
 };
 
 TEST_F(GraphViews, StartsAtTheTopWithTheWholeWidth) {
@@ -65,16 +65,16 @@ TEST_F(GraphViews, StartsAtTheTopWithTheWholeWidth) {
 TEST_F(GraphViews, AClickSelectsAndEscClears) {
     view.fit_all();
     QTest::mouseClick(view.viewport(), Qt::LeftButton, {}, position_of(0));
-    EXPECT_FALSE(document.selection.current().empty());
+    EXPECT_FALSE(session.selection.current().empty());
     QTest::keyClick(&view, Qt::Key_Escape);
-    EXPECT_TRUE(document.selection.current().empty());
+    EXPECT_TRUE(session.selection.current().empty());
 }
 
 TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
-    document.ladder.set_depth(1);
+    session.ladder.set_depth(1);
     settle();
     view.fit_all();
-    const LadderPtr ladder = document.ladder.ladder();
+    const LadderPtr ladder = session.ladder.ladder();
     int item = -1;
     for (std::size_t i = 0; i < ladder->view.items.size(); ++i) {
         if (ladder->view.items[i].block.valid() && ladder->view.items[i].twin >= 0)
@@ -82,12 +82,12 @@ TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
     }
     ASSERT_GE(item, 0);
     const BlockId block = ladder->view.items[item].block;
-    const BlockId twin = document.graph()->graph.blocks[block].twin;
+    const BlockId twin = session.graph()->graph.blocks[block].twin;
     QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, position_of(item));
     settle();
-    EXPECT_TRUE(document.ladder.is_expanded(block));
-    EXPECT_GE(document.ladder.ladder()->cluster_of[block], 0);
-    EXPECT_GE(document.ladder.ladder()->cluster_of[twin], 0);
+    EXPECT_TRUE(session.ladder.is_expanded(block));
+    EXPECT_GE(session.ladder.ladder()->cluster_of[block], 0);
+    EXPECT_GE(session.ladder.ladder()->cluster_of[twin], 0);
 }
 
 TEST_F(GraphViews, TheWheelZoomsAroundThePointer) {
@@ -105,12 +105,12 @@ TEST_F(GraphViews, SpaceFitsEverythingAndFBringsTheSelectionBack) {
     wheel(QPoint(300, 200), 2000);
     QTest::keyClick(&view, Qt::Key_Space);
     const QRectF shown = view.mapToScene(view.viewport()->rect()).boundingRect();
-    const Size whole = document.ladder.ladder()->layout.size;
+    const Size whole = session.ladder.ladder()->layout.size;
     EXPECT_TRUE(shown.contains(QRectF(0, 0, whole.width, whole.height)));
-    document.selection.select(Selected::of(OpId(2)));
+    session.selection.select(Selected::of(OpId(2)));
     wheel(QPoint(10, 590), 3000);
     view.center_selection();
-    EXPECT_TRUE(view.viewport()->rect().contains(position_of(document.ladder.ladder()->item_of[OpId(2)])));
+    EXPECT_TRUE(view.viewport()->rect().contains(position_of(session.ladder.ladder()->item_of[OpId(2)])));
 }
 
 TEST_F(GraphViews, DragPansAndDoesNotSelect) {
@@ -120,17 +120,17 @@ TEST_F(GraphViews, DragPansAndDoesNotSelect) {
     QCoreApplication::sendEvent(view.viewport(), &move);
     QTest::mouseRelease(view.viewport(), Qt::LeftButton, {}, QPoint(400, 200));
     EXPECT_GT(view.mapToScene(QPoint(0, 0)).y(), before.y());
-    EXPECT_TRUE(document.selection.current().empty());
+    EXPECT_TRUE(session.selection.current().empty());
 }
 
 TEST_F(GraphViews, ArrowsWalkTheChainAndCrossToTheTwin) {
-    document.ladder.set_depth(document.ladder.full_depth());
+    session.ladder.set_depth(session.ladder.full_depth());
     settle();
-    document.selection.select(Selected::of(OpId(0)));
+    session.selection.select(Selected::of(OpId(0)));
     QTest::keyClick(&view, Qt::Key_Down);
-    EXPECT_EQ(document.selection.current(), Selected::of(OpId(1)));
+    EXPECT_EQ(session.selection.current(), Selected::of(OpId(1)));
     QTest::keyClick(&view, Qt::Key_Up);
-    EXPECT_EQ(document.selection.current(), Selected::of(OpId(0)));
+    EXPECT_EQ(session.selection.current(), Selected::of(OpId(0)));
 }
 
 TEST_F(GraphViews, DrawsTheWholeGraphAsAPicture) {

@@ -1,4 +1,4 @@
-#include "app/explorer/models/input_specs.h"
+#include "app/explorer/session/input_specs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/models/ladder_controller.h"
+#include "app/explorer/session/ladder_controller.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/explorer/models/lane_data.h"
+#include "app/explorer/session/lane_data.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <QApplication>
 
-#include "app/explorer/views/theme.h"
+#include "app/explorer/look/theme.h"
 
 int main(int argc, char** argv) {
     testing::InitGoogleTest(&argc, argv);

@@ -33,7 +33,7 @@ class Windows : public testing::Test {
         window->open({path});
         ASSERT_TRUE(eventually([&] { return idle(); }));
     }
-    bool idle() const { return !window->document().busy() && !window->document().probe.running(); }
+    bool idle() const { return !window->session().busy() && !window->session().probe.running(); }
     template <class Widget>
     Widget* child(const char* name) {
         return window->findChild<Widget*>(name);
@@ -52,7 +52,7 @@ TEST_F(Windows, ShowsAWelcomeUntilAGraphIsOpen) {
         EXPECT_TRUE(window->dock(name)->isVisible()) << name.toStdString();
     EXPECT_GT(window->block_tree().tree().model()->rowCount(), 0);
     EXPECT_TRUE(window->windowTitle().contains("chain"));
-    window->document().close();
+    window->session().close();
     EXPECT_FALSE(window->dock("blocks")->isVisible());
 }
 
@@ -64,8 +64,8 @@ TEST_F(Windows, FieldAndSliderFollowEachOther) {
     QTest::keyClicks(field, "100%");
     EXPECT_EQ(slider->value(), BudgetController::slider_steps);
     slider->setValue(0);
-    EXPECT_EQ(window->document().budget.slider(), 0);
-    EXPECT_EQ(field->text(), window->document().budget.text());
+    EXPECT_EQ(window->session().budget.slider(), 0);
+    EXPECT_EQ(field->text(), window->session().budget.text());
     field->selectAll();
     QTest::keyClicks(field, "much");
     EXPECT_FALSE(child<QPushButton>("solve")->isEnabled());
@@ -78,19 +78,19 @@ TEST_F(Windows, SolvesAndShowsTheSchedule) {
     open(write_chain(folder, 8));
     child<QComboBox>("solver")->setCurrentText("chen-greedy");
     child<QLineEdit>("budget")->setText("80%");
-    window->document().budget.set_text("80%");
+    window->session().budget.set_text("80%");
     QTest::mouseClick(child<QPushButton>("solve"), Qt::LeftButton);
-    ASSERT_TRUE(eventually([&] { return window->document().schedule() != nullptr; }));
-    EXPECT_TRUE(window->document().schedule()->ok());
+    ASSERT_TRUE(eventually([&] { return window->session().schedule() != nullptr; }));
+    EXPECT_TRUE(window->session().schedule()->ok());
     EXPECT_FALSE(window->lanes().data().bars.empty());
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("chen-greedy"));
 }
 
 TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     open(write_chain(folder, 6));
-    window->document().budget.set_text("4096");
+    window->session().budget.set_text("4096");
     window->solve_panel().solve();
-    ASSERT_TRUE(eventually([&] { return !window->document().solver.running(); }));
+    ASSERT_TRUE(eventually([&] { return !window->session().solver.running(); }));
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("No schedule fits"))
         << child<QLabel>("answer")->text().toStdString();
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
@@ -98,7 +98,7 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
 
 TEST_F(Windows, ABrokenFileIsAMessageAndLeavesWhatIsOpen) {
     open(write_chain(folder, 4));
-    const GraphPtr before = window->document().graph();
+    const GraphPtr before = window->session().graph();
     const QString path = folder.filePath("broken.graph.json");
     QFile file(path);
     ASSERT_TRUE(file.open(QIODevice::WriteOnly));
@@ -106,7 +106,7 @@ TEST_F(Windows, ABrokenFileIsAMessageAndLeavesWhatIsOpen) {
     file.close();
     open(path);
     EXPECT_TRUE(window->last_error().contains("broken.graph.json"));
-    EXPECT_EQ(window->document().graph(), before);
+    EXPECT_EQ(window->session().graph(), before);
 }
 
 TEST_F(Windows, AMessageDoesNotStopTheWindowFromClosing) {
@@ -119,21 +119,21 @@ TEST_F(Windows, AMessageDoesNotStopTheWindowFromClosing) {
 
 TEST_F(Windows, SelectionIsSharedByTreeGraphAndLanes) {
     open(write_chain(folder, 5));
-    window->document().set_schedule(
-        prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
-    window->document().selection.select(Selected::of(OpId(3)));
+    window->session().set_schedule(
+        prepare_schedule(window->session().graph(), keep_all_schedule(*window->session().graph())));
+    window->session().selection.select(Selected::of(OpId(3)));
     EXPECT_EQ(window->block_tree().tree().currentIndex().data().toString(), "relu");
     QTest::mouseClick(&window->lanes(), Qt::LeftButton, {}, QPoint(window->lanes().width() - 20, 20));
-    const OpId last(static_cast<int>(window->document().graph()->graph.ops.size()) - 1);
-    EXPECT_EQ(window->document().selection.current(), Selected::of(last));
-    EXPECT_GE(window->document().selection.cursor(), 0);
+    const OpId last(static_cast<int>(window->session().graph()->graph.ops.size()) - 1);
+    EXPECT_EQ(window->session().selection.current(), Selected::of(last));
+    EXPECT_GE(window->session().selection.cursor(), 0);
     EXPECT_EQ(window->block_tree().tree().currentIndex().data().toString(), "convolution_backward");
 }
 
 TEST_F(Windows, TheWheelZoomsTheLanesAndADoubleClickShowsAll) {
     open(write_chain(folder, 5));
-    window->document().set_schedule(
-        prepare_schedule(window->document().graph(), keep_all_schedule(*window->document().graph())));
+    window->session().set_schedule(
+        prepare_schedule(window->session().graph(), keep_all_schedule(*window->session().graph())));
     LanesView& lanes = window->lanes();
     const double whole = lanes.to() - lanes.from();
     const QPoint at(lanes.width() / 2, 20);
@@ -147,17 +147,17 @@ TEST_F(Windows, TheWheelZoomsTheLanesAndADoubleClickShowsAll) {
 
 TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
     open(write_chain(folder, 8));
-    Document& document = window->document();
-    document.sweep.start(document.graph(), {"chen-greedy", "keep-all"}, 4, std::chrono::seconds(5));
-    ASSERT_TRUE(eventually([&] { return !document.sweep.running(); }));
-    ASSERT_FALSE(document.sweep.empty());
-    for (const SweepCurve& curve : document.sweep.sweep().curves) {
+    Session& session = window->session();
+    session.sweep.start(session.graph(), {"chen-greedy", "keep-all"}, 4, std::chrono::seconds(5));
+    ASSERT_TRUE(eventually([&] { return !session.sweep.running(); }));
+    ASSERT_FALSE(session.sweep.empty());
+    for (const SweepCurve& curve : session.sweep.sweep().curves) {
         for (const SweepPoint& point : curve.points) {
             if (point.peak.value <= 0) continue;
-            document.show_point(curve.solver, point);
-            ASSERT_TRUE(document.schedule());
-            EXPECT_TRUE(document.schedule()->ok()) << document.schedule()->report.violations.front();
-            EXPECT_EQ(document.schedule()->report.peak, point.peak);
+            session.show_point(curve.solver, point);
+            ASSERT_TRUE(session.schedule());
+            EXPECT_TRUE(session.schedule()->ok()) << session.schedule()->report.violations.front();
+            EXPECT_EQ(session.schedule()->report.peak, point.peak);
         }
     }
 }
@@ -172,7 +172,7 @@ QStringList shown_blocks(BlockTreeModel& model) {
 
 TEST_F(Windows, ShowsTheBlocksOfThePartitionThatIsChosenInTheTreeAndInThePicture) {
     open(write_chain(folder, 12));
-    Document& document = window->document();
+    Session& session = window->session();
     BlockTreeModel& tree = window->block_tree().model();
     const QStringList own = shown_blocks(tree);
     const auto choose = [&](const QString& title) {
@@ -184,14 +184,14 @@ TEST_F(Windows, ShowsTheBlocksOfThePartitionThatIsChosenInTheTreeAndInThePicture
                                            {"repeats", Partition::repeats},
                                            {"modules", Partition::modules}}) {
         choose(title);
-        const Graph& graph = document.graph()->graph;
-        EXPECT_EQ(document.graph()->partition, partition);
+        const Graph& graph = session.graph()->graph;
+        EXPECT_EQ(session.graph()->partition, partition);
         const auto blocks = decompose(graph, {.by = partition, .nest_sequences = true});
         ASSERT_EQ(graph.blocks.size(), blocks.size()) << title;
         for (BlockId id : blocks.ids()) EXPECT_EQ(graph.blocks[id].ops, blocks[id].ops) << title;
-        EXPECT_EQ(static_cast<std::size_t>(tree.rowCount()), document.graph()->roots.size()) << title;
-        ASSERT_TRUE(document.ladder.ladder()) << title;
-        EXPECT_EQ(document.ladder.ladder()->graph, document.graph()) << title;
+        EXPECT_EQ(static_cast<std::size_t>(tree.rowCount()), session.graph()->roots.size()) << title;
+        ASSERT_TRUE(session.ladder.ladder()) << title;
+        EXPECT_EQ(session.ladder.ladder()->graph, session.graph()) << title;
     }
     choose("bottom-up merging");
     EXPECT_NE(shown_blocks(tree), own);
@@ -201,61 +201,61 @@ TEST_F(Windows, ShowsTheBlocksOfThePartitionThatIsChosenInTheTreeAndInThePicture
 
 TEST_F(Windows, KeepsScheduleSelectionAndBudgetWhenTheBlocksChange) {
     open(write_chain(folder, 8));
-    Document& document = window->document();
-    document.set_schedule(prepare_schedule(document.graph(), keep_all_schedule(*document.graph())));
-    document.budget.set_text("77%");
-    document.selection.select(Selected::of(OpId(3)));
-    const SchedulePtr before = document.schedule();
-    document.set_partition(Partition::bottom_up);
+    Session& session = window->session();
+    session.set_schedule(prepare_schedule(session.graph(), keep_all_schedule(*session.graph())));
+    session.budget.set_text("77%");
+    session.selection.select(Selected::of(OpId(3)));
+    const SchedulePtr before = session.schedule();
+    session.set_partition(Partition::bottom_up);
     ASSERT_TRUE(eventually([&] { return idle(); }));
-    ASSERT_TRUE(document.schedule());
-    EXPECT_EQ(document.schedule()->graph, document.graph());
-    EXPECT_EQ(document.schedule()->schedule.steps, before->schedule.steps);
-    EXPECT_TRUE(document.schedule()->ok());
-    EXPECT_EQ(document.ladder.schedule(), document.schedule());
-    EXPECT_EQ(document.budget.text(), "77%");
-    EXPECT_EQ(document.selection.current(), Selected::of(OpId(3)));
-    document.selection.select(Selected::of(document.graph()->roots.front()));
-    document.set_partition(std::nullopt);
+    ASSERT_TRUE(session.schedule());
+    EXPECT_EQ(session.schedule()->graph, session.graph());
+    EXPECT_EQ(session.schedule()->schedule.steps, before->schedule.steps);
+    EXPECT_TRUE(session.schedule()->ok());
+    EXPECT_EQ(session.ladder.schedule(), session.schedule());
+    EXPECT_EQ(session.budget.text(), "77%");
+    EXPECT_EQ(session.selection.current(), Selected::of(OpId(3)));
+    session.selection.select(Selected::of(session.graph()->roots.front()));
+    session.set_partition(std::nullopt);
     ASSERT_TRUE(eventually([&] { return idle(); }));
-    EXPECT_TRUE(document.selection.current().empty()) << "a block of other blocks is none of these";
+    EXPECT_TRUE(session.selection.current().empty()) << "a block of other blocks is none of these";
 }
 
 TEST_F(Windows, AScheduleThatWasSolvedBeforeTheBlocksChangedIsShownOnTheNewOnes) {
     open(write_chain(folder, 8));
-    Document& document = window->document();
-    const SchedulePtr old = prepare_schedule(document.graph(), keep_all_schedule(*document.graph()));
-    document.set_partition(Partition::articulation);
+    Session& session = window->session();
+    const SchedulePtr old = prepare_schedule(session.graph(), keep_all_schedule(*session.graph()));
+    session.set_partition(Partition::articulation);
     ASSERT_TRUE(eventually([&] { return idle(); }));
-    document.set_schedule(old);
-    ASSERT_TRUE(document.schedule());
-    EXPECT_EQ(document.schedule()->graph, document.graph());
+    session.set_schedule(old);
+    ASSERT_TRUE(session.schedule());
+    EXPECT_EQ(session.schedule()->graph, session.graph());
 }
 
 TEST_F(Windows, GraphsThatAreOpenedLaterAreShownInTheChosenBlocksToo) {
     open(write_chain(folder, 4));
-    window->document().set_partition(Partition::articulation);
+    window->session().set_partition(Partition::articulation);
     open(write_chain(folder, 6, "longer"));
-    EXPECT_EQ(QString::fromStdString(window->document().graph()->path.filename()), "longer.graph.json");
-    EXPECT_EQ(window->document().graph()->partition, Partition::articulation);
+    EXPECT_EQ(QString::fromStdString(window->session().graph()->path.filename()), "longer.graph.json");
+    EXPECT_EQ(window->session().graph()->partition, Partition::articulation);
     EXPECT_EQ(child<QComboBox>("partition")->currentText(), "articulation points");
 }
 
 TEST_F(Windows, CancellingWhileTheBlocksChangeLeavesTheOldOnesChosen) {
     open(write_chain(folder, 30));
-    Document& document = window->document();
-    const GraphPtr before = document.graph();
-    document.set_partition(Partition::repeats);
-    document.cancel_all();
+    Session& session = window->session();
+    const GraphPtr before = session.graph();
+    session.set_partition(Partition::repeats);
+    session.cancel_all();
     ASSERT_TRUE(eventually([&] { return idle(); }));
-    EXPECT_EQ(document.graph(), before);
-    EXPECT_EQ(document.partition(), std::nullopt);
+    EXPECT_EQ(session.graph(), before);
+    EXPECT_EQ(session.partition(), std::nullopt);
     EXPECT_EQ(child<QComboBox>("partition")->currentIndex(), 0);
 }
 
 TEST_F(Windows, CanBeClosedDuringASolve) {
     open(write_chain(folder, 6));
-    window->document().solver.set_solve_function(
+    window->session().solver.set_solve_function(
         [](const LoadedGraph& graph, const SolveRequest& request, const Progress&) {
             while (!request.limits.stop.stop_requested()) QThread::msleep(1);
             Outcome outcome;
@@ -263,9 +263,9 @@ TEST_F(Windows, CanBeClosedDuringASolve) {
             return Result<Outcome>(outcome);
         });
     window->solve_panel().solve();
-    ASSERT_TRUE(window->document().solver.running());
+    ASSERT_TRUE(window->session().solver.running());
     window->close();
-    EXPECT_FALSE(window->document().solver.running());
+    EXPECT_FALSE(window->session().solver.running());
     window.reset();
     process_events();
 }
@@ -273,12 +273,12 @@ TEST_F(Windows, CanBeClosedDuringASolve) {
 TEST_F(Windows, CanBeDestroyedDuringEveryKindOfJob) {
     const QString chain = write_chain(folder, 40);
     open(chain);
-    Document& document = window->document();
-    document.solve({.solver = "atlas", .budget = document.budget.budget()});
-    document.sweep.start(document.graph(), {"atlas"}, 8, std::chrono::seconds(30));
-    document.ladder.set_depth(document.ladder.full_depth());
-    document.probe.start(document.graph());
-    document.open({chain, chain});
+    Session& session = window->session();
+    session.solve({.solver = "atlas", .budget = session.budget.budget()});
+    session.sweep.start(session.graph(), {"atlas"}, 8, std::chrono::seconds(30));
+    session.ladder.set_depth(session.ladder.full_depth());
+    session.probe.start(session.graph());
+    session.open({chain, chain});
     process_events();
     window.reset();
     process_events();
@@ -286,11 +286,11 @@ TEST_F(Windows, CanBeDestroyedDuringEveryKindOfJob) {
 
 TEST_F(Windows, CancelEverythingEndsAllJobs) {
     open(write_chain(folder, 30));
-    Document& document = window->document();
-    document.solve({.solver = "atlas", .budget = Bytes(document.graph()->full_peak.value / 2)});
-    document.sweep.start(document.graph(), {"atlas"}, 8, std::chrono::seconds(30));
-    document.cancel_all();
-    EXPECT_FALSE(document.busy());
+    Session& session = window->session();
+    session.solve({.solver = "atlas", .budget = Bytes(session.graph()->full_peak.value / 2)});
+    session.sweep.start(session.graph(), {"atlas"}, 8, std::chrono::seconds(30));
+    session.cancel_all();
+    EXPECT_FALSE(session.busy());
 }
 
 TEST_F(Windows, RemembersRecentFilesAndTheLayout) {
@@ -314,10 +314,10 @@ TEST_F(Windows, EnterInTheSearchGoesFromMatchToMatch) {
     std::vector<OpId> visited;
     for (int i = 0; i < 5; ++i) {
         QTest::keyClick(search, Qt::Key_Return);
-        visited.push_back(window->document().selection.current().op);
+        visited.push_back(window->session().selection.current().op);
     }
     EXPECT_EQ(visited, (std::vector<OpId>{OpId(1), OpId(3), OpId(5), OpId(7), OpId(1)}));
-    ASSERT_TRUE(eventually([&] { return !window->document().ladder.running(); }));
+    ASSERT_TRUE(eventually([&] { return !window->session().ladder.running(); }));
 }
 
 TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
@@ -340,10 +340,10 @@ TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
     ASSERT_TRUE(dialog);
     EXPECT_EQ(dialog->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[2,3]");
     dialog->accept();
-    ASSERT_TRUE(eventually([&] { return window->document().graph() != nullptr; }))
+    ASSERT_TRUE(eventually([&] { return window->session().graph() != nullptr; }))
         << window->last_error().toStdString();
     qunsetenv("REMATLAS_RUNTIME");
-    EXPECT_EQ(window->document().graph()->path.filename(), "net.graph.json");
+    EXPECT_EQ(window->session().graph()->path.filename(), "net.graph.json");
     QFile asked(folder.filePath("asked"));
     ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
     EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
@@ -357,7 +357,7 @@ TEST_F(Windows, DroppedFilesAreOpened) {
     EXPECT_TRUE(enter.isAccepted());
     QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
     QCoreApplication::sendEvent(window.get(), &drop);
-    EXPECT_TRUE(eventually([&] { return window->document().graph() != nullptr; }));
+    EXPECT_TRUE(eventually([&] { return window->session().graph() != nullptr; }));
 }
 
 TEST_F(Windows, AScheduleOpensWithItsGraph) {
@@ -365,8 +365,8 @@ TEST_F(Windows, AScheduleOpensWithItsGraph) {
     const QString schedule = folder.filePath("s.schedule.json");
     ASSERT_TRUE(write_schedule(keep_all_schedule(**load_graph(chain.toStdString())), schedule.toStdString()));
     open(schedule);
-    ASSERT_TRUE(window->document().schedule());
-    EXPECT_TRUE(window->document().schedule()->ok());
+    ASSERT_TRUE(window->session().schedule());
+    EXPECT_TRUE(window->session().schedule()->ok());
 }
 
 }  // namespace

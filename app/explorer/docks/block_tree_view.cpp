@@ -1,0 +1,196 @@
+#include "app/explorer/docks/block_tree_view.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QStyledItemDelegate>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// A dot before the name: the decision when there is a schedule, else the phase.
+class NameDelegate : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+        QStyledItemDelegate::initStyleOption(option, index);
+        const int decision = index.data(BlockTreeModel::decision_role).toInt();
+        const QColor color =
+            decision >= 0 ? theme::of(static_cast<Decision>(decision))
+                          : theme::of(static_cast<Phase>(index.data(BlockTreeModel::phase_role).toInt()));
+        option->features |= QStyleOptionViewItem::HasDecoration;
+        option->icon = theme::dot(color);
+        option->decorationSize = QSize(12, 12);
+    }
+};
+
+}  // namespace
+
+BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      model_(new BlockTreeModel(this)),
+      filter_(new BlockFilterModel(this)),
+      search_(new QLineEdit),
+      partition_(new QComboBox),
+      tree_(new QTreeView) {
+    setMinimumWidth(260);
+    filter_->setSourceModel(model_);
+    search_->setPlaceholderText(tr("Search blocks and operators"));
+    search_->setToolTip(tr("Enter goes from match to match, also in the graph"));
+    search_->setObjectName("search");
+    search_->setClearButtonEnabled(true);
+    search_->addAction(theme::icon("search"), QLineEdit::LeadingPosition);
+    auto* order = new QToolButton;
+    order->setIcon(theme::icon("order"));
+    order->setToolTip(tr("Back to execution order"));
+    order->setAccessibleName(tr("Execution order"));
+
+    QPalette rows = tree_->palette();
+    rows.setColor(QPalette::Highlight, QColor(0xd9, 0xe5, 0xf7));
+    rows.setColor(QPalette::HighlightedText, theme::ink);
+    tree_->setPalette(rows);
+    tree_->setModel(filter_);
+    tree_->setItemDelegateForColumn(BlockTreeModel::name, new NameDelegate(tree_));
+    tree_->setUniformRowHeights(true);
+    tree_->setSortingEnabled(true);
+    tree_->setExpandsOnDoubleClick(false);
+    tree_->setAllColumnsShowFocus(true);
+    tree_->setIndentation(14);
+    tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    tree_->header()->setStretchLastSection(false);
+    filter_->sort(-1);
+
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(theme::gap, theme::gap, theme::gap, theme::gap);
+    bar->addWidget(search_);
+    bar->addWidget(order);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(bar);
+    layout->addWidget(make_partition_row());
+    layout->addWidget(tree_);
+
+    connect(order, &QToolButton::clicked, this, [this] {
+        tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+        filter_->sort(-1);
+    });
+    connect(search_, &QLineEdit::textChanged, this, &BlockTreeView::apply_search);
+    connect(search_, &QLineEdit::returnPressed, this, &BlockTreeView::go_to_next_match);
+    connect(tree_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            [this](const QModelIndex& index) {
+                if (!following_) session_.selection.select(model_->selected_at(filter_->mapToSource(index)));
+            });
+    connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
+        emit reveal_requested(model_->selected_at(filter_->mapToSource(index)));
+    });
+    connect(&session_, &Session::graph_changed, this, &BlockTreeView::show_graph);
+    connect(&session_, &Session::blocks_changed, this, &BlockTreeView::show_graph);
+    connect(&session_, &Session::schedule_changed, this,
+            [this] { model_->set_schedule(session_.schedule()); });
+    connect(&session_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
+}
+
+QWidget* BlockTreeView::make_partition_row() {
+    struct Choice {
+        QString title, meaning;
+        std::optional<Partition> partition;
+    };
+    const Choice choices[] = {
+        {tr("the graph's own"), tr("The file's blocks, else module paths and structure"), std::nullopt},
+        {tr("modules"), tr("Module paths alone"), Partition::modules},
+        {tr("articulation points"), tr("Where one tensor at most is read across, as Rockmate cuts"),
+         Partition::articulation},
+        {tr("bottom-up merging"), tr("Small neighbours with small interfaces together, as HiRemate merges"),
+         Partition::bottom_up},
+        {tr("repeats"), tr("What stands several times in a row"), Partition::repeats},
+    };
+    partition_->setObjectName("partition");
+    partition_->setToolTip(tr("Where blocks begin and end, here and in the picture"));
+    for (const Choice& choice : choices) {
+        partition_->addItem(choice.title);
+        partition_->setItemData(partition_->count() - 1, choice.meaning, Qt::ToolTipRole);
+    }
+    std::vector<std::optional<Partition>> partitions;
+    for (const Choice& choice : choices) partitions.push_back(choice.partition);
+    connect(partition_, qOverload<int>(&QComboBox::currentIndexChanged), this, [this, partitions](int index) {
+        session_.set_partition(partitions[static_cast<std::size_t>(index)]);
+    });
+    connect(&session_, &Session::partition_changed, this, [this, partitions] {
+        const auto chosen = std::find(partitions.begin(), partitions.end(), session_.partition());
+        const QSignalBlocker quiet(partition_);
+        partition_->setCurrentIndex(static_cast<int>(chosen - partitions.begin()));
+    });
+    auto* title = theme::quiet_label(tr("Blocks by"));
+    title->setBuddy(partition_);
+    auto* row = new QWidget;
+    auto* layout = new QHBoxLayout(row);
+    layout->setContentsMargins(theme::gap, 0, theme::gap, theme::gap);
+    layout->addWidget(title);
+    layout->addWidget(partition_, 1);
+    return row;
+}
+
+void BlockTreeView::focus_search() {
+    search_->setFocus(Qt::ShortcutFocusReason);
+    search_->selectAll();
+}
+
+void BlockTreeView::show_graph() {
+    following_ = true;
+    search_->clear();
+    model_->set_graph(session_.graph());
+    following_ = false;
+    tree_->expandToDepth(0);
+    const int widths[] = {158, 82, 46, 76, 72, 72, 92};
+    for (int column = 0; column < BlockTreeModel::column_count; ++column)
+        tree_->setColumnWidth(column, widths[column]);
+}
+
+void BlockTreeView::show_selection(const Selected& selected) {
+    following_ = true;
+    const QModelIndex index = filter_->mapFromSource(model_->index_of(selected));
+    if (index.isValid()) {
+        tree_->setCurrentIndex(index);
+        tree_->scrollTo(index);
+    } else {
+        tree_->clearSelection();
+        tree_->setCurrentIndex({});
+    }
+    following_ = false;
+}
+
+void BlockTreeView::go_to_next_match() {
+    if (filter_->words().isEmpty() || filter_->rowCount() == 0) return;
+    // Rows that stay only for what lies below them are passed over; at the end it begins again.
+    const QModelIndex begin =
+        tree_->currentIndex().isValid() ? tree_->currentIndex() : filter_->index(filter_->rowCount() - 1, 0);
+    QModelIndex at = begin;
+    do {
+        at = tree_->indexBelow(at);
+        if (!at.isValid()) at = filter_->index(0, 0);
+        if (filter_->matches(at)) break;
+    } while (at != begin);
+    tree_->setCurrentIndex(at);
+    emit reveal_requested(model_->selected_at(filter_->mapToSource(at)));
+}
+
+void BlockTreeView::apply_search(const QString& words) {
+    following_ = true;
+    filter_->set_search(words);
+    following_ = false;
+    if (!filter_->words().isEmpty()) {
+        tree_->expandAll();
+    } else {
+        tree_->collapseAll();
+        tree_->expandToDepth(0);
+        show_selection(session_.selection.current());
+    }
+}
+
+}  // namespace rematlas::explorer

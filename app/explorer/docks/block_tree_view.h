@@ -1,0 +1,45 @@
+// The block tree with its search field and the choice of what makes a block; its selection is the window's
+// selection.
+#pragma once
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QTreeView>
+#include <QWidget>
+
+#include "app/explorer/session/block_filter_model.h"
+#include "app/explorer/session/block_tree_model.h"
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class BlockTreeView : public QWidget {
+    Q_OBJECT
+  public:
+    explicit BlockTreeView(Session& session, QWidget* parent = nullptr);
+
+    void focus_search();
+    QTreeView& tree() { return *tree_; }
+    BlockTreeModel& model() { return *model_; }
+
+  signals:
+    /// Double click or Enter: the graph should show it.
+    void reveal_requested(const rematlas::explorer::Selected& selected);
+
+  private:
+    QWidget* make_partition_row();
+    void show_graph();
+    void show_selection(const Selected& selected);
+    void apply_search(const QString& words);
+    void go_to_next_match();
+
+    Session& session_;
+    BlockTreeModel* model_;
+    BlockFilterModel* filter_;
+    QLineEdit* search_;
+    QComboBox* partition_;
+    QTreeView* tree_;
+    bool following_ = false;  ///< a selection made elsewhere is being shown
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,25 @@
+// What is known of the selected block or op, or of the whole graph when nothing is selected. Ops are links.
+#pragma once
+
+#include <QTextBrowser>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class DetailsPanel : public QTextBrowser {
+    Q_OBJECT
+  public:
+    explicit DetailsPanel(Session& session, QWidget* parent = nullptr);
+
+  private:
+    void refresh();
+    void follow(const QUrl& link);
+
+    Session& session_;
+};
+
+/// The panel's content as HTML: of a block or an op, or of the graph when the selection is empty.
+QString details_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected);
+
+}  // namespace rematlas::explorer

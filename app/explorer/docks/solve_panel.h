@@ -1,0 +1,50 @@
+// Budget, solver, time limit; what the solver has found so far; and the answer, or why there is none.
+#pragma once
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSlider>
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class SolvePanel : public QWidget {
+    Q_OBJECT
+  public:
+    explicit SolvePanel(Session& session, QWidget* parent = nullptr);
+
+    void solve();
+    void focus_budget();
+
+  private:
+    QWidget* make_budget_fields();
+    QWidget* make_solver_fields();
+    QWidget* make_progress();
+    void connect_budget();
+    void connect_solver();
+    void show_budget();
+    void show_idle();
+    void show_running();
+    void show_improvement(double overhead, qint64 peak, double bound, double fraction);
+    void show_schedule();
+    void show_infeasible(const NoScheduleReport& report);
+    void show_message(const QString& html);
+
+    Session& session_;
+    QLineEdit* budget_;
+    QSlider* slider_;
+    QLabel *share_, *smallest_, *full_, *budget_error_;
+    QComboBox* solver_;
+    QDoubleSpinBox* time_;
+    QPushButton *solve_, *best_so_far_, *cancel_;
+    QProgressBar* progress_;
+    QLabel *incumbent_, *answer_;
+};
+
+}  // namespace rematlas::explorer

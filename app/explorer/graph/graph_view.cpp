@@ -1,0 +1,394 @@
+#include "app/explorer/graph/graph_view.h"
+
+#include <QContextMenuEvent>
+#include <QGraphicsScene>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QScrollBar>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "app/explorer/graph/graph_minimap.h"
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr double least_zoom = 0.01, most_zoom = 4;
+
+QString item_tip(const BlockViewItem& item) {
+    QString tip = text(item.path.empty() ? item.label : item.path);
+    tip += QStringLiteral("\n%1, %2, %3")
+               .arg(text(to_string(item.phase)), item_caption(item), time_text(item.time));
+    if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
+    if (item.runs > 0) {
+        tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
+                   .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed),
+                        bytes_text(item.made.offloaded));
+    }
+    return tip;
+}
+
+}  // namespace
+
+GraphView::GraphView(Session& session, QWidget* parent)
+    : QGraphicsView(parent), session_(session), layer_(new GraphLayer), minimap_(new GraphMinimap(*this)) {
+    auto* scene = new QGraphicsScene(this);
+    scene->setItemIndexMethod(QGraphicsScene::NoIndex);
+    layer_->setFlag(QGraphicsItem::ItemUsesExtendedStyleOption);
+    scene->addItem(layer_);
+    setScene(scene);
+    setFrameShape(QFrame::NoFrame);
+    setBackgroundBrush(theme::base);
+    setTransformationAnchor(QGraphicsView::NoAnchor);
+    setResizeAnchor(QGraphicsView::NoAnchor);
+    setViewportUpdateMode(QGraphicsView::SmartViewportUpdate);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap tells where one is
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    viewport()->setMouseTracking(true);
+    connect(&session_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
+    connect(&session_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
+    connect(&session_, &Session::graph_changed, this, [this] { first_ = true; });
+    connect(&session_, &Session::blocks_changed, this, [this] { first_ = true; });
+    connect(&session_, &Session::schedule_changed, this,
+            [this] { layer_->set_has_schedule(session_.schedule() != nullptr); });
+    connect(&session_.selection, &Selection::changed, this, &GraphView::show_selection);
+    connect(&session_.selection, &Selection::cursor_moved, this, [this](int step) {
+        const SchedulePtr& schedule = session_.schedule();
+        const LadderPtr& ladder = layer_->ladder();
+        int item = -1;
+        if (schedule && ladder && step >= 0 && schedule->schedule.steps[step].runs()) {
+            item = ladder->item_of[schedule->schedule.steps[step].op()];
+        }
+        layer_->set_running(item);
+    });
+}
+
+void GraphView::set_coloring(Coloring coloring) {
+    layer_->set_coloring(coloring);
+    minimap_->refresh();
+    viewport()->update();
+}
+
+void GraphView::show_ladder() {
+    const LadderPtr ladder = session_.ladder.ladder();
+    const bool relayout = !ladder || !layer_->ladder() || !(ladder->layout == layer_->ladder()->layout);
+    layer_->set_ladder(ladder);
+    if (relayout) {
+        const QRectF bounds = layer_->boundingRect();
+        // Room on all sides, so that any item can be brought to the middle.
+        scene()->setSceneRect(bounds.adjusted(-400, -200, 400, 400));
+        show_selection();
+        minimap_->refresh();
+        if (ladder && first_) {
+            first_ = false;
+            fit_width();
+        } else if (ladder && !anchor_.empty()) {
+            keep_in_place(anchor_, anchor_position_);
+        }
+        anchor_ = {};
+    }
+    minimap_->refresh();
+    viewport()->update();
+}
+
+void GraphView::keep_in_place(const Selected& anchor, const QPointF& viewport_position) {
+    const std::vector<int> items = session_.ladder.items_of(anchor);
+    QRectF rect;
+    for (int item : items) rect |= layer_->item_rect(item);
+    if (rect.isNull()) return;
+    const QPointF shift = mapFromScene(QPointF(rect.center().x(), rect.top())) - viewport_position;
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(shift.x()));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(shift.y()));
+}
+
+void GraphView::show_selection() {
+    const Selected& selected = session_.selection.current();
+    const LadderPtr& ladder = layer_->ladder();
+    const int cluster =
+        ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
+    // An expanded block is marked by its frame alone.
+    layer_->set_marked(cluster >= 0 ? std::vector<int>{} : session_.ladder.items_of(selected), cluster);
+    const QRectF rect = layer_->marked_rect();
+    if (!rect.isNull() && !mapToScene(viewport()->rect()).boundingRect().intersects(rect))
+        centerOn(rect.center());
+    viewport()->update();
+}
+
+void GraphView::zoom(double factor) {
+    const double target = std::clamp(transform().m11() * factor, least_zoom, most_zoom);
+    const QPointF center = mapToScene(viewport()->rect().center());
+    setTransform(QTransform::fromScale(target, target));
+    centerOn(center);
+    emit zoomed();
+}
+
+void GraphView::fit_width() {
+    const QRectF bounds = layer_->boundingRect();
+    if (bounds.isEmpty()) return;
+    // The minimap's corner stays free.
+    const double room = std::max(200.0, viewport()->width() - minimap_->width() - 24.0);
+    const double scale = std::clamp(room / bounds.width(), 0.35, 1.1);
+    const bool beside = bounds.width() * scale > viewport()->width() - 2.0 * minimap_->width() - 48.0;
+    setTransform(QTransform::fromScale(scale, scale));
+    const double shift = beside ? (viewport()->width() - room) / 2 / scale : 0;
+    centerOn(bounds.center().x() + shift, bounds.top() + viewport()->height() / scale / 2 - 4);
+    emit zoomed();
+}
+
+void GraphView::fit_all() {
+    const QRectF bounds = layer_->boundingRect();
+    if (bounds.isEmpty()) return;
+    const double scale =
+        std::clamp(std::min(viewport()->width() / bounds.width(), viewport()->height() / bounds.height()),
+                   least_zoom, 1.25);
+    setTransform(QTransform::fromScale(scale, scale));
+    centerOn(bounds.center());
+    emit zoomed();
+}
+
+void GraphView::center_selection() {
+    const QRectF rect = layer_->marked_rect();
+    if (rect.isNull()) return;
+    if (transform().m11() < 0.5) setTransform(QTransform::fromScale(0.9, 0.9));
+    // Forward and backward belong together: both sides of the ladder come into view.
+    QRectF both = rect;
+    for (int item : layer_->marked()) {
+        const int twin = layer_->ladder()->view.items[item].twin;
+        if (twin >= 0) both |= layer_->item_rect(twin);
+    }
+    const double room = viewport()->width() / transform().m11();
+    centerOn(both.width() < room ? both.center().x() : rect.center().x(), rect.center().y());
+    emit zoomed();
+}
+
+void GraphView::walk(int direction) {
+    const LadderPtr& ladder = layer_->ladder();
+    if (!ladder || layer_->marked().size() != 1) return;
+    const int at = layer_->marked().front();
+    int next = -1;
+    if (direction == 0) next = ladder->view.items[at].twin;
+    for (const BlockViewEdge& edge : ladder->view.edges) {
+        if (next >= 0 || direction == 0) break;
+        const bool forward = direction > 0;
+        const bool chain = edge.role != EdgeRole::rung;
+        if (chain && forward && edge.from == at) next = edge.to;
+        if (chain && !forward && edge.to == at) next = edge.from;
+    }
+    if (next < 0) return;
+    const BlockViewItem& item = ladder->view.items[next];
+    session_.selection.select(item.op.valid() ? Selected::of(item.op) : Selected::of(item.block));
+}
+
+void GraphView::render_whole(QPainter& painter, const QRectF& target) {
+    layer_->set_full_detail(true);
+    scene()->render(&painter, target, layer_->boundingRect());
+    layer_->set_full_detail(false);
+}
+
+void GraphView::wheelEvent(QWheelEvent* event) {
+    const double factor = std::pow(1.0015, event->angleDelta().y());
+    const double target = std::clamp(transform().m11() * factor, least_zoom, most_zoom);
+    const QPointF under = event->position();
+    const QPointF before = mapToScene(under.toPoint());
+    setTransform(QTransform::fromScale(target, target));
+    const QPointF shift = mapFromScene(before) - under;
+    horizontalScrollBar()->setValue(horizontalScrollBar()->value() + static_cast<int>(shift.x()));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() + static_cast<int>(shift.y()));
+    event->accept();
+    emit zoomed();
+}
+
+void GraphView::mousePressEvent(QMouseEvent* event) {
+    press_ = event->pos();
+    panning_ = false;
+    event->accept();
+}
+
+void GraphView::mouseMoveEvent(QMouseEvent* event) {
+    if (event->buttons() & (Qt::LeftButton | Qt::MiddleButton)) {
+        const QPoint delta = event->pos() - press_;
+        if (!panning_ && delta.manhattanLength() < 5) return;
+        panning_ = true;
+        viewport()->setCursor(Qt::ClosedHandCursor);
+        horizontalScrollBar()->setValue(horizontalScrollBar()->value() - delta.x());
+        verticalScrollBar()->setValue(verticalScrollBar()->value() - delta.y());
+        press_ = event->pos();
+        return;
+    }
+    const GraphHit hit = layer_->hit(mapToScene(event->pos()));
+    viewport()->setCursor(hit.item >= 0 || hit.title ? Qt::PointingHandCursor : Qt::ArrowCursor);
+}
+
+void GraphView::mouseReleaseEvent(QMouseEvent* event) {
+    if (!panning_ && event->button() == Qt::LeftButton) select_at(event->pos());
+    panning_ = false;
+    viewport()->setCursor(Qt::ArrowCursor);
+}
+
+void GraphView::select_at(const QPoint& position) {
+    const GraphHit hit = layer_->hit(mapToScene(position));
+    Selected selected;
+    if (hit.item >= 0) {
+        const BlockViewItem& item = layer_->ladder()->view.items[hit.item];
+        selected = item.op.valid() ? Selected::of(item.op) : Selected::of(item.block);
+    } else if (hit.title) {
+        selected = Selected::of(layer_->ladder()->view.clusters[hit.cluster].block);
+    }
+    session_.selection.select(selected);
+}
+
+BlockId GraphView::block_at(const QPoint& position, QRectF* place) const {
+    const LadderPtr& ladder = layer_->ladder();
+    if (!ladder) return {};
+    const GraphHit hit = layer_->hit(mapToScene(position));
+    if (hit.item >= 0) {
+        if (place) *place = layer_->item_rect(hit.item);
+        return ladder->view.items[hit.item].block;
+    }
+    if (!hit.title) return {};
+    if (place) *place = layer_->cluster_rect(hit.cluster);
+    return ladder->view.clusters[hit.cluster].block;
+}
+
+void GraphView::anchor_at(BlockId block, const QRectF& place) {
+    anchor_ = Selected::of(block);
+    anchor_position_ = mapFromScene(QPointF(place.center().x(), place.top()));
+}
+
+void GraphView::mouseDoubleClickEvent(QMouseEvent* event) {
+    QRectF place;
+    const BlockId block = block_at(event->pos(), &place);
+    if (!block.valid()) return;
+    anchor_at(block, place);
+    session_.ladder.toggle(block);
+}
+
+void GraphView::contextMenuEvent(QContextMenuEvent* event) {
+    select_at(event->pos());
+    QRectF place;
+    const BlockId block = block_at(event->pos(), &place);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    LadderController& ladder = session_.ladder;
+    if (block.valid()) {
+        const bool expanded = ladder.is_expanded(block);
+        menu->addAction(expanded ? tr("Collapse with its twin") : tr("Expand with its twin"), this,
+                        [this, block, place] {
+                            anchor_at(block, place);
+                            session_.ladder.toggle(block);
+                        });
+        menu->addAction(tr("Expand everything inside"), this, [this, block, place] {
+            anchor_at(block, place);
+            session_.ladder.expand_all(block);
+        });
+        menu->addSeparator();
+    }
+    menu->addAction(tr("Fit width"), this, &GraphView::fit_width);
+    menu->addAction(tr("Fit all"), this, &GraphView::fit_all);
+    if (!session_.selection.current().empty())
+        menu->addAction(tr("Centre the selection"), this, &GraphView::center_selection);
+    menu->popup(event->globalPos());
+}
+
+void GraphView::keyPressEvent(QKeyEvent* event) {
+    switch (event->key()) {
+        case Qt::Key_Space:
+            fit_all();
+            return;
+        case Qt::Key_Escape:
+            session_.selection.clear();
+            return;
+        case Qt::Key_Down:
+            walk(1);
+            return;
+        case Qt::Key_Up:
+            walk(-1);
+            return;
+        case Qt::Key_Left:
+        case Qt::Key_Right:
+            walk(0);
+            return;
+        case Qt::Key_Plus:
+            zoom(1.25);
+            return;
+        case Qt::Key_Minus:
+            zoom(0.8);
+            return;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            if (session_.selection.current().block.valid())
+                session_.ladder.toggle(session_.selection.current().block);
+            return;
+        default:
+            QGraphicsView::keyPressEvent(event);
+    }
+}
+
+bool GraphView::viewportEvent(QEvent* event) {
+    if (event->type() != QEvent::ToolTip) return QGraphicsView::viewportEvent(event);
+    const auto* help = static_cast<QHelpEvent*>(event);
+    const GraphHit hit = layer_->hit(mapToScene(help->pos()));
+    if (hit.item >= 0) {
+        QToolTip::showText(help->globalPos(), item_tip(layer_->ladder()->view.items[hit.item]), viewport());
+    } else if (hit.title) {
+        QToolTip::showText(help->globalPos(), text(layer_->ladder()->view.clusters[hit.cluster].path),
+                           viewport());
+    } else {
+        QToolTip::hideText();
+    }
+    return true;
+}
+
+void GraphView::resizeEvent(QResizeEvent* event) {
+    QGraphicsView::resizeEvent(event);
+    minimap_->place();
+}
+
+void GraphView::scrollContentsBy(int dx, int dy) {
+    QGraphicsView::scrollContentsBy(dx, dy);
+    viewport()->update();  // the legend stays in its corner
+    minimap_->update();
+}
+
+void GraphView::drawForeground(QPainter* painter, const QRectF&) {
+    if (!layer_->ladder()) return;
+    const bool decisions = layer_->coloring() == Coloring::decision && session_.schedule();
+    QList<QPair<QString, QColor>> entries;
+    if (decisions) {
+        for (Decision d : {Decision::keep, Decision::recompute, Decision::offload})
+            entries << qMakePair(decision_text(d), theme::of(d));
+    } else {
+        for (Phase p : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer}) {
+            entries << qMakePair(text(to_string(p)), theme::of(p));
+        }
+    }
+    painter->save();
+    painter->resetTransform();
+    painter->setFont(frame_font());
+    const QFontMetrics metrics(frame_font());
+    int width = 10;
+    for (const auto& entry : entries) width += metrics.horizontalAdvance(entry.first) + 30;
+    QRect box(10, viewport()->height() - 34, width, 24);
+    painter->setPen(theme::line);
+    painter->setBrush(QColor(255, 255, 255, 235));
+    painter->drawRoundedRect(box, 5, 5);
+    int x = box.left() + 10;
+    painter->setRenderHint(QPainter::Antialiasing);
+    for (const auto& [name, color] : entries) {
+        painter->setPen(Qt::NoPen);
+        painter->setBrush(color);
+        painter->drawEllipse(QPointF(x + 4.5, box.center().y() + 0.5), 4.5, 4.5);
+        painter->setPen(theme::ink);
+        const int advance = metrics.horizontalAdvance(name);
+        painter->drawText(QRect(x + 14, box.top(), advance + 4, box.height()), Qt::AlignVCenter, name);
+        x += advance + 30;
+    }
+    painter->restore();
+}
+
+}  // namespace rematlas::explorer

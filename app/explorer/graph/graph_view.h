@@ -1,0 +1,64 @@
+// The ladder graph: zoom with the wheel, pan by dragging, expand and collapse by double click.
+#pragma once
+
+#include <QGraphicsView>
+
+#include "app/explorer/graph/graph_layer.h"
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class GraphMinimap;
+
+class GraphView : public QGraphicsView {
+    Q_OBJECT
+  public:
+    explicit GraphView(Session& session, QWidget* parent = nullptr);
+
+    void set_coloring(Coloring coloring);
+    Coloring coloring() const { return layer_->coloring(); }
+    void fit_width();
+    void fit_all();
+    void center_selection();
+    void zoom(double factor);
+    /// Dots or the whole ladder as a picture, with all details whatever the zoom.
+    void render_whole(QPainter& painter, const QRectF& target);
+    QSizeF whole_size() const { return layer_->boundingRect().size(); }
+    /// Moves along edges: to the first item below (+1) or above (-1), or to the twin (0).
+    void walk(int direction);
+
+  signals:
+    void zoomed();
+
+  protected:
+    void wheelEvent(QWheelEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void drawForeground(QPainter* painter, const QRectF& rect) override;
+    bool viewportEvent(QEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+
+  private:
+    void show_ladder();
+    void show_selection();
+    void select_at(const QPoint& position);
+    BlockId block_at(const QPoint& position, QRectF* place = nullptr) const;
+    void anchor_at(BlockId block, const QRectF& place);
+    void keep_in_place(const Selected& anchor, const QPointF& viewport_position);
+
+    Session& session_;
+    GraphLayer* layer_;
+    GraphMinimap* minimap_;
+    QPoint press_;
+    bool panning_ = false;
+    bool first_ = true;  ///< the next ladder is the first of its graph: fit its width
+    Selected anchor_;    ///< stays where it is on the screen when blocks around it expand
+    QPointF anchor_position_;
+};
+
+}  // namespace rematlas::explorer

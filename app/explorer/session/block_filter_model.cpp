@@ -1,0 +1,36 @@
+#include "app/explorer/session/block_filter_model.h"
+
+#include <algorithm>
+
+#include "app/explorer/session/block_tree_model.h"
+
+namespace rematlas::explorer {
+
+BlockFilterModel::BlockFilterModel(QObject* parent) : QSortFilterProxyModel(parent) {
+    setRecursiveFilteringEnabled(true);
+    setSortRole(BlockTreeModel::sort_role);
+    setDynamicSortFilter(true);
+}
+
+void BlockFilterModel::set_search(const QString& words) {
+    const QStringList split = words.simplified().split(' ', Qt::SkipEmptyParts);
+    if (split == words_) return;
+    words_ = split;
+    invalidateFilter();
+}
+
+bool BlockFilterModel::filterAcceptsRow(int row, const QModelIndex& parent) const {
+    if (words_.isEmpty()) return true;
+    return matches(sourceModel()->index(row, 0, parent).data(BlockTreeModel::search_role).toString());
+}
+
+bool BlockFilterModel::matches(const QModelIndex& index) const {
+    return matches(index.data(BlockTreeModel::search_role).toString());
+}
+
+bool BlockFilterModel::matches(const QString& hay) const {
+    return std::all_of(words_.begin(), words_.end(),
+                       [&](const QString& word) { return hay.contains(word, Qt::CaseInsensitive); });
+}
+
+}  // namespace rematlas::explorer

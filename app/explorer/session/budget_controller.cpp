@@ -1,0 +1,91 @@
+#include "app/explorer/session/budget_controller.h"
+
+#include <QRegularExpression>
+#include <algorithm>
+#include <cmath>
+
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// Also with blanks between digits, "1 500 MB".
+Result<Bytes> bytes_meant(const QString& text, const StepBytes& step) {
+    static const QRegularExpression between_digits(QStringLiteral("(?<=\\d)\\s+(?=\\d)"));
+    const Result<Budget> budget = parse_budget(QString(text).remove(between_digits).toStdString());
+    if (!budget) return budget.error();
+    return bytes_of(*budget, step);
+}
+
+}  // namespace
+
+void BudgetController::set_range(Bytes smallest, const StepBytes& step) {
+    step_ = step;
+    smallest_ = std::min(smallest, full());
+    emit range_changed();
+    set_budget(std::max(smallest_, Bytes(full().value / 5 * 3)));
+}
+
+void BudgetController::set_smallest(Bytes smallest) {
+    smallest_ = std::min(smallest, full());
+    emit range_changed();
+    emit changed();
+}
+
+bool BudgetController::set_text(const QString& text) {
+    text_ = text;
+    const Result<Bytes> parsed = bytes_meant(text, step_);
+    if (parsed) {
+        budget_ = *parsed;
+        error_.clear();
+    } else {
+        error_ = rematlas::explorer::text(parsed.error().message);
+    }
+    emit changed();
+    return error_.isEmpty();
+}
+
+void BudgetController::set_slider(int position) {
+    const double share = std::clamp(position, 0, slider_steps) / static_cast<double>(slider_steps);
+    const double bytes = smallest_.value + share * static_cast<double>((full() - smallest_).value);
+    set_budget(position >= slider_steps ? full() : Bytes(std::llround(bytes)));
+}
+
+void BudgetController::set_budget(Bytes budget) {
+    error_.clear();
+    text_ = precise_bytes(budget);
+    const Result<Bytes> shown = bytes_meant(text_, step_);
+    budget_ = shown ? *shown : budget;  // what is shown is what is solved
+    emit changed();
+}
+
+int BudgetController::slider() const {
+    if (full() <= smallest_) return slider_steps;
+    const double share =
+        static_cast<double>((budget_ - smallest_).value) / static_cast<double>((full() - smallest_).value);
+    return static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * slider_steps));
+}
+
+QString BudgetController::share_text() const {
+    if (full().value <= 0) return {};
+    const double share = static_cast<double>(budget_.value) / static_cast<double>(full().value);
+    return tr("%1 of %2").arg(percent_text(share), bytes_text(full()));
+}
+
+QString precise_bytes(Bytes bytes) {
+    static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    double value = static_cast<double>(bytes.value);
+    while (value >= 1024 && unit < 4) {
+        value /= 1024;
+        ++unit;
+    }
+    if (unit == 0) return QStringLiteral("%1 B").arg(bytes.value);
+    const int decimals = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+    const double scale = std::pow(10.0, decimals);
+    return QStringLiteral("%1 %2")
+        .arg(std::ceil(value * scale - 1e-9) / scale, 0, 'f', decimals)
+        .arg(units[unit]);
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,209 @@
+#include "app/explorer/session/ladder_controller.h"
+
+#include <QFontMetricsF>
+#include <algorithm>
+
+#include "app/explorer/session/wording.h"
+#include "viz/layout/layout_worker.h"
+
+namespace rematlas::explorer {
+namespace {
+
+Result<Layout> lay_out_in_worker(const LayoutRequest& request, std::stop_token stop) {
+    LayoutLimits limits;
+    limits.time = std::chrono::seconds(60);
+    limits.stop = std::move(stop);
+    return layout_in_worker(request, limits);
+}
+
+LayoutRequest request_for(const BlockView& view) {
+    const QFontMetricsF metrics(item_font()), small(frame_font());
+    std::vector<Size> items, titles;
+    for (const BlockViewItem& item : view.items) {
+        const double label = metrics.horizontalAdvance(item_title(item));
+        // Room for "x12" or "3 runs" is kept at once, so that a new schedule needs no new layout.
+        const double caption = small.horizontalAdvance(item_caption(item)) + 44;
+        items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
+    }
+    for (const BlockViewCluster& cluster : view.clusters) {
+        titles.push_back(
+            {std::min(small.horizontalAdvance(numbered_name(text(cluster.label), text(cluster.path))) + 40,
+                      220.0),
+             18});
+    }
+    return layout_request(view, items, titles);
+}
+
+Ladder indexed(GraphPtr graph, BlockView view) {
+    Ladder ladder{
+        .graph = std::move(graph), .view = std::move(view), .layout = {}, .item_of = {}, .cluster_of = {}};
+    ladder.item_of = IdVector<OpId, int>(ladder.graph->graph.ops.size(), -1);
+    ladder.cluster_of = IdVector<BlockId, int>(ladder.graph->graph.blocks.size(), -1);
+    for (std::size_t i = 0; i < ladder.view.items.size(); ++i) {
+        const BlockViewItem& item = ladder.view.items[i];
+        if (item.op.valid()) {
+            ladder.item_of[item.op] = static_cast<int>(i);
+        } else {
+            for (OpId op : ops_under(*ladder.graph, item.block)) ladder.item_of[op] = static_cast<int>(i);
+        }
+    }
+    for (std::size_t i = 0; i < ladder.view.clusters.size(); ++i) {
+        ladder.cluster_of[ladder.view.clusters[i].block] = static_cast<int>(i);
+    }
+    return ladder;
+}
+
+}  // namespace
+
+QFont item_font() {
+    QFont font("DejaVu Sans");
+    font.setStyleHint(QFont::SansSerif);
+    font.setPixelSize(13);
+    return font;
+}
+
+QFont frame_font() {
+    QFont font = item_font();
+    font.setPixelSize(11);
+    return font;
+}
+
+QString item_title(const BlockViewItem& item) {
+    const QString label = text(item.label);
+    return item.op.valid() && !item.block.valid() ? label : numbered_name(label, text(item.path));
+}
+
+QString item_caption(const BlockViewItem& item) {
+    const QString bytes = bytes_text(item.made.total());
+    if (item.op.valid()) return bytes;
+    return LadderController::tr("%1 ops, %2").arg(item.op_count).arg(bytes);
+}
+
+LadderController::LadderController(QObject* parent) : QObject(parent), lay_out_(lay_out_in_worker) {
+    connect(&job_, &BackgroundJob::finished, this, &LadderController::finished);
+}
+
+void LadderController::set_graph(GraphPtr graph) {
+    job_.cancel();
+    graph_ = std::move(graph);
+    schedule_.reset();
+    ladder_.reset();
+    expanded_.clear();
+    emit changed();
+    if (graph_) set_depth(depth_for(graph_->graph.blocks));
+}
+
+void LadderController::set_schedule(SchedulePtr schedule) {
+    if (schedule && schedule->graph != graph_) schedule.reset();
+    schedule_ = std::move(schedule);
+    if (!ladder_) return;  // the layout that is under way takes the schedule when it arrives
+    auto ladder = std::make_shared<Ladder>(*ladder_);
+    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, expanded_,
+                                   schedule_ ? &schedule_->decisions : nullptr);
+    // While a layout of other blocks is under way, the picture shown keeps its colours until that one
+    // arrives.
+    if (ladder->view.items.size() != ladder_->view.items.size()) return;
+    ladder_ = ladder;
+    emit recoloured();
+}
+
+void LadderController::set_depth(int depth) {
+    if (!graph_) return;
+    depth_ = std::clamp(depth, 0, full_depth());
+    expanded_ = expanded_to_depth(graph_->graph.blocks, depth_);
+    lay_out();
+}
+
+int LadderController::full_depth() const {
+    return graph_ ? rematlas::full_depth(graph_->graph.blocks) : 0;
+}
+
+bool LadderController::is_expanded(BlockId block) const {
+    if (!graph_ || !graph_->graph.blocks.contains(block)) return false;
+    return expanded_.contains(block) || expanded_.contains(graph_->graph.blocks[block].twin);
+}
+
+void LadderController::toggle(BlockId block) {
+    if (is_expanded(block)) {
+        collapse_block(block);
+    } else {
+        expand_block(block);
+    }
+}
+
+void LadderController::expand_block(BlockId block) {
+    if (!graph_ || !graph_->graph.blocks.contains(block)) return;
+    rematlas::expand(graph_->graph.blocks, expanded_, block);
+    lay_out();
+}
+
+void LadderController::collapse_block(BlockId block) {
+    if (!graph_ || !graph_->graph.blocks.contains(block)) return;
+    rematlas::collapse(graph_->graph.blocks, expanded_, block);
+    lay_out();
+}
+
+void LadderController::expand_all(BlockId block) {
+    if (!graph_ || !graph_->graph.blocks.contains(block)) return;
+    std::vector<BlockId> open{block};
+    while (!open.empty()) {
+        const BlockId at = open.back();
+        open.pop_back();
+        rematlas::expand(graph_->graph.blocks, expanded_, at);
+        const std::vector<BlockId>& children = graph_->graph.blocks[at].children;
+        open.insert(open.end(), children.begin(), children.end());
+    }
+    lay_out();
+}
+
+void LadderController::reveal(const Selected& selected) {
+    if (!graph_ || selected.empty()) return;
+    BlockId inner = selected.block;
+    if (selected.op.valid()) {
+        inner = graph_->block_of[selected.op];
+    } else if (graph_->graph.blocks.contains(selected.block)) {
+        inner = graph_->graph.blocks[selected.block].parent;
+    }
+    bool more = false;
+    for (BlockId block : ancestry(*graph_, inner)) {
+        if (is_expanded(block)) continue;
+        rematlas::expand(graph_->graph.blocks, expanded_, block);
+        more = true;
+    }
+    if (more) lay_out();
+}
+
+std::vector<int> LadderController::items_of(const Selected& selected) const {
+    if (!ladder_ || selected.empty()) return {};
+    if (selected.op.valid()) {
+        const int item = ladder_->item_of.contains(selected.op) ? ladder_->item_of[selected.op] : -1;
+        return item < 0 ? std::vector<int>{} : std::vector<int>{item};
+    }
+    if (!graph_->graph.blocks.contains(selected.block)) return {};
+    std::vector<int> items;
+    for (OpId op : ops_under(*graph_, selected.block)) items.push_back(ladder_->item_of[op]);
+    std::sort(items.begin(), items.end());
+    items.erase(std::unique(items.begin(), items.end()), items.end());
+    return items;
+}
+
+void LadderController::lay_out() {
+    job_.start([this, graph = graph_, expanded = expanded_, lay_out = lay_out_](std::stop_token stop) {
+        Ladder ladder = indexed(graph, make_block_view(graph->graph, graph->graph.blocks, expanded));
+        Result<Layout> layout = lay_out(request_for(ladder.view), stop);
+        if (!layout) {
+            return BackgroundJob::Delivery(
+                [this, message = text(layout.error().message)] { emit failed(message); });
+        }
+        ladder.layout = layout.take();
+        auto ready = std::make_shared<const Ladder>(std::move(ladder));
+        return BackgroundJob::Delivery([this, ready] {
+            ladder_ = ready;
+            if (schedule_) set_schedule(schedule_);
+            emit changed();
+        });
+    });
+    emit started();
+}
+
+}  // namespace rematlas::explorer

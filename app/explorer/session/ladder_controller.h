@@ -1,0 +1,91 @@
+// The ladder graph on the screen: which blocks are expanded, the view that follows from it, and its layout
+// from the worker program.
+#pragma once
+
+#include <QFont>
+#include <QObject>
+#include <QString>
+#include <functional>
+#include <memory>
+
+#include "app/explorer/session/background_job.h"
+#include "app/explorer/session/loaded_schedule.h"
+#include "app/explorer/session/selection.h"
+#include "viz/block_view/block_view.h"
+#include "viz/layout/layout.h"
+
+namespace rematlas::explorer {
+
+/// A view and where its items lie; a value shared with the painting. Sizes are points at zoom 1.
+struct Ladder {
+    GraphPtr graph;
+    BlockView view;
+    Layout layout;
+    IdVector<OpId, int> item_of;        ///< the item that shows the op, itself or within a collapsed block
+    IdVector<BlockId, int> cluster_of;  ///< -1 for blocks that are not expanded
+};
+using LadderPtr = std::shared_ptr<const Ladder>;
+
+class LadderController : public QObject {
+    Q_OBJECT
+  public:
+    explicit LadderController(QObject* parent = nullptr);
+
+    /// Starts a layout with as many levels expanded as stay readable. Null clears.
+    void set_graph(GraphPtr graph);
+    /// New colours on the same layout. Null: none. A schedule of another graph is ignored.
+    void set_schedule(SchedulePtr schedule);
+
+    /// Twins follow each other.
+    void toggle(BlockId block);
+    void expand_block(BlockId block);
+    void collapse_block(BlockId block);
+    /// The block, all blocks inside, and their twins.
+    void expand_all(BlockId block);
+    void set_depth(int depth);
+    /// Expands what hides the selected block or op.
+    void reveal(const Selected& selected);
+    bool is_expanded(BlockId block) const;
+    int depth() const { return depth_; }
+    int full_depth() const;
+
+    void cancel() { job_.cancel(); }
+    bool running() const { return job_.running(); }
+    LadderPtr ladder() const { return ladder_; }
+    const SchedulePtr& schedule() const { return schedule_; }
+
+    /// Indices of the items that show the selection or parts of it.
+    std::vector<int> items_of(const Selected& selected) const;
+
+    /// Tests replace the worker program with this.
+    using LayoutFunction = std::function<Result<Layout>(const LayoutRequest&, std::stop_token)>;
+    void set_layout_function(LayoutFunction function) { lay_out_ = std::move(function); }
+
+  signals:
+    void started();
+    void changed();     ///< a new ladder
+    void recoloured();  ///< the same layout with other decisions
+    void failed(const QString& message);
+    void finished(bool cancelled);
+
+  private:
+    void lay_out();
+
+    GraphPtr graph_;
+    SchedulePtr schedule_;
+    ExpandedBlocks expanded_;
+    int depth_ = 1;
+    LadderPtr ladder_;
+    LayoutFunction lay_out_;
+    BackgroundJob job_;
+};
+
+/// Fonts that items and frames are measured and painted with; sizes in the ladder's points.
+QFont item_font();
+QFont frame_font();
+/// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
+QString item_title(const BlockViewItem& item);
+/// The second line of an item: "12 ops, 34 MiB".
+QString item_caption(const BlockViewItem& item);
+
+}  // namespace rematlas::explorer

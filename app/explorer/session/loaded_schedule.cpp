@@ -1,0 +1,99 @@
+#include "app/explorer/session/loaded_schedule.h"
+
+#include <algorithm>
+
+#include "core/schedule/run_sequence.h"
+
+namespace rematlas::explorer {
+namespace {
+
+void derive_steps(LoadedSchedule& loaded) {
+    const Graph& graph = loaded.graph->graph;
+    loaded.steps_of.resize(graph.ops.size());
+    for (std::size_t i = 0; i < loaded.schedule.steps.size(); ++i) {
+        const Step& step = loaded.schedule.steps[i];
+        if (!step.runs() || !graph.ops.contains(step.op())) continue;
+        std::vector<int>& steps = loaded.steps_of[step.op()];
+        if (!steps.empty()) {
+            loaded.extra_time += graph.ops[step.op()].time;
+            ++loaded.reruns;
+        }
+        steps.push_back(static_cast<int>(i));
+    }
+}
+
+Decision op_decision(const LoadedSchedule& loaded, OpId op) {
+    for (TensorId tensor : loaded.graph->graph.ops[op].outputs) {
+        if (loaded.decisions.tensors[tensor] == Decision::offload) return Decision::offload;
+    }
+    return loaded.decisions.runs[op] > 1 ? Decision::recompute : Decision::keep;
+}
+
+}  // namespace
+
+SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem::path path) {
+    auto loaded = std::make_shared<LoadedSchedule>();
+    loaded->graph = std::move(graph);
+    loaded->schedule = std::move(schedule);
+    loaded->path = std::move(path);
+    loaded->report = check(loaded->graph->graph, loaded->schedule);
+    if (Result<Simulation> simulation = simulate(loaded->graph->graph, loaded->schedule.steps)) {
+        loaded->simulation = simulation.take();
+    }
+    derive_steps(*loaded);
+    loaded->decisions = decisions_of(loaded->graph->graph, loaded->schedule.steps);
+    for (OpId op : loaded->graph->graph.ops.ids()) loaded->ops.push_back(op_decision(*loaded, op));
+    return loaded;
+}
+
+SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph) {
+    auto other = std::make_shared<LoadedSchedule>(schedule);
+    other->graph = std::move(graph);
+    return other;
+}
+
+double recomputed_share(const LoadedSchedule& schedule, BlockId block) {
+    const LoadedGraph& graph = *schedule.graph;
+    const std::int64_t once = graph.facts[block].time.value;
+    std::int64_t extra = 0, reruns = 0;
+    for (OpId op : ops_under(graph, block)) {
+        const int more = std::max(0, schedule.decisions.runs[op] - 1);
+        extra += more * graph.graph.ops[op].time.value;
+        reruns += more;
+    }
+    if (once > 0) return static_cast<double>(extra) / static_cast<double>(once);
+    return graph.facts[block].ops > 0 ? static_cast<double>(reruns) / graph.facts[block].ops : 0.0;
+}
+
+Decision block_decision(const LoadedSchedule& schedule, BlockId block) {
+    const Graph& graph = schedule.graph->graph;
+    DecisionShares shares;
+    for (OpId op : ops_under(*schedule.graph, block)) {
+        for (TensorId tensor : graph.ops[op].outputs) {
+            Bytes& share = schedule.ops[op] == Decision::offload     ? shares.offloaded
+                           : schedule.ops[op] == Decision::recompute ? shares.recomputed
+                                                                     : shares.kept;
+            share += graph.tensors[tensor].bytes;
+        }
+    }
+    return shares.largest();
+}
+
+Schedule keep_all_schedule(const LoadedGraph& graph) {
+    const RunSequence runs = keep_all_sequence(graph.flat);
+    const SequenceCost cost = cost_of(graph.flat, runs);
+    return {.graph = graph.graph.name,
+            .graph_sha256 = graph.graph.sha256,
+            .solver = "keep-all",
+            .config = nullptr,
+            .budget = Bytes(cost.peak),
+            .time = Nanoseconds(cost.time),
+            .overhead = 1.0,
+            .peak = Bytes(cost.peak),
+            .bound = Bound{.overhead = 1.0, .gap = 0.0, .over = ScheduleClass::any_order},
+            .status = "optimal",
+            .solve_seconds = 0,
+            .steps = lower(graph.flat, runs)};
+}
+
+}  // namespace rematlas::explorer

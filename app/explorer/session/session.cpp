@@ -1,0 +1,172 @@
+#include "app/explorer/session/session.h"
+
+#include <algorithm>
+
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
+
+}  // namespace
+
+Session::Session(QObject* parent) : QObject(parent) {
+    connect(&solver, &SolveController::solved, this, [this](SchedulePtr found) {
+        note_feasible(found->schedule.peak);
+        set_schedule(std::move(found));
+    });
+    connect(&solver, &SolveController::infeasible, this, [this](const NoScheduleReport&, qint64 smallest) {
+        if (smallest > 0) note_feasible(Bytes(smallest));
+    });
+    connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
+    connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
+    connect(&capture, &CaptureController::failed, this, &Session::failed);
+}
+
+void Session::open(const QStringList& paths) {
+    queue_ += paths;
+    if (!opening_.running()) open_next();
+}
+
+void Session::open_next() {
+    if (queue_.isEmpty()) {
+        emit all_opened();
+        return;
+    }
+    const QString path = queue_.takeFirst();
+    emit opening_started(path);
+    opening_.start([this, path, current = graph_, partition = partition_](std::stop_token) {
+        Result<Opened> opened = open_file(path.toStdString(), current);
+        if (opened && opened->graph == current) {
+            opened->graph = nullptr;  // what is open stays
+        } else if (opened && opened->graph->partition != partition) {
+            opened->graph = in_blocks_of(*opened->graph, partition);
+            if (opened->schedule) opened->schedule = on_graph(*opened->schedule, opened->graph);
+        }
+        if (!opened) {
+            return BackgroundJob::Delivery([this, message = text(opened.error().message)] {
+                emit failed(message);
+                open_next();
+            });
+        }
+        auto ready = std::make_shared<Opened>(opened.take());
+        return BackgroundJob::Delivery([this, path, ready] {
+            take(std::move(*ready));
+            emit this->opened(path);
+            open_next();
+        });
+    });
+}
+
+void Session::take(Opened opened) {
+    if (opened.graph) set_graph(opened.graph);
+    if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
+    if (opened.schedule) {
+        if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
+        if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
+        set_schedule(std::move(opened.schedule));
+    }
+    if (opened.sweep) {
+        for (const SweepCurve& curve : opened.sweep->curves) {
+            for (const SweepPoint& point : curve.points) {
+                if (point.peak.value > 0) note_feasible(point.peak);
+            }
+        }
+        sweep.set_sweep(std::move(*opened.sweep));
+    }
+}
+
+void Session::set_graph(GraphPtr graph) {
+    solver.cancel();
+    probe.cancel();
+    partitioning_.cancel();
+    schedule_.reset();
+    graph_ = std::move(graph);
+    smallest_known_ = {};
+    selection.clear();
+    sweep.clear();
+    ladder.set_graph(graph_);
+    if (graph_) {
+        // Until the probe knows better, the left end is the bound that no schedule can pass.
+        budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
+        probe.start(graph_);
+    }
+    emit graph_changed();
+    emit schedule_changed();
+}
+
+void Session::set_partition(std::optional<Partition> partition) {
+    partition_ = partition;
+    emit partition_changed();
+    if (!graph_) return;
+    if (graph_->partition == partition) return partitioning_.cancel();
+    partitioning_.start([this, graph = graph_, partition](std::stop_token) {
+        return BackgroundJob::Delivery(
+            [this, other = in_blocks_of(*graph, partition)] { show_in_blocks(other); });
+    });
+}
+
+void Session::show_in_blocks(GraphPtr graph) {
+    graph_ = std::move(graph);
+    if (selection.current().block.valid()) selection.clear();
+    ladder.set_graph(graph_);
+    emit blocks_changed();
+    if (schedule_) set_schedule(schedule_);
+}
+
+void Session::note_feasible(Bytes peak) {
+    if (smallest_known_.value > 0 && smallest_known_ <= peak) return;
+    smallest_known_ = peak;
+    budget.set_smallest(peak);
+}
+
+void Session::close() {
+    queue_.clear();
+    opening_.cancel();
+    set_graph(nullptr);
+}
+
+void Session::set_schedule(SchedulePtr schedule) {
+    if (schedule && schedule->graph != graph_) {
+        // One that was solved or prepared before the blocks changed is still of this graph.
+        if (!graph_ || schedule->graph->graph.sha256 != graph_->graph.sha256) return;
+        schedule = on_graph(*schedule, graph_);
+    }
+    schedule_ = std::move(schedule);
+    selection.set_cursor(-1);
+    ladder.set_schedule(schedule_);
+    emit schedule_changed();
+}
+
+void Session::show_point(const std::string& name, const SweepPoint& point) {
+    if (!graph_ || point.peak.value <= 0) return;
+    budget.set_budget(point.budget);
+    if (point.steps.empty()) {
+        solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
+        return;
+    }
+    set_schedule(prepare_schedule(graph_, schedule_of(*graph_, name, point)));
+}
+
+void Session::solve(const SolveRequest& request) {
+    if (graph_) solver.solve(graph_, request);
+}
+
+bool Session::busy() const {
+    return opening_.running() || partitioning_.running() || solver.running() || sweep.running() ||
+           capture.running() || ladder.running();
+}
+
+void Session::cancel_all() {
+    queue_.clear();
+    opening_.cancel();
+    if (partitioning_.running()) set_partition(graph_->partition);
+    solver.cancel();
+    sweep.stop();
+    capture.cancel();
+    ladder.cancel();
+    probe.cancel();
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,82 @@
+// What is open in the window: one graph, the schedule shown on it, and everything that works on them.
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QStringList>
+#include <memory>
+#include <optional>
+
+#include "app/explorer/session/background_job.h"
+#include "app/explorer/session/budget_controller.h"
+#include "app/explorer/session/capture_controller.h"
+#include "app/explorer/session/ladder_controller.h"
+#include "app/explorer/session/open_file.h"
+#include "app/explorer/session/selection.h"
+#include "app/explorer/session/solve_controller.h"
+#include "app/explorer/session/sweep_controller.h"
+
+namespace rematlas::explorer {
+
+class Session : public QObject {
+    Q_OBJECT
+  public:
+    explicit Session(QObject* parent = nullptr);
+
+    /// Reads in the background, one file after the other; `opened` or `failed` for each, `all_opened` at the
+    /// end.
+    void open(const QStringList& paths);
+    bool opening() const { return opening_.running(); }
+    void close();
+
+    const GraphPtr& graph() const { return graph_; }
+    const SchedulePtr& schedule() const { return schedule_; }
+    /// Shown by all views. Null: none.
+    void set_schedule(SchedulePtr schedule);
+    /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
+    void show_point(const std::string& solver, const SweepPoint& point);
+    void solve(const SolveRequest& request);
+
+    /// Where the blocks of all views begin and end, of this graph and of those opened later; none: each
+    /// graph's own. In the background; the schedule, the budget, the sweep and what is under way stay.
+    void set_partition(std::optional<Partition> partition);
+    std::optional<Partition> partition() const { return partition_; }
+
+    /// True when something long is under way, and cancels all of it.
+    bool busy() const;
+    void cancel_all();
+
+    Selection selection;
+    BudgetController budget;
+    SolveController solver;
+    SmallestBudgetProbe probe;
+    SweepController sweep;
+    CaptureController capture;
+    LadderController ladder;
+
+  signals:
+    void graph_changed();
+    void blocks_changed();     ///< the same graph in other blocks
+    void partition_changed();  ///< what was chosen, before the blocks follow
+    void schedule_changed();
+    void opened(const QString& path);
+    void failed(const QString& message);
+    void all_opened();
+    void opening_started(const QString& path);
+
+  private:
+    void open_next();
+    void take(Opened opened);
+    void set_graph(GraphPtr graph);
+    void show_in_blocks(GraphPtr graph);
+    void note_feasible(Bytes peak);
+
+    GraphPtr graph_;
+    SchedulePtr schedule_;
+    QStringList queue_;
+    std::optional<Partition> partition_;
+    Bytes smallest_known_;  ///< 0 while only the proven bound is known
+    BackgroundJob opening_, partitioning_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,80 @@
+#include "app/explorer/session/wording.h"
+
+#include <QCoreApplication>
+
+#include "core/base/sizes.h"
+
+namespace rematlas::explorer {
+
+QString text(std::string_view utf8) {
+    return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
+}
+
+QString bytes_text(Bytes bytes) {
+    return text(format_bytes(bytes));
+}
+
+QString time_text(Nanoseconds time) {
+    return text(format_duration(time));
+}
+
+QString percent_text(double share) {
+    const double percent = share * 100;
+    return QString::number(percent, 'f', percent >= 99.95 ? 0 : 1) + QStringLiteral(" %");
+}
+
+QString overhead_text(double overhead) {
+    return QStringLiteral("%1%2 %").arg(overhead < 1 ? "" : "+").arg((overhead - 1) * 100, 0, 'f', 2);
+}
+
+QString decision_text(Decision decision) {
+    switch (decision) {
+        case Decision::recompute:
+            return QCoreApplication::translate("Decision", "recomputed");
+        case Decision::offload:
+            return QCoreApplication::translate("Decision", "offloaded");
+        case Decision::keep:
+            break;
+    }
+    return QCoreApplication::translate("Decision", "kept");
+}
+
+QString short_op_name(const Op& op) {
+    const std::size_t colons = op.name.rfind("::");
+    return text(colons == std::string::npos ? std::string_view(op.name)
+                                            : std::string_view(op.name).substr(colons + 2));
+}
+
+QString numbered_name(const QString& name, const QString& path) {
+    bool number = false;
+    name.toInt(&number);
+    const QString before = path.section('.', -2, -2);
+    if (!number) return name;
+    return before.isEmpty() ? QCoreApplication::translate("Block", "block %1").arg(name)
+                            : before + '.' + name;
+}
+
+QString block_name(const LoadedGraph& graph, BlockId block) {
+    const Block& b = graph.graph.blocks[block];
+    if (!b.name.empty()) return numbered_name(text(b.name), text(b.path));
+    if (!b.path.empty()) return text(b.path);
+    return text(to_string(graph.facts[block].phase));
+}
+
+QString tensor_name(const LoadedGraph& graph, TensorId tensor) {
+    const Tensor& t = graph.graph.tensors[tensor];
+    if (!t.name.empty()) return text(t.name);
+    const OpId producer = graph.producer[tensor];
+    return producer.valid() ? QStringLiteral("%1 of op %2")
+                                  .arg(short_op_name(graph.graph.ops[producer]))
+                                  .arg(producer.value)
+                            : QStringLiteral("tensor %1").arg(tensor.value);
+}
+
+Bytes bytes_made(const Graph& graph, OpId op) {
+    Bytes sum;
+    for (TensorId tensor : graph.ops[op].outputs) sum += graph.tensors[tensor].bytes;
+    return sum;
+}
+
+}  // namespace rematlas::explorer

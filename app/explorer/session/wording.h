@@ -1,0 +1,29 @@
+// Numbers and names as the views show them, in one place so that all views agree.
+#pragma once
+
+#include <QString>
+#include <string>
+#include <string_view>
+
+#include "app/explorer/session/loaded_schedule.h"
+
+namespace rematlas::explorer {
+
+QString text(std::string_view utf8);
+QString bytes_text(Bytes bytes);
+QString time_text(Nanoseconds time);
+QString percent_text(double share);      ///< 0.123 -> "12.3 %"
+QString overhead_text(double overhead);  ///< 1.072 -> "+7.2 %"
+QString decision_text(Decision decision);
+
+/// "convolution" for aten::convolution of layer1.0.conv1.
+QString short_op_name(const Op& op);
+/// "layers.0" for a block named "0" with the path "encoder.layers.0", "block 0" where nothing comes before;
+/// other names as they are.
+QString numbered_name(const QString& name, const QString& path);
+/// Never empty: the last part of the path, else the phase.
+QString block_name(const LoadedGraph& graph, BlockId block);
+QString tensor_name(const LoadedGraph& graph, TensorId tensor);
+Bytes bytes_made(const Graph& graph, OpId op);
+
+}  // namespace rematlas::explorer

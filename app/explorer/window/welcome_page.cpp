@@ -1,0 +1,118 @@
+#include "app/explorer/window/welcome_page.h"
+
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+
+WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
+    : QWidget(parent), recent_(recent), list_(new QListWidget) {
+    setAutoFillBackground(true);
+    QPalette white = palette();
+    white.setColor(QPalette::Window, theme::base);
+    setPalette(white);
+
+    auto* logo = new QLabel;
+    logo->setPixmap(theme::icon("rematlas").pixmap(64, 64));
+    auto* title = new QLabel(tr("Rematlas"));
+    QFont font = title->font();
+    font.setPixelSize(30);
+    font.setWeight(QFont::DemiBold);
+    title->setFont(font);
+    auto* open = new QPushButton(tr("Open a model or graph"));
+    open->setProperty("primary", true);
+    auto* hint = theme::quiet_label(
+        tr("or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),\n"
+           "a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan)."));
+    recent_box_ = new QWidget;
+    auto* recent_layout = new QVBoxLayout(recent_box_);
+    recent_layout->setContentsMargins(0, 24, 0, 0);
+    recent_layout->addWidget(theme::heading(tr("Recent files")));
+    recent_layout->addWidget(list_);
+    list_->setFrameShape(QFrame::NoFrame);
+    list_->setMinimumHeight(210);
+    list_->setStyleSheet(
+        "QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: "
+        "#f1f5fb; } "
+        "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
+
+    auto* middle = new QWidget;
+    middle->setFixedWidth(640);
+    auto* column = new QVBoxLayout(middle);
+    column->setSpacing(10);
+    column->addStretch(2);
+    column->addWidget(logo);
+    column->addWidget(title);
+    column->addWidget(theme::quiet_label(
+        tr("See what the memory of a training step is spent on, and plan it under a budget\n"
+           "by recomputing and offloading, with the same gradients.")));
+    column->addSpacing(10);
+    column->addWidget(open, 0, Qt::AlignLeft);
+    column->addWidget(hint);
+    column->addWidget(make_work_box());
+    column->addWidget(recent_box_);
+    column->addStretch(3);
+    auto* row = new QHBoxLayout(this);
+    row->addStretch(1);
+    row->addWidget(middle);
+    row->addStretch(1);
+
+    connect(open, &QPushButton::clicked, this, &WelcomePage::open_requested);
+    connect(list_, &QListWidget::itemActivated, this,
+            [this](QListWidgetItem* item) { emit file_requested(item->data(Qt::UserRole).toString()); });
+    connect(list_, &QListWidget::itemClicked, this,
+            [this](QListWidgetItem* item) { emit file_requested(item->data(Qt::UserRole).toString()); });
+    connect(&recent_, &RecentFiles::changed, this, &WelcomePage::show_recent);
+    show_recent();
+}
+
+QWidget* WelcomePage::make_work_box() {
+    work_box_ = new QWidget;
+    work_ = new QLabel;
+    work_bar_ = new QProgressBar;
+    work_bar_->setTextVisible(false);
+    work_bar_->setRange(0, 1000);
+    auto* cancel = new QPushButton(tr("Cancel"));
+    auto* row = new QHBoxLayout;
+    row->setSpacing(theme::margin);
+    row->addWidget(work_bar_, 1);
+    row->addWidget(cancel);
+    auto* layout = new QVBoxLayout(work_box_);
+    layout->setContentsMargins(0, 20, 0, 0);
+    layout->addWidget(work_);
+    layout->addLayout(row);
+    work_box_->hide();
+    connect(cancel, &QPushButton::clicked, this, &WelcomePage::cancel_requested);
+    return work_box_;
+}
+
+void WelcomePage::show_working(const QString& what, double fraction) {
+    work_->setText(what);
+    work_bar_->setRange(0, fraction < 0 ? 0 : 1000);
+    if (fraction >= 0) work_bar_->setValue(static_cast<int>(fraction * 1000));
+    work_box_->show();
+}
+
+void WelcomePage::hide_working() {
+    work_box_->hide();
+}
+
+void WelcomePage::show_recent() {
+    list_->clear();
+    for (const QString& path : recent_.paths()) {
+        const QFileInfo file(path);
+        auto* item =
+            new QListWidgetItem(QStringLiteral("%1   in %2").arg(file.fileName(), file.absolutePath()));
+        item->setData(Qt::UserRole, path);
+        item->setToolTip(path);
+        list_->addItem(item);
+    }
+    recent_box_->setVisible(list_->count() > 0);
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,39 @@
+// What the window shows while nothing is open: what the program is for, how to begin, recent files.
+#pragma once
+
+#include <QLabel>
+#include <QListWidget>
+#include <QProgressBar>
+#include <QWidget>
+
+#include "app/explorer/session/recent_files.h"
+
+namespace rematlas::explorer {
+
+class WelcomePage : public QWidget {
+    Q_OBJECT
+  public:
+    explicit WelcomePage(RecentFiles& recent, QWidget* parent = nullptr);
+
+    /// A file is being opened or captured while nothing is open yet; a negative fraction: no telling how far.
+    void show_working(const QString& what, double fraction);
+    void hide_working();
+
+  signals:
+    void cancel_requested();
+    void open_requested();
+    void file_requested(const QString& path);
+
+  private:
+    QWidget* make_work_box();
+    void show_recent();
+
+    RecentFiles& recent_;
+    QListWidget* list_;
+    QWidget* recent_box_;
+    QWidget* work_box_;
+    QLabel* work_;
+    QProgressBar* work_bar_;
+};
+
+}  // namespace rematlas::explorer
