@@ -80,7 +80,7 @@ TEST_F(Windows, SolvesAndShowsTheSchedule) {
     child<QLineEdit>("budget")->setText("80%");
     window->session().budget.set_text("80%");
     QTest::mouseClick(child<QPushButton>("solve"), Qt::LeftButton);
-    ASSERT_TRUE(eventually([&] { return window->session().schedule() != nullptr; }));
+    ASSERT_TRUE(eventually([&] { return !window->session().solver.running(); }));
     EXPECT_TRUE(window->session().schedule()->ok());
     EXPECT_FALSE(window->lanes().data().bars.empty());
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("chen-greedy"));
