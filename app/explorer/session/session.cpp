@@ -171,7 +171,8 @@ void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
     const Plan& plan = plans.plan(row);
-    journal.note_shown(plan.key);
+    // Who only looks at a graph leaves no file beside it.
+    if (plans.rowCount() > 1) journal.note_shown(plan.key);
     if (plan.origin == Plan::Origin::all_kept) return show_prepared(all_kept_);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
 }
