@@ -33,7 +33,6 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
     connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
-    connect(&capture, &CaptureController::failed, this, &Session::failed);
 }
 
 void Session::open(const QStringList& paths) {

@@ -173,6 +173,10 @@ void MainWindow::connect_session() {
                 show_working(tr("Capturing the model: %1").arg(stage), fraction);
             });
     connect(&session_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
+    connect(&session_.capture, &CaptureController::failed, this, [this](const QString& message) {
+        last_error_ = message;  // the dialog that asked for the capture shows it
+        statusBar()->showMessage(message, 15000);
+    });
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
 
@@ -258,9 +262,18 @@ void MainWindow::capture_model(const QString& path) {
     }
     auto* dialog = new CaptureDialog(path, recent_, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &CaptureDialog::capture_requested, this, [this, path](const CaptureRequest& request) {
-        recent_.add(path);
+    connect(dialog, &CaptureDialog::capture_requested, this, [this, dialog](const CaptureRequest& request) {
         session_.capture.start(request);
+        connect(&session_.capture, &CaptureController::failed, dialog, &CaptureDialog::show_failure,
+                Qt::UniqueConnection);
+    });
+    connect(&session_.capture, &CaptureController::captured, dialog, [this, dialog, path] {
+        recent_.add(path);
+        dialog->remember();
+        dialog->deleteLater();
+    });
+    connect(&session_.capture, &CaptureController::finished, dialog, [dialog](bool cancelled) {
+        if (cancelled) dialog->deleteLater();
     });
     dialog->open();
 }
