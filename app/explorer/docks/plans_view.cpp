@@ -19,7 +19,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
       undo_(new QAction(theme::icon("undo"), tr("&Undo the removal"), this)),
       rename_(new QAction(tr("Rename the pla&n"), this)) {
-    setMinimumWidth(260);
+    setMinimumWidth(200);
     back_->setShortcut(QKeySequence("Alt+Left"));
     forward_->setShortcut(QKeySequence("Alt+Right"));
     undo_->setShortcut(QKeySequence::Undo);

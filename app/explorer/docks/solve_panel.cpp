@@ -32,7 +32,7 @@ QString gap_text(const Bound& bound) {
 }  // namespace
 
 SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
-    setMinimumWidth(290);
+    setMinimumWidth(270);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(theme::margin, theme::margin, theme::margin, theme::margin);

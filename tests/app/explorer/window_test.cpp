@@ -6,6 +6,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QScreen>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
@@ -311,12 +312,14 @@ TEST_F(Windows, EnterInTheSearchGoesFromMatchToMatch) {
     open(write_chain(folder, 4));
     auto* search = child<QLineEdit>("search");
     QTest::keyClicks(search, "aten::relu");
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "4 found");
     std::vector<OpId> visited;
     for (int i = 0; i < 5; ++i) {
         QTest::keyClick(search, Qt::Key_Return);
         visited.push_back(window->session().selection.current().op);
     }
     EXPECT_EQ(visited, (std::vector<OpId>{OpId(1), OpId(3), OpId(5), OpId(7), OpId(1)}));
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "1 of 4");
     ASSERT_TRUE(eventually([&] { return !window->session().ladder.running(); }));
 }
 
@@ -348,6 +351,46 @@ TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
     QFile asked(folder.filePath("asked"));
     ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
     EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
+}
+
+TEST_F(Windows, TheFirstEnterGoesToTheFirstMatchAndNotToTheLastPartOfTheStep) {
+    open(write_chain(folder, 4));
+    auto* search = child<QLineEdit>("search");
+    QTest::keyClicks(search, "aten::convolution");
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(window->session().selection.current().op, OpId(0));
+    search->clear();
+    EXPECT_TRUE(child<QLabel>("match_count")->text().isEmpty());
+    QTest::keyClicks(search, "nowhere");
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "0 found");
+}
+
+TEST_F(Windows, FitsTheScreenAndGetsAsSmallAs800By520) {
+    EXPECT_LE(window->minimumSize().width(), 800);
+    EXPECT_LE(window->minimumSize().height(), 520);
+    MainWindow fresh(nullptr);
+    const QSize room = fresh.screen()->availableSize();
+    EXPECT_LE(fresh.width(), room.width());
+    EXPECT_LE(fresh.height(), room.height());
+}
+
+TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
+    open(write_chain(folder, 4));
+    const auto share = [&](const char* one, const char* other) {
+        return window->tabifiedDockWidgets(window->dock(one)).contains(window->dock(other));
+    };
+    int round = 0;
+    for (const bool narrow : {false, true, false}) {
+        window->resize(narrow ? QSize(800, 520) : QSize(1600, 1000));
+        process_events();
+        SCOPED_TRACE(++round);
+        EXPECT_EQ(share("plans", "blocks"), narrow);
+        EXPECT_EQ(share("solve", "details"), narrow);
+        EXPECT_EQ(share("schedule", "tradeoff"), narrow);
+        for (const QString& name : window->dock_names())
+            EXPECT_TRUE(window->dock(name)->isVisibleTo(window.get())) << name.toStdString();
+    }
 }
 
 class Captures : public Windows {
