@@ -3,6 +3,7 @@
 #include <QDialog>
 #include <QDockWidget>
 #include <QFile>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -11,6 +12,8 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QThread>
+#include <map>
+#include <set>
 
 #include "app/explorer/window/main_window.h"
 #include "core/hierarchy/decompose.h"
@@ -391,6 +394,35 @@ TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
         for (const QString& name : window->dock_names())
             EXPECT_TRUE(window->dock(name)->isVisibleTo(window.get())) << name.toStdString();
     }
+}
+
+/// Letters that open something together with Alt, of one menu each and of the menu bar.
+TEST_F(Windows, NoTwoItemsOfAMenuHaveTheSameLetter) {
+    QList<QList<QAction*>> menus{window->menuBar()->actions()};
+    for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>()) menus << menu->actions();
+    int letters = 0;
+    for (const QList<QAction*>& actions : menus) {
+        std::set<QChar> seen;
+        for (const QAction* action : actions) {
+            const int at = action->text().indexOf('&');
+            if (at < 0) continue;
+            const QChar letter = action->text().at(at + 1).toLower();
+            EXPECT_TRUE(seen.insert(letter).second) << action->text().toStdString();
+            ++letters;
+        }
+    }
+    EXPECT_GT(letters, 20);
+}
+
+TEST_F(Windows, NoTwoActionsHaveTheSameKeys) {
+    std::map<QString, QString> keys;
+    for (const QAction* action : window->findChildren<QAction*>()) {
+        if (action->shortcut().isEmpty() || action->shortcutContext() != Qt::WindowShortcut) continue;
+        const auto [at, fresh] = keys.emplace(action->shortcut().toString(), action->text());
+        EXPECT_TRUE(fresh) << at->first.toStdString() << ": " << at->second.toStdString() << ", "
+                           << action->text().toStdString();
+    }
+    EXPECT_GT(keys.size(), 15u);
 }
 
 class Captures : public Windows {
