@@ -59,6 +59,10 @@ void BudgetController::set_budget(Bytes budget) {
     emit changed();
 }
 
+bool BudgetController::is_text_of(Bytes bytes) const {
+    return text_ == precise_bytes(bytes);
+}
+
 int BudgetController::slider() const {
     if (full() <= smallest_) return slider_steps;
     const double share =

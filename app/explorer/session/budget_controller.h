@@ -29,6 +29,8 @@ class BudgetController : public QObject {
     void set_budget(Bytes budget);
 
     Bytes budget() const { return budget_; }
+    /// Whether `set_budget(bytes)` would leave it as it is.
+    bool is_text_of(Bytes bytes) const;
     Bytes smallest() const { return smallest_; }
     Bytes full() const { return step_.peak; }
     bool valid() const { return full().value > 0 && error_.isEmpty(); }

@@ -36,6 +36,8 @@ class Session : public QObject {
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
+    /// The least peak of any schedule that is known; 0: none yet.
+    Bytes smallest_known() const { return smallest_known_; }
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.

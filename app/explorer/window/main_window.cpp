@@ -9,10 +9,12 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
+#include <QVBoxLayout>
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
+#include "app/explorer/window/answer_strip.h"
 #include "app/explorer/window/capture_dialog.h"
 
 namespace rematlas::explorer {
@@ -39,7 +41,13 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
-    pages_->addWidget(graph_page_);
+    auto* graph = new QWidget;
+    auto* column = new QVBoxLayout(graph);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(new AnswerStrip(session_));
+    column->addWidget(graph_page_, 1);
+    pages_->addWidget(graph);
     setCentralWidget(pages_);
     make_docks();
     make_actions();
@@ -260,7 +268,7 @@ void MainWindow::show_error(const QString& message) {
 
 void MainWindow::show_graph() {
     const GraphPtr& graph = session_.graph();
-    pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_page_) : welcome_);
+    pages_->setCurrentIndex(graph ? 1 : 0);
     if (graph) {
         const QString name = text(graph->graph.name);
         setWindowTitle(tr("%1 - Rematlas Explorer").arg(name));

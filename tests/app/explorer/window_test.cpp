@@ -452,6 +452,31 @@ TEST_F(Windows, TheTableOfWhatIsInMemoryFollowsTheCursorAndFindsThePeak) {
     EXPECT_EQ(view->model().rowCount(), 0);
 }
 
+TEST_F(Windows, TheStripAnswersForACardForTheBudgetAndForWhatWasSolved) {
+    open(write_chain(folder, 8));
+    Session& session = window->session();
+    auto* card = child<QComboBox>("card");
+    const auto says = [&](const char* words) {
+        return child<QLabel>("fit_headline")->text().contains(words);
+    };
+    card->setCurrentIndex(1);
+    emit card->activated(1);
+    EXPECT_TRUE(says("Fits")) << "a small chain on a large card";
+    EXPECT_FALSE(child<QPushButton>("fit_action")->isVisible()) << "all kept is shown, and it fits";
+    session.budget.set_text("4096");
+    EXPECT_EQ(card->currentIndex(), 0) << "that is no card's memory";
+    EXPECT_TRUE(says("Cannot fit"));
+    session.budget.set_text("80%");
+    ASSERT_TRUE(child<QPushButton>("fit_action")->isVisible());
+    QTest::mouseClick(child<QPushButton>("fit_action"), Qt::LeftButton);
+    ASSERT_TRUE(eventually([&] { return !session.solver.running(); }));
+    EXPECT_TRUE(says("with plan A")) << child<QLabel>("fit_headline")->text().toStdString();
+    EXPECT_FALSE(child<QPushButton>("fit_action")->isVisible()) << "it is shown";
+    session.plans.go(-1);
+    QTest::mouseClick(child<QPushButton>("fit_action"), Qt::LeftButton);
+    EXPECT_EQ(session.plans.plan(session.plans.shown()).name, "A");
+}
+
 class Captures : public Windows {
   protected:
     void SetUp() override {

@@ -1,0 +1,85 @@
+#include "app/explorer/session/answer.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "app/explorer/session/wording.h"
+#include "core/costs/device_profile.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString tell(const char* text) {
+    return QCoreApplication::translate("FitAnswer", text);
+}
+
+/// Of the plans within the limit the fastest; `PlanList::none` where none is.
+int fastest_within(const PlanList& plans, Bytes limit) {
+    int best = PlanList::none;
+    for (int row = 0; row < plans.rowCount(); ++row) {
+        const Schedule& schedule = *plans.plan(row).schedule;
+        if (schedule.peak > limit) continue;
+        if (best == PlanList::none || schedule.overhead < plans.plan(best).schedule->overhead) best = row;
+    }
+    return best;
+}
+
+}  // namespace
+
+FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known) {
+    const QString room = bytes_text(limit), needs = bytes_text(graph.full_peak);
+    FitAnswer answer{
+        .kind = FitAnswer::Kind::fits, .headline = {}, .detail = {}, .plan = fastest_within(plans, limit)};
+    if (graph.full_peak <= limit) {
+        answer.headline = tell("Fits: %1 of %2").arg(needs, room);
+        answer.detail = tell("Nothing needs to run again.");
+        return answer;
+    }
+    if (limit < graph.least.bytes) {
+        answer.kind = FitAnswer::Kind::impossible;
+        answer.headline = tell("Cannot fit: every schedule needs at least %1, there are %2")
+                              .arg(bytes_text(graph.least.bytes), room);
+        answer.detail =
+            tell("A smaller batch, or a card with %1 more.").arg(bytes_text(graph.least.bytes - limit));
+        return answer;
+    }
+    if (answer.plan != PlanList::none) {
+        const Plan& plan = plans.plan(answer.plan);
+        answer.kind = FitAnswer::Kind::with_plan;
+        answer.headline = tell("Needs %1, fits %2 with plan %3: %4 time")
+                              .arg(needs, room, plan.name, overhead_text(plan.schedule->overhead));
+        const std::optional<Bound>& bound = plan.schedule->bound;
+        answer.detail = plan.schedule->status == "optimal" ? tell("No schedule within its budget is faster.")
+                        : bound ? tell("Within its budget no schedule takes less than %1.")
+                                      .arg(overhead_text(bound->overhead))
+                                : QString();
+        return answer;
+    }
+    const bool known = smallest_known.value > 0 && smallest_known <= limit;
+    answer.kind = known ? FitAnswer::Kind::to_solve : FitAnswer::Kind::unknown;
+    answer.headline = tell("Needs %1, there are %2").arg(needs, room);
+    answer.detail = known ? tell("It can be done: schedules go down to %1. Solve for what it costs.")
+                                .arg(bytes_text(smallest_known))
+                          : tell(
+                                "Not known: schedules need at least %1, and none that small was found yet. "
+                                "Solve to look for one.")
+                                .arg(bytes_text(graph.least.bytes));
+    return answer;
+}
+
+std::vector<Card> known_cards() {
+    std::vector<Card> cards;
+    for (const std::string& name : device_profile_names()) {
+        const Result<DeviceProfile> profile = device_profile(name);
+        if (profile && profile->kind == "cuda") cards.push_back({text(profile->name), profile->memory});
+    }
+    std::stable_sort(cards.begin(), cards.end(),
+                     [](const Card& a, const Card& b) { return a.memory > b.memory; });
+    return cards;
+}
+
+Bytes usual_reserve(Bytes memory) {
+    return Bytes(std::min<std::int64_t>(memory.value / 10, std::int64_t{1} << 30));
+}
+
+}  // namespace rematlas::explorer

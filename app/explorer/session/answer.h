@@ -1,0 +1,43 @@
+// The answer to the first question: does the step fit a card, and what does that cost?
+//
+//     const FitAnswer answer = fit_answer(*graph, plans, Bytes(80) << 30, smallest_known);
+//     label->setText(answer.headline);
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "app/explorer/session/loaded_graph.h"
+#include "app/explorer/session/plan_list.h"
+
+namespace rematlas::explorer {
+
+struct FitAnswer {
+    enum class Kind {
+        fits,        ///< nothing needs to run again
+        with_plan,   ///< a plan of the list fits
+        to_solve,    ///< a schedule that small is known to exist, none of the list fits
+        unknown,     ///< smaller than any known schedule, larger than what is proven to be needed
+        impossible,  ///< proven
+    };
+    Kind kind = Kind::fits;
+    QString headline;           ///< one line
+    QString detail;             ///< a second one: why, or what to do
+    int plan = PlanList::none;  ///< the fastest plan that fits; a row
+};
+
+/// `limit`: bytes that the step may take. `smallest_known`: the least peak of any schedule known; 0: none yet.
+FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known);
+
+/// A card whose memory people plan for.
+struct Card {
+    QString name;
+    Bytes memory;
+};
+/// The cards of the device profiles that come with the program, the largest memory first.
+std::vector<Card> known_cards();
+
+/// Of a card's memory, what a step cannot have: the context of the driver, libraries, what others hold.
+Bytes usual_reserve(Bytes memory);
+
+}  // namespace rematlas::explorer

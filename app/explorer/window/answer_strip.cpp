@@ -1,0 +1,92 @@
+#include "app/explorer/window/answer_strip.h"
+
+#include <QHBoxLayout>
+#include <QVBoxLayout>
+
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/answer.h"
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+
+AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      card_(new QComboBox),
+      headline_(new QLabel),
+      detail_(theme::quiet_label({})),
+      action_(new QPushButton) {
+    card_->setObjectName("card");
+    card_->setToolTip(
+        tr("The card to plan for. Some of its memory is left to the driver and to libraries;\n"
+           "any other limit is typed as the budget."));
+    card_->addItem(tr("the budget"));
+    for (const Card& card : known_cards()) {
+        card_->addItem(card.name, static_cast<qint64>((card.memory - usual_reserve(card.memory)).value));
+        card_->setItemData(card_->count() - 1,
+                           tr("%1, of which %2 are left to the driver")
+                               .arg(bytes_text(card.memory), bytes_text(usual_reserve(card.memory))),
+                           Qt::ToolTipRole);
+    }
+    headline_->setObjectName("fit_headline");
+    QFont bold = headline_->font();
+    bold.setWeight(QFont::DemiBold);
+    headline_->setFont(bold);
+    headline_->setMinimumWidth(1);
+    detail_->setObjectName("fit_detail");
+    detail_->setMinimumWidth(1);
+    action_->setObjectName("fit_action");
+    auto* words = new QVBoxLayout;
+    words->setSpacing(0);
+    words->addWidget(headline_);
+    words->addWidget(detail_);
+    auto* title = theme::quiet_label(tr("Does it fit"));
+    title->setBuddy(card_);
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(theme::margin, theme::gap / 2, theme::margin, theme::gap / 2);
+    layout->setSpacing(theme::gap);
+    layout->addWidget(title);
+    layout->addWidget(card_);
+    layout->addLayout(words, 1);
+    layout->addWidget(action_);
+    connect(card_, qOverload<int>(&QComboBox::activated), this, &AnswerStrip::choose);
+    connect(action_, &QPushButton::clicked, this, &AnswerStrip::act);
+    connect(&session_, &Session::graph_changed, this, &AnswerStrip::refresh);
+    connect(&session_, &Session::schedule_changed, this, &AnswerStrip::refresh);
+    connect(&session_.budget, &BudgetController::changed, this, &AnswerStrip::refresh);
+    connect(&session_.plans, &PlanList::plan_added, this, &AnswerStrip::refresh);
+    connect(&session_.plans, &PlanList::plan_removed, this, &AnswerStrip::refresh);
+    refresh();
+}
+
+void AnswerStrip::choose(int index) {
+    if (index > 0) session_.budget.set_budget(Bytes(card_->itemData(index).toLongLong()));
+    refresh();
+}
+
+void AnswerStrip::refresh() {
+    setVisible(session_.graph() != nullptr);
+    if (!session_.graph()) return;
+    const Bytes limit = session_.budget.budget();
+    // A budget that was typed is no card's any more.
+    if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
+        card_->setCurrentIndex(0);
+    const FitAnswer answer = fit_answer(*session_.graph(), session_.plans, limit, session_.smallest_known());
+    headline_->setText(answer.headline);
+    detail_->setText(answer.detail);
+    plan_ = answer.plan;
+    const bool solves = answer.kind == FitAnswer::Kind::to_solve || answer.kind == FitAnswer::Kind::unknown;
+    const bool shows = plan_ != PlanList::none && plan_ != session_.plans.shown();
+    action_->setText(solves ? tr("Solve") : tr("Show it"));
+    action_->setVisible(solves || shows);
+    action_->setEnabled(!session_.solver.running());
+}
+
+void AnswerStrip::act() {
+    if (plan_ != PlanList::none) return session_.plans.show(plan_);
+    session_.solve({.solver = "atlas",
+                    .budget = session_.budget.budget(),
+                    .limits = {.time = std::chrono::seconds(10)}});
+}
+
+}  // namespace rematlas::explorer

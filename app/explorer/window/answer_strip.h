@@ -1,0 +1,30 @@
+// The strip above the graph: for which card, does it fit, what does that cost.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class AnswerStrip : public QWidget {
+    Q_OBJECT
+  public:
+    explicit AnswerStrip(Session& session, QWidget* parent = nullptr);
+
+  private:
+    void choose(int index);
+    void refresh();
+    void act();
+
+    Session& session_;
+    QComboBox* card_;
+    QLabel *headline_, *detail_;
+    QPushButton* action_;
+    int plan_ = PlanList::none;
+};
+
+}  // namespace rematlas::explorer
