@@ -29,7 +29,7 @@ std::string times(int count) {
 }
 
 std::string label_of(const BlockViewItem& item) {
-    return fitted(item.label, kLabel, kWidestLabel, true);
+    return fitted(picture_ruler(), item.label, kLabel, kWidestLabel, true);
 }
 
 std::string figures_of(const BlockViewItem& item) {
@@ -38,7 +38,7 @@ std::string figures_of(const BlockViewItem& item) {
 }
 
 std::string title_of(const BlockViewCluster& cluster) {
-    std::string title = fitted(cluster.label, kTitle, kWidestLabel, true);
+    std::string title = fitted(picture_ruler(), cluster.label, kTitle, kWidestLabel, true);
     return cluster.repeats > 1 ? title + "  " + times(cluster.repeats) : title;
 }
 
@@ -98,7 +98,7 @@ class BlockPainter {
         const Graph& graph = picture_.graph;
         double room = width_ - 2 * kMargin;
         TextStyle title{.size = 16, .bold = true};
-        canvas_->text({kMargin, kMargin + 14}, fitted(graph.name, title, room), title);
+        canvas_->text({kMargin, kMargin + 14}, fitted(picture_ruler(), graph.name, title, room), title);
         std::string about = std::to_string(graph.ops.size()) + " ops in " +
                             std::to_string(picture_.view.items.size()) + " items, depth " +
                             std::to_string(picture_.depth) + " of " + std::to_string(picture_.full_depth);
@@ -108,7 +108,7 @@ class BlockPainter {
             about += ", peak " + format_bytes(s->peak) + ", time " + format_overhead(s->overhead);
         }
         TextStyle quiet{.size = 10.5, .color = kQuiet};
-        canvas_->text({kMargin, kMargin + 32}, fitted(about, quiet, room), quiet);
+        canvas_->text({kMargin, kMargin + 32}, fitted(picture_ruler(), about, quiet, room), quiet);
         legend(kMargin + 52);
     }
 
@@ -133,7 +133,7 @@ class BlockPainter {
             canvas_->line({x, row - 3}, {x + 22, row - 3}, {kLine.shade(0.2), line_width(bytes)});
             std::string text = format_bytes(Bytes(bytes));
             canvas_->text({x + 28, row}, text, kLegend);
-            x += 28 + text_width(text, kLegend) + 18;
+            x += 28 + picture_ruler().text_width(text, kLegend) + 18;
         }
         if (picture_.schedule && heaviest_ > 0) {
             canvas_->line({x, row - 3}, {x + 22, row - 3}, {of(Decision::recompute), 1.6, {5, 3}});
@@ -144,7 +144,7 @@ class BlockPainter {
     double swatch(double x, double y, Color color, const std::string& name) {
         canvas_->rectangle({x, y - 8.5, 14, 10}, color.tint(0.72), Pen{color, 1.2}, 2.5);
         canvas_->text({x + 20, y}, name, kLegend);
-        return x + 20 + text_width(name, kLegend) + 18;
+        return x + 20 + picture_ruler().text_width(name, kLegend) + 18;
     }
 
     bool any_offloaded() const {
@@ -164,7 +164,8 @@ class BlockPainter {
     void title(std::size_t i) {
         const Rect r = place(picture_.layout.clusters[i]);
         std::string text = title_of(picture_.view.clusters[i]);
-        canvas_->rectangle({r.x + 5, r.y + 4, text_width(text, kTitle) + 6, 13}, kPanel.faded(0.8), {}, 3);
+        canvas_->rectangle({r.x + 5, r.y + 4, picture_ruler().text_width(text, kTitle) + 6, 13},
+                           kPanel.faded(0.8), {}, 3);
         canvas_->text({r.x + 8, r.y + 14}, text, kTitle);
     }
 
@@ -272,7 +273,7 @@ class BlockPainter {
     }
 
     const BlockPicture& picture_;
-    std::unique_ptr<Canvas> canvas_;
+    std::unique_ptr<PictureCanvas> canvas_;
     std::int64_t heaviest_ = 0;
     double width_ = 0, left_ = 0;
 };
@@ -282,9 +283,9 @@ class BlockPainter {
 std::vector<Size> item_sizes(const BlockView& view, bool with_schedule) {
     std::vector<Size> sizes;
     for (const BlockViewItem& item : view.items) {
-        double first = text_width(label_of(item), kLabel);
-        if (item.repeats > 1) first += 12 + text_width(times(item.repeats), kFigures);
-        double width = std::max(first, text_width(figures_of(item), kFigures)) + 18;
+        double first = picture_ruler().text_width(label_of(item), kLabel);
+        if (item.repeats > 1) first += 12 + picture_ruler().text_width(times(item.repeats), kFigures);
+        double width = std::max(first, picture_ruler().text_width(figures_of(item), kFigures)) + 18;
         bool bar = with_schedule && item.phase == Phase::forward;
         sizes.push_back({std::ceil(std::max(width, 72.0)), kItemHeight + (bar ? 5 : 0)});
     }
@@ -294,7 +295,7 @@ std::vector<Size> item_sizes(const BlockView& view, bool with_schedule) {
 std::vector<Size> title_sizes(const BlockView& view) {
     std::vector<Size> sizes;
     for (const BlockViewCluster& cluster : view.clusters)
-        sizes.push_back({std::ceil(text_width(title_of(cluster), kTitle)) + 4, 12});
+        sizes.push_back({std::ceil(picture_ruler().text_width(title_of(cluster), kTitle)) + 4, 12});
     return sizes;
 }
 

@@ -131,12 +131,14 @@ class SweepPainter {
 
     void header() {
         TextStyle title{.size = 16, .bold = true};
-        canvas_->text({kPlot.x, 36}, fitted("Memory against time: " + sweep_.graph, title, kPlot.width),
+        canvas_->text({kPlot.x, 36},
+                      fitted(picture_ruler(), "Memory against time: " + sweep_.graph, title, kPlot.width),
                       title);
         std::string about = std::to_string(curves_.size()) + (curves_.size() == 1 ? " solver" : " solvers");
         if (keep_all_) about += "   ·   without recomputation " + format_bytes(*keep_all_);
         if (least_) about += "   ·   no schedule fits below " + format_bytes(*least_);
-        canvas_->text({kPlot.x, 56}, fitted(about, kNote, kPage.width - kPlot.x - 14), kNote);
+        canvas_->text({kPlot.x, 56}, fitted(picture_ruler(), about, kNote, kPage.width - kPlot.x - 14),
+                      kNote);
     }
 
     void grid() {
@@ -187,7 +189,7 @@ class SweepPainter {
         TextStyle style{.size = 10, .bold = true, .color = kQuiet, .align = Align::center, .upward = true};
         std::string text = area.width < 34 ? "infeasible" : "infeasible below " + format_bytes(*least_);
         if (area.width > 16) {
-            double half = text_width(text, style) / 2 + 6, middle = area.x + area.width / 2;
+            double half = picture_ruler().text_width(text, style) / 2 + 6, middle = area.x + area.width / 2;
             canvas_->rectangle({middle - 9, area.y + area.height / 2 - half, 18, 2 * half},
                                kPanel.faded(0.92), {}, 4);
             canvas_->text({middle + 3.5, area.y + area.height / 2}, text, style);
@@ -330,14 +332,15 @@ class SweepPainter {
                 canvas_->line(a, b, {color(static_cast<std::size_t>(entry.curve)), 1.8});
                 marker({box.x + 26, y}, static_cast<std::size_t>(entry.curve));
             }
-            canvas_->text({box.x + 48, y + 4}, fitted(entry.text, style, box.width - 54), style);
+            canvas_->text({box.x + 48, y + 4}, fitted(picture_ruler(), entry.text, style, box.width - 54),
+                          style);
             y += 19;
         }
     }
 
     const Sweep& sweep_;
     std::vector<BoundStep> bounds_;
-    std::unique_ptr<Canvas> canvas_;
+    std::unique_ptr<PictureCanvas> canvas_;
     std::vector<Curve> curves_;
     std::vector<double> labelled_;
     std::optional<Bytes> keep_all_, least_;
