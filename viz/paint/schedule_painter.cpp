@@ -187,7 +187,7 @@ class ScheduleLanePainter {
             widest = std::max(widest, right - left);
             if (right - left >= kNarrow && is_marked(*bar))
                 canvas_.rectangle({left, box.y, right - left, box.height}, scene_.paper.mark);
-            if (right - left > 3 && bar != stretch_.bars.back()) separator(right, 0.55);
+            if (right - left > 3 && bar != stretch_.bars.back()) separator(right, 0.35);
         }
         if (box.width > 3) separator(box.x + box.width, 1);
         if (widest >= 64)

@@ -114,10 +114,6 @@ QColor tint(const QColor& color, double strength) {
     return {mix(color.red()), mix(color.green()), mix(color.blue())};
 }
 
-QColor solver_color(int index) {
-    return qt(palette::kCurves[static_cast<std::size_t>(index) % palette::kCurves.size()]);
-}
-
 QIcon icon(const QString& name) {
     return QIcon(QStringLiteral(":/icons/%1.svg").arg(name));
 }

@@ -31,7 +31,6 @@ QColor of(Decision decision);
 QColor of(Phase phase);
 /// `color` over white; 1 is the colour itself.
 QColor tint(const QColor& color, double strength);
-QColor solver_color(int index);
 
 QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.

@@ -10,6 +10,7 @@
 #include "tests/app/explorer/training_chain.h"
 #include "viz/paint/draw.h"
 #include "viz/paint/schedule_painter.h"
+#include "viz/paint/sweep_painter.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -125,6 +126,31 @@ TEST(SamePictures, TheSchedule) {
                                 .resident = Bytes(8 << 20),
                                 .rect = {0, 0, 900, 320},
                                 .cursor = 50});
+    });
+}
+
+TEST(SamePictures, TheTradeOff) {
+    Sweep sweep{"graph", "", {}};
+    for (const char* solver : {"atlas", "chen-sqrt", "rotor"}) {
+        SweepCurve curve{solver, {}};
+        for (int i = 0; i < 5; ++i)
+            curve.points.push_back({Bytes((20 + 10 * i) << 20),
+                                    "feasible",
+                                    Bytes((19 + 9 * i) << 20),
+                                    1.4 - 0.1 * i + 0.03 * static_cast<double>(sweep.curves.size()),
+                                    Bound{1.2 - 0.06 * i, 0, ScheduleClass::any_order},
+                                    {}});
+        sweep.curves.push_back(curve);
+    }
+    expect_same("sweep", {640, 400}, [&](Canvas& canvas) {
+        paint_sweep(canvas, {.sweep = sweep,
+                             .keep_all = Bytes(70 << 20),
+                             .least = Bytes(16 << 20),
+                             .rect = {0, 0, 640, 400},
+                             .legend_above = true,
+                             .text_size = 11,
+                             .budget = Bytes(45 << 20),
+                             .shown = SweepSpot{Bytes(37 << 20), 1.2}});
     });
 }
 
