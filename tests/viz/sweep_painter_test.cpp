@@ -118,7 +118,7 @@ TEST_F(SweepPainters, ASolverLooksTheSameInEverySweepAndUnlikeTheOthers) {
          {"atlas", "hiremate", "rockmate", "checkmate", "rotor", "dtr", "keep-all", "none"})
         many.curves.push_back({name, {}});
     std::set<std::size_t> colors;
-    for (std::size_t look : curve_colors(many)) colors.insert(look % palette::kCurves.size());
+    for (std::size_t color : curve_colors(many)) colors.insert(color % palette::kCurves.size());
     EXPECT_EQ(colors.size(), many.curves.size());
 }
 

@@ -389,17 +389,17 @@ class SweepPainter {
 std::vector<std::size_t> curve_colors(const Sweep& sweep) {
     const auto known = all_solvers();
     std::vector<std::size_t> colors;
-    auto taken = [&](std::size_t look) {
+    auto taken = [&](std::size_t color) {
         return std::any_of(colors.begin(), colors.end(), [&](std::size_t other) {
-            return other % kCurves.size() == look % kCurves.size();
+            return other % kCurves.size() == color % kCurves.size();
         });
     };
     for (const SweepCurve& curve : sweep.curves) {
-        auto look = static_cast<std::size_t>(
+        auto color = static_cast<std::size_t>(
             std::find(known.begin(), known.end(), find_solver(curve.solver)) - known.begin());
         if (colors.size() < kCurves.size())
-            while (taken(look)) ++look;
-        colors.push_back(look);
+            while (taken(color)) ++color;
+        colors.push_back(color);
     }
     return colors;
 }

@@ -87,7 +87,7 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
                 if (!following_) session_.selection.select(model_->selected_at(filter_->mapToSource(index)));
             });
     connect(tree_, &QTreeView::activated, this, [this](const QModelIndex& index) {
-        emit reveal_requested(model_->selected_at(filter_->mapToSource(index)));
+        session_.selection.reveal(model_->selected_at(filter_->mapToSource(index)));
     });
     connect(&session_, &Session::graph_changed, this, &BlockTreeView::show_graph);
     connect(&session_, &Session::blocks_changed, this, &BlockTreeView::show_graph);
@@ -177,7 +177,7 @@ void BlockTreeView::go_to_next_match() {
         if (filter_->matches(at)) break;
     } while (at != begin);
     tree_->setCurrentIndex(at);
-    emit reveal_requested(model_->selected_at(filter_->mapToSource(at)));
+    session_.selection.reveal(model_->selected_at(filter_->mapToSource(at)));
 }
 
 void BlockTreeView::apply_search(const QString& words) {

@@ -22,10 +22,6 @@ class BlockTreeView : public QWidget {
     QTreeView& tree() { return *tree_; }
     BlockTreeModel& model() { return *model_; }
 
-  signals:
-    /// Double click or Enter: the graph should show it.
-    void reveal_requested(const rematlas::explorer::Selected& selected);
-
   private:
     QWidget* make_partition_row();
     void show_graph();

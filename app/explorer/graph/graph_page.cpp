@@ -34,6 +34,10 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
     column->addWidget(cancel_, 0, Qt::AlignCenter);
     notice_->hide();
 
+    connect(&session_.selection, &Selection::reveal_requested, this, [this](const Selected& selected) {
+        session_.ladder.reveal(selected);
+        view_->center_selection();
+    });
     LadderController& ladder = session_.ladder;
     connect(cancel_, &QPushButton::clicked, &ladder, &LadderController::cancel);
     connect(&ladder, &LadderController::started, this, [this] {

@@ -8,6 +8,29 @@
 
 namespace rematlas::explorer {
 
+QString free_graph_file(const QString& model) {
+    const QFileInfo file(model);
+    const QString name = file.absolutePath() + '/' + file.completeBaseName();
+    QString free = name + ".graph.json";
+    for (int number = 2; QFileInfo::exists(free); ++number)
+        free = QStringLiteral("%1-%2.graph.json").arg(name).arg(number);
+    return free;
+}
+
+QString advice_on(const QString& failure) {
+    if (!failure.contains("not a TorchScript file")) return {};
+    return CaptureController::tr(
+        "A file of torch.save holds weights, or objects of Python. These lines make a file that can be "
+        "captured, in "
+        "Python, where the model is:\n\n"
+        "    model.train()\n"
+        "    torch.jit.script(model).save(\"model.pt\")\n\n"
+        "A model that cannot be scripted is recorded by the Python package, from a function that returns the "
+        "model "
+        "and its arguments:\n\n"
+        "    python3 -m rematlas capture package.module:function -o model.graph.json");
+}
+
 CaptureController::CaptureController(QObject* parent) : QObject(parent) {
     connect(&process_, &QProcess::readyReadStandardError, this, &CaptureController::read_progress);
     connect(&process_, qOverload<int, QProcess::ExitStatus>(&QProcess::finished), this,

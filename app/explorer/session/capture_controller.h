@@ -18,6 +18,14 @@ struct CaptureRequest {
     QString loss = "output";
 };
 
+/// `model`.graph.json beside the model, or with a number where such a file is there: schedules and sweeps belong to
+/// the graph that lies there.
+QString free_graph_file(const QString& model);
+
+/// What to do about a capture that failed, where people can do something: the lines that make a model file. Plain
+/// text; empty: nothing is known.
+QString advice_on(const QString& failure);
+
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
 /// a JSON object
 /// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.

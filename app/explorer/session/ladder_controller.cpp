@@ -35,8 +35,9 @@ LayoutRequest request_for(const BlockView& view) {
 }
 
 Ladder indexed(GraphPtr graph, BlockView view) {
-    Ladder ladder{
-        .graph = std::move(graph), .view = std::move(view), .layout = {}, .item_of = {}, .cluster_of = {}};
+    Ladder ladder;
+    ladder.graph = std::move(graph);
+    ladder.view = std::move(view);
     ladder.item_of = IdVector<OpId, int>(ladder.graph->graph.ops.size(), -1);
     ladder.cluster_of = IdVector<BlockId, int>(ladder.graph->graph.blocks.size(), -1);
     for (std::size_t i = 0; i < ladder.view.items.size(); ++i) {
@@ -98,11 +99,8 @@ void LadderController::set_schedule(SchedulePtr schedule) {
     schedule_ = std::move(schedule);
     if (!ladder_) return;  // the layout that is under way takes the schedule when it arrives
     auto ladder = std::make_shared<Ladder>(*ladder_);
-    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, expanded_,
+    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, ladder->expanded,
                                    schedule_ ? &schedule_->decisions : nullptr);
-    // While a layout of other blocks is under way, the picture shown keeps its colours until that one
-    // arrives.
-    if (ladder->view.items.size() != ladder_->view.items.size()) return;
     ladder_ = ladder;
     emit recoloured();
 }
@@ -187,13 +185,36 @@ std::vector<int> LadderController::items_of(const Selected& selected) const {
     return items;
 }
 
+bool LadderController::shows_asked() const {
+    return ladder_ && ladder_->graph == graph_ && ladder_->expanded == expanded_;
+}
+
+/// What is shown is all there is to ask for more or less of.
+void LadderController::forget_asked() {
+    if (!ladder_) return;
+    expanded_ = ladder_->expanded;
+    depth_ = ladder_->depth;
+}
+
+void LadderController::cancel() {
+    if (!job_.running()) return;
+    job_.cancel();
+    forget_asked();
+}
+
 void LadderController::lay_out() {
-    job_.start([this, graph = graph_, expanded = expanded_, lay_out = lay_out_](std::stop_token stop) {
+    if (shows_asked()) return job_.cancel();
+    job_.start([this, graph = graph_, expanded = expanded_, depth = depth_,
+                lay_out = lay_out_](std::stop_token stop) {
         Ladder ladder = indexed(graph, make_block_view(graph->graph, graph->graph.blocks, expanded));
+        ladder.expanded = expanded;
+        ladder.depth = depth;
         Result<Layout> layout = lay_out(request_for(ladder.view), stop);
         if (!layout) {
-            return BackgroundJob::Delivery(
-                [this, message = text(layout.error().message)] { emit failed(message); });
+            return BackgroundJob::Delivery([this, message = text(layout.error().message)] {
+                forget_asked();
+                emit failed(message);
+            });
         }
         ladder.layout = layout.take();
         auto ready = std::make_shared<const Ladder>(std::move(ladder));

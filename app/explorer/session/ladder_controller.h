@@ -19,6 +19,8 @@ namespace rematlas::explorer {
 /// A view and where its items lie; a value shared with the painting. Sizes are points at zoom 1.
 struct Ladder {
     GraphPtr graph;
+    ExpandedBlocks expanded;
+    int depth = 1;  ///< levels that were expanded before single blocks were
     BlockView view;
     Layout layout;
     IdVector<OpId, int> item_of;        ///< the item that shows the op, itself or within a collapsed block
@@ -45,11 +47,12 @@ class LadderController : public QObject {
     void set_depth(int depth);
     /// Expands what hides the selected block or op.
     void reveal(const Selected& selected);
+    /// What was asked for; after a layout that failed or was cancelled, what is shown.
     bool is_expanded(BlockId block) const;
     int depth() const { return depth_; }
     int full_depth() const;
 
-    void cancel() { job_.cancel(); }
+    void cancel();  ///< the picture shown stays
     bool running() const { return job_.running(); }
     LadderPtr ladder() const { return ladder_; }
     const SchedulePtr& schedule() const { return schedule_; }
@@ -70,11 +73,13 @@ class LadderController : public QObject {
 
   private:
     void lay_out();
+    void forget_asked();
+    bool shows_asked() const;
 
     GraphPtr graph_;
     SchedulePtr schedule_;
-    ExpandedBlocks expanded_;
-    int depth_ = 1;
+    ExpandedBlocks expanded_;  ///< asked for
+    int depth_ = 1;            ///< the same
     LadderPtr ladder_;
     LayoutFunction lay_out_;
     BackgroundJob job_;

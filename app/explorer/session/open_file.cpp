@@ -49,7 +49,7 @@ Result<Opened> open_schedule(const fs::path& path, const GraphPtr& current) {
 }
 
 Result<Opened> open_plan(const fs::path& path) {
-    Result<Plan> plan = read_plan(path);
+    Result<rematlas::Plan> plan = read_plan(path);
     if (!plan) return plan.error();
     const GraphPtr graph = prepare_graph(std::move(plan->graph), {}, path);
     return Opened{.graph = graph,
@@ -66,19 +66,7 @@ Result<Opened> open_sweep(const fs::path& path, const GraphPtr& current) {
     return Opened{.graph = *graph, .schedule = nullptr, .sweep = sweep.take(), .path = path};
 }
 
-}  // namespace
-
-FileKind file_kind(const fs::path& path) {
-    if (ends_with(path, ".pt") || ends_with(path, ".pth") || ends_with(path, ".torchscript"))
-        return FileKind::model;
-    if (ends_with(path, ".schedule.json")) return FileKind::schedule;
-    if (ends_with(path, ".sweep.json")) return FileKind::sweep;
-    if (ends_with(path, ".plan")) return FileKind::plan;
-    if (ends_with(path, ".json")) return FileKind::graph;
-    return FileKind::unknown;
-}
-
-Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
+Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
     switch (file_kind(path)) {
         case FileKind::schedule:
             return open_schedule(path, current);
@@ -100,6 +88,25 @@ Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
     return Error{.message =
                      path.string() +
                      ": not a file of ours; expected .pt, .graph.json, .schedule.json, .sweep.json or .plan"};
+}
+
+}  // namespace
+
+FileKind file_kind(const fs::path& path) {
+    if (ends_with(path, ".pt") || ends_with(path, ".pth") || ends_with(path, ".torchscript"))
+        return FileKind::model;
+    if (ends_with(path, ".schedule.json")) return FileKind::schedule;
+    if (ends_with(path, ".sweep.json")) return FileKind::sweep;
+    if (ends_with(path, ".plan")) return FileKind::plan;
+    if (ends_with(path, ".json")) return FileKind::graph;
+    return FileKind::unknown;
+}
+
+Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
+    Result<Opened> opened = open_kind(path, current);
+    if (opened && opened->graph != current)
+        opened->kept = read_journal(journal_path(opened->graph->path), opened->graph->graph.sha256);
+    return opened;
 }
 
 }  // namespace rematlas::explorer

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/explorer/session/loaded_schedule.h"
+#include "app/explorer/session/plan_journal.h"
 #include "core/base/result.h"
 #include "core/planning/sweep.h"
 
@@ -21,6 +22,7 @@ struct Opened {
     SchedulePtr schedule;
     std::optional<Sweep> sweep;
     std::filesystem::path path;
+    KeptPlans kept = {};  ///< of earlier work on the graph, where it is not `current`
 };
 
 /// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the

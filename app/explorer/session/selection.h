@@ -37,6 +37,8 @@ class Selection : public QObject {
         cursor_ = step;
         emit cursor_moved(cursor_);
     }
+    /// The graph should show it, whatever it takes.
+    void reveal(const Selected& selected) { emit reveal_requested(selected); }
     void clear() {
         select({});
         set_cursor(-1);
@@ -45,6 +47,7 @@ class Selection : public QObject {
   signals:
     void changed(const rematlas::explorer::Selected& selected);
     void cursor_moved(int step);
+    void reveal_requested(const rematlas::explorer::Selected& selected);
 
   private:
     Selected current_;

@@ -19,9 +19,20 @@ Session::Session(QObject* parent) : QObject(parent) {
     connect(&solver, &SolveController::infeasible, this, [this](const NoScheduleReport&, qint64 smallest) {
         if (smallest > 0) note_feasible(Bytes(smallest));
     });
+    connect(&plans, &PlanList::shown_changed, this, &Session::show_plan);
+    connect(&plans, &PlanList::plan_added, this, [this](int row) {
+        if (plans.plan(row).origin != Plan::Origin::all_kept) journal.note_added(plans.plan(row));
+    });
+    connect(&plans, &PlanList::plan_renamed, this,
+            [this](int row) { journal.note_renamed(plans.plan(row)); });
+    connect(&plans, &PlanList::plan_removed, &journal, &PlanJournal::note_removed);
+    connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
+    connect(&journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
+        emit failed(
+            tr("New plans are not kept beside the graph: %1. Export what you want to keep.").arg(message));
+    });
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
     connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
-    connect(&capture, &CaptureController::failed, this, &Session::failed);
 }
 
 void Session::open(const QStringList& paths) {
@@ -60,12 +71,12 @@ void Session::open_next() {
 }
 
 void Session::take(Opened opened) {
-    if (opened.graph) set_graph(opened.graph);
+    if (opened.graph) set_graph(opened.graph, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
     if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
     if (opened.schedule) {
         if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
-        set_schedule(std::move(opened.schedule));
+        set_schedule(std::move(opened.schedule), Plan::Origin::opened);
     }
     if (opened.sweep) {
         for (const SweepCurve& curve : opened.sweep->curves) {
@@ -77,23 +88,33 @@ void Session::take(Opened opened) {
     }
 }
 
-void Session::set_graph(GraphPtr graph) {
+void Session::set_graph(GraphPtr graph, KeptPlans kept) {
     solver.cancel();
     probe.cancel();
     partitioning_.cancel();
     schedule_.reset();
+    all_kept_.reset();
     graph_ = std::move(graph);
     smallest_known_ = {};
     selection.clear();
     sweep.clear();
+    journal.open({}, {});
+    plans.reset(std::move(kept.plans));
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
         budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
+        all_kept_ = prepare_schedule(graph_, keep_all_schedule(*graph_));
     }
     emit graph_changed();
     emit schedule_changed();
+    if (!graph_) return;
+    for (int row = 0; row < plans.rowCount(); ++row) note_feasible(plans.plan(row).schedule->peak);
+    const int all = plans.add(all_kept_->schedule, Plan::Origin::all_kept);
+    if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
+    const int shown = plans.row_of(kept.shown);
+    plans.show(shown == PlanList::none ? all : shown);
 }
 
 void Session::set_partition(std::optional<Partition> partition) {
@@ -111,8 +132,9 @@ void Session::show_in_blocks(GraphPtr graph) {
     graph_ = std::move(graph);
     if (selection.current().block.valid()) selection.clear();
     ladder.set_graph(graph_);
+    all_kept_ = on_graph(*all_kept_, graph_);
     emit blocks_changed();
-    if (schedule_) set_schedule(schedule_);
+    if (schedule_) show_prepared(on_graph(*schedule_, graph_));
 }
 
 void Session::note_feasible(Bytes peak) {
@@ -127,16 +149,42 @@ void Session::close() {
     set_graph(nullptr);
 }
 
-void Session::set_schedule(SchedulePtr schedule) {
+void Session::set_schedule(SchedulePtr schedule, Plan::Origin origin) {
     if (schedule && schedule->graph != graph_) {
         // One that was solved or prepared before the blocks changed is still of this graph.
         if (!graph_ || schedule->graph->graph.sha256 != graph_->graph.sha256) return;
         schedule = on_graph(*schedule, graph_);
     }
+    if (!schedule || !schedule->ok()) {
+        plans.show(PlanList::none);
+        return show_prepared(std::move(schedule));
+    }
+    const int row = plans.add(schedule->schedule, origin, schedule->path);
+    prepared_ = std::move(schedule);
+    if (plans.shown() == row) show_plan();
+    plans.show(row);
+    prepared_.reset();
+}
+
+void Session::show_plan() {
+    const int row = plans.shown();
+    if (row == PlanList::none || !graph_) return show_prepared(nullptr);
+    const Plan& plan = plans.plan(row);
+    // Who only looks at a graph leaves no file beside it.
+    if (plans.rowCount() > 1) journal.note_shown(plan.key);
+    if (plan.origin == Plan::Origin::all_kept) return show_prepared(all_kept_);
+    show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
+}
+
+void Session::show_prepared(SchedulePtr schedule) {
     schedule_ = std::move(schedule);
     selection.set_cursor(-1);
     ladder.set_schedule(schedule_);
     emit schedule_changed();
+}
+
+void Session::keep_point(const std::string& name, const SweepPoint& point) {
+    if (graph_ && !point.steps.empty()) plans.add(schedule_of(*graph_, name, point), Plan::Origin::swept);
 }
 
 void Session::show_point(const std::string& name, const SweepPoint& point) {
@@ -146,7 +194,7 @@ void Session::show_point(const std::string& name, const SweepPoint& point) {
         solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
         return;
     }
-    set_schedule(prepare_schedule(graph_, schedule_of(*graph_, name, point)));
+    plans.show(plans.add(schedule_of(*graph_, name, point), Plan::Origin::swept));
 }
 
 void Session::solve(const SolveRequest& request) {

@@ -1,4 +1,5 @@
-// What is open in the window: one graph, the schedule shown on it, and everything that works on them.
+// What is open in the window: one graph, its plans, the schedule of the one that is shown, and everything that works
+// on them. No widgets.
 #pragma once
 
 #include <QObject>
@@ -12,6 +13,8 @@
 #include "app/explorer/session/capture_controller.h"
 #include "app/explorer/session/ladder_controller.h"
 #include "app/explorer/session/open_file.h"
+#include "app/explorer/session/plan_journal.h"
+#include "app/explorer/session/plan_list.h"
 #include "app/explorer/session/selection.h"
 #include "app/explorer/session/solve_controller.h"
 #include "app/explorer/session/sweep_controller.h"
@@ -28,11 +31,15 @@ class Session : public QObject {
     void open(const QStringList& paths);
     bool opening() const { return opening_.running(); }
     void close();
+    /// Whether plans are kept beside the graph, and those that were are read. On from the beginning.
+    void set_keeps_plans(bool keeps) { keeps_plans_ = keeps; }
 
     const GraphPtr& graph() const { return graph_; }
     const SchedulePtr& schedule() const { return schedule_; }
-    /// Shown by all views. Null: none.
-    void set_schedule(SchedulePtr schedule);
+    /// The step without recomputation; null without a graph.
+    const SchedulePtr& all_kept() const { return all_kept_; }
+    /// Shown by all views; one that passes the check is a plan from then on. Null: none.
+    void set_schedule(SchedulePtr schedule, Plan::Origin origin = Plan::Origin::solved);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const std::string& solver, const SweepPoint& point);
     void solve(const SolveRequest& request);
@@ -47,6 +54,8 @@ class Session : public QObject {
     void cancel_all();
 
     Selection selection;
+    PlanList plans;
+    PlanJournal journal;
     BudgetController budget;
     SolveController solver;
     SmallestBudgetProbe probe;
@@ -67,12 +76,17 @@ class Session : public QObject {
   private:
     void open_next();
     void take(Opened opened);
-    void set_graph(GraphPtr graph);
+    void set_graph(GraphPtr graph, KeptPlans kept = {});
+    void show_plan();
+    void show_prepared(SchedulePtr schedule);
+    void keep_point(const std::string& solver, const SweepPoint& point);
     void show_in_blocks(GraphPtr graph);
     void note_feasible(Bytes peak);
 
     GraphPtr graph_;
-    SchedulePtr schedule_;
+    SchedulePtr schedule_, all_kept_;
+    SchedulePtr prepared_;  ///< of the plan that is about to be shown; or null
+    bool keeps_plans_ = true;
     QStringList queue_;
     std::optional<Partition> partition_;
     Bytes smallest_known_;  ///< 0 while only the proven bound is known

@@ -25,6 +25,7 @@ void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, in
         const auto on_point = [this, stop](const std::string& solver, const SweepPoint& point) {
             job_.post(stop, [this, solver, point] {
                 insert(solver, point);
+                emit point_found(solver, point);
                 emit changed();
                 emit progressed(++done_, total_);
             });
@@ -36,6 +37,8 @@ void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, in
         }
         return BackgroundJob::Delivery([this, sweep = sweep.take()]() mutable {
             sweep_ = std::move(sweep);
+            for (const SweepCurve& curve : sweep_.curves)
+                for (const SweepPoint& point : curve.points) emit point_found(curve.solver, point);
             emit changed();
         });
     });

@@ -33,6 +33,8 @@ class SweepController : public QObject {
   signals:
     void started();
     void changed();
+    /// With its steps; also when it became better, by what was found at another budget.
+    void point_found(const std::string& solver, const rematlas::SweepPoint& point);
     void progressed(int done, int total);
     void failed(const QString& message);
     void finished(bool cancelled);

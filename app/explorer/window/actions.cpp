@@ -8,6 +8,7 @@
 #include <QShortcut>
 #include <QToolBar>
 
+#include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/about.h"
 #include "app/explorer/window/main_window.h"
@@ -84,16 +85,18 @@ void MainWindow::make_view_menu() {
         [this] { session_.ladder.set_depth(session_.ladder.depth() - 1); }, "collapse")
         ->setObjectName("shallower");
     menu->addSeparator();
-    QAction* find = menu->addAction(theme::icon("search"), tr("&Search"), tree_, [this] {
+    QAction* find = menu->addAction(theme::icon("search"), tr("&Search"), this, [this] {
         docks_["blocks"]->show();
         docks_["blocks"]->raise();
-        tree_->focus_search();
+        block_tree().focus_search();
     });
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
-    for (const char* name : {"blocks", "solve", "details", "schedule", "tradeoff"})
-        needs_graph_ << docks_[name]->toggleViewAction();
-    menu->addActions(needs_graph_.mid(needs_graph_.size() - 5));
+    for (const DockEntry& entry : all_docks()) {
+        QAction* toggle = docks_[entry.id]->toggleViewAction();
+        menu->addAction(toggle);
+        needs_graph_ << toggle;
+    }
     menu->addSeparator();
     menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)
         ->setObjectName("restore_layout");
@@ -101,19 +104,15 @@ void MainWindow::make_view_menu() {
 
 void MainWindow::make_solve_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&Plan"));
-    QAction* solve = menu->addAction(tr("&Solve"), solve_panel_, &SolvePanel::solve);
-    solve->setShortcut(QKeySequence("Ctrl+Return"));
-    QAction* budget = menu->addAction(tr("Edit the &budget"), solve_panel_, &SolvePanel::focus_budget);
-    budget->setShortcut(QKeySequence("Ctrl+B"));
-    QAction* sweep =
-        menu->addAction(theme::icon("sweep"), tr("S&weep budgets"), tradeoff_, &TradeoffView::start_sweep);
-    QAction* keep = menu->addAction(tr("Show the step &without recomputation"), this, [this] {
-        session_.set_schedule(prepare_schedule(session_.graph(), keep_all_schedule(*session_.graph())));
-    });
+    for (const DockEntry& entry : all_docks())
+        if (entry.add_actions) needs_graph_ << entry.add_actions(*docks_[entry.id]->widget(), *menu);
+    QAction* keep = menu->addAction(tr("Show the step without re&computation"), this,
+                                    [this] { session_.set_schedule(session_.all_kept()); });
     menu->addSeparator();
-    QAction* cancel = menu->addAction(tr("&Cancel everything"), &session_, &Session::cancel_all);
+    QAction* cancel = menu->addAction(tr("Cancel &everything"), &session_, &Session::cancel_all);
     cancel->setShortcut(QKeySequence("Ctrl+."));
-    needs_graph_ << solve << budget << sweep << keep << cancel;
+    needs_graph_ << keep << cancel;
+    menu->setObjectName("plan_menu");
 }
 
 void MainWindow::make_help_menu() {

@@ -50,7 +50,8 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
         device_->addItem(tr("from shapes alone, as on %1").arg(text(profile->name)), "meta");
         device_->setItemData(device_->count() - 1, text(name), kProfileRole);
     }
-    output_->setText(file.absolutePath() + '/' + file.completeBaseName() + ".graph.json");
+    output_->setText(free_graph_file(model));
+    output_->setObjectName("graph_file");
     auto* browse = new QToolButton;
     browse->setText(tr("Choose"));
     browse->setProperty("boxed", true);
@@ -61,6 +62,8 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     red.setColor(QPalette::WindowText, theme::danger);
     error_->setPalette(red);
     error_->setWordWrap(true);
+    error_->setObjectName("capture_error");
+    error_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     error_->hide();
 
     auto* form = new QFormLayout;
@@ -94,7 +97,9 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     connect(browse, &QToolButton::clicked, this, [this] {
         const QString path = QFileDialog::getSaveFileName(this, tr("Graph file"), output_->text(),
                                                           tr("Training graphs (*.graph.json)"));
-        if (!path.isEmpty()) output_->setText(path);
+        if (path.isEmpty()) return;
+        output_->setText(path);
+        overwrite_ = path;  // the file dialog has asked
     });
 }
 
@@ -111,20 +116,38 @@ void CaptureDialog::accept() {
     QString problem;
     if (!specs) {
         problem = text(specs.error().message);
-    } else if (output_->text().trimmed().isEmpty()) {
+    } else if (const QString path = output_->text().trimmed(); path.isEmpty()) {
         problem = tr("Say where the graph file goes.");
+    } else if (path != overwrite_ && QFileInfo::exists(path)) {
+        problem = tr("%1 is there already, and schedules and sweeps may belong to it. Press Capture again to "
+                     "replace it.")
+                      .arg(QFileInfo(path).fileName());
+        overwrite_ = path;
     }
     error_->setText(problem);
     error_->setVisible(!problem.isEmpty());
     if (!problem.isEmpty()) return;
-    recent_.remember_inputs(model_, specs->join('\n'));
+    hide();
     emit capture_requested({.model = model_,
                             .inputs = *specs,
                             .output = output_->text().trimmed(),
                             .device = device_->currentData().toString(),
                             .device_profile = device_->currentData(kProfileRole).toString(),
                             .loss = loss_->currentData().toString()});
-    QDialog::accept();
+}
+
+void CaptureDialog::show_failure(const QString& message) {
+    const QString advice = advice_on(message);
+    const QString headline =
+        advice.isEmpty() ? message : tr("%1 is not a TorchScript file.").arg(QFileInfo(model_).fileName());
+    error_->setText(advice.isEmpty() ? headline : headline + "\n\n" + advice);
+    error_->show();
+    open();
+}
+
+void CaptureDialog::remember() {
+    if (const Result<QStringList> specs = checked_input_specs(inputs_->toPlainText()))
+        recent_.remember_inputs(model_, specs->join('\n'));
 }
 
 }  // namespace rematlas::explorer

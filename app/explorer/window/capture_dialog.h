@@ -16,7 +16,10 @@ class CaptureDialog : public QDialog {
     Q_OBJECT
   public:
     CaptureDialog(const QString& model, RecentFiles& recent, QWidget* parent = nullptr);
-    void accept() override;
+    void accept() override;  ///< hides it: whoever captures shows it again or deletes it
+    /// Shows it again, with the reason and what to do about it.
+    void show_failure(const QString& message);
+    void remember();  ///< what was typed, for the next time: it worked
 
   signals:
     void capture_requested(const rematlas::explorer::CaptureRequest& request);
@@ -25,6 +28,7 @@ class CaptureDialog : public QDialog {
     QString known_inputs() const;
 
     QString model_;
+    QString overwrite_;  ///< an existing graph file that may be replaced
     RecentFiles& recent_;
     QPlainTextEdit* inputs_;
     QComboBox *loss_, *device_;

@@ -1,13 +1,10 @@
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QImage>
-#include <QPainter>
-#include <QPdfWriter>
 #include <QStatusBar>
-#include <QSvgGenerator>
 
 #include "app/explorer/session/wording.h"
 #include "app/explorer/window/main_window.h"
+#include "app/explorer/window/view_picture.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
 
@@ -108,37 +105,7 @@ void MainWindow::export_sweep_picture() {
 void MainWindow::export_current_view() {
     const QString path = ask_for_file(tr("Picture of the current view"), "_view.png", picture_filter);
     if (path.isEmpty()) return;
-    GraphView& view = graph_page_->view();
-    const QSize size = view.viewport()->size();
-    bool written = true;
-    const QString ending = QFileInfo(path).suffix().toLower();
-    if (ending == "svg") {
-        QSvgGenerator generator;
-        generator.setFileName(path);
-        generator.setSize(size);
-        generator.setViewBox(QRect(QPoint(0, 0), size));
-        QPainter painter(&generator);
-        written = painter.isActive();
-        if (written) view.render(&painter, QRectF(QPointF(0, 0), size), view.viewport()->rect());
-    } else if (ending == "pdf") {
-        QPdfWriter writer(path);
-        writer.setPageSize(QPageSize(QSizeF(size) * 0.75, QPageSize::Point));
-        writer.setPageMargins(QMarginsF());
-        QPainter painter(&writer);
-        written = painter.isActive();
-        if (written)
-            view.render(&painter, QRectF(0, 0, writer.width(), writer.height()), view.viewport()->rect());
-    } else {
-        QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
-        image.fill(Qt::white);
-        QPainter painter(&image);
-        view.render(&painter, QRectF(QPointF(0, 0), QSizeF(size) * 2), view.viewport()->rect());
-        painter.end();
-        written = image.save(path);
-    }
-    report_saved(
-        written ? Result<void>() : Result<void>(Error{.message = path.toStdString() + ": cannot be written"}),
-        path);
+    report_saved(write_view_picture(graph_page_->view(), path.toStdString()), path);
 }
 
 }  // namespace rematlas::explorer

@@ -2,22 +2,24 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QScreen>
 #include <QStatusBar>
 
+#include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
 #include "app/explorer/window/capture_dialog.h"
-#include "app/explorer/window/docks.h"
 
 namespace rematlas::explorer {
 namespace {
 
-constexpr int layout_version = 1;  ///< raised when docks change, so that old saved layouts are ignored
+constexpr int layout_version = 2;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
 
@@ -28,6 +30,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
       pages_(new QStackedWidget),
       welcome_(new WelcomePage(recent_)),
       graph_page_(new GraphPage(session_)) {
+    session_.set_keeps_plans(settings != nullptr);
     setWindowTitle(tr("Rematlas Explorer"));
     setWindowIcon(theme::icon("rematlas"));
     setAcceptDrops(true);
@@ -42,8 +45,8 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     make_actions();
     make_status_bar();
     connect_session();
-    setMinimumSize(1000, 640);
-    resize(1600, 1000);
+    setMinimumSize(800, 520);
+    fit_to_screen();
     show_graph();
 }
 
@@ -55,22 +58,24 @@ MainWindow::~MainWindow() {
     delete pages_;
 }
 
+/// As large as is comfortable, within what the screen has.
+void MainWindow::fit_to_screen() {
+    const QSize room = screen() ? screen()->availableSize() - QSize(40, 60) : QSize(1600, 1000);
+    resize(QSize(1600, 1000).boundedTo(room).expandedTo(minimumSize()));
+}
+
 void MainWindow::make_docks() {
-    tree_ = new BlockTreeView(session_);
-    solve_panel_ = new SolvePanel(session_);
-    details_ = new DetailsPanel(session_);
-    lanes_ = new LanesView(session_);
-    tradeoff_ = new TradeoffView(session_);
-    const DockSpec specs[] = {
-        {"blocks", tr("Blocks"), tree_, Qt::LeftDockWidgetArea, tr("The hierarchy of the step")},
-        {"solve", tr("Plan"), solve_panel_, Qt::RightDockWidgetArea, tr("Budget, solver and answer")},
-        {"details", tr("Details"), details_, Qt::RightDockWidgetArea, tr("Facts about the selection")},
-        {"schedule", tr("Schedule"), lanes_, Qt::BottomDockWidgetArea,
-         tr("What runs when, and the memory held")},
-        {"tradeoff", tr("Trade-off"), tradeoff_, Qt::BottomDockWidgetArea,
-         tr("Time against memory over many budgets")},
-    };
-    for (const DockSpec& spec : specs) docks_[spec.name] = add_dock(*this, spec);
+    for (const DockEntry& entry : all_docks()) {
+        auto* dock = new QDockWidget(QCoreApplication::translate("Docks", entry.title), this);
+        dock->setObjectName(entry.id);
+        dock->setWidget(entry.make(session_));
+        dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
+                          QDockWidget::DockWidgetFloatable);
+        dock->toggleViewAction()->setToolTip(QCoreApplication::translate("Docks", entry.tip));
+        dock->toggleViewAction()->setShortcut(QKeySequence(entry.shortcut));
+        addDockWidget(entry.area, dock);
+        docks_[entry.id] = dock;
+    }
     splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
 }
 
@@ -93,10 +98,13 @@ void MainWindow::restore_default_layout() {
         dock->show();
     }
     if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version);
-    resizeDocks({docks_["blocks"], docks_["solve"]}, {450, 340}, Qt::Horizontal);
-    resizeDocks({docks_["solve"], docks_["details"]}, {500, 400}, Qt::Vertical);
-    resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {790, 470}, Qt::Horizontal);
-    resizeDocks({docks_["schedule"]}, {300}, Qt::Vertical);
+    // Shares of the window: the middle keeps half of the width, what runs over time a third of the height.
+    resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
+    resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 2 / 10, height() * 4 / 10}, Qt::Vertical);
+    resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
+    resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
+                Qt::Horizontal);
+    resizeDocks({docks_["schedule"]}, {height() / 3}, Qt::Vertical);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -148,10 +156,6 @@ void MainWindow::make_status_bar() {
 void MainWindow::connect_session() {
     connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::ask_and_open);
     connect(welcome_, &WelcomePage::file_requested, this, [this](const QString& path) { open({path}); });
-    connect(tree_, &BlockTreeView::reveal_requested, this, [this](const Selected& selected) {
-        session_.ladder.reveal(selected);
-        graph_page_->view().center_selection();
-    });
     connect(&session_, &Session::graph_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::blocks_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);
@@ -170,6 +174,10 @@ void MainWindow::connect_session() {
                 show_working(tr("Capturing the model: %1").arg(stage), fraction);
             });
     connect(&session_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
+    connect(&session_.capture, &CaptureController::failed, this, [this](const QString& message) {
+        last_error_ = message;  // the dialog that asked for the capture shows it
+        statusBar()->showMessage(message, 15000);
+    });
     connect(&writing_, &BackgroundJob::finished, this, &MainWindow::show_quiet_state);
 }
 
@@ -255,9 +263,18 @@ void MainWindow::capture_model(const QString& path) {
     }
     auto* dialog = new CaptureDialog(path, recent_, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    connect(dialog, &CaptureDialog::capture_requested, this, [this, path](const CaptureRequest& request) {
-        recent_.add(path);
+    connect(dialog, &CaptureDialog::capture_requested, this, [this, dialog](const CaptureRequest& request) {
         session_.capture.start(request);
+        connect(&session_.capture, &CaptureController::failed, dialog, &CaptureDialog::show_failure,
+                Qt::UniqueConnection);
+    });
+    connect(&session_.capture, &CaptureController::captured, dialog, [this, dialog, path] {
+        recent_.add(path);
+        dialog->remember();
+        dialog->deleteLater();
+    });
+    connect(&session_.capture, &CaptureController::finished, dialog, [dialog](bool cancelled) {
+        if (cancelled) dialog->deleteLater();
     });
     dialog->open();
 }

@@ -14,10 +14,9 @@
 #include <memory>
 
 #include "app/explorer/docks/block_tree_view.h"
-#include "app/explorer/docks/details_panel.h"
 #include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/solve_panel.h"
-#include "app/explorer/docks/tradeoff_view.h"
 #include "app/explorer/graph/graph_page.h"
 #include "app/explorer/session/recent_files.h"
 #include "app/explorer/session/session.h"
@@ -29,7 +28,7 @@ class MainWindow : public QMainWindow {
     Q_OBJECT
   public:
     /// `settings` holds the layout, recent files and input shapes, and must outlive the window. Null: nothing
-    /// is kept.
+    /// is kept, plans neither.
     explicit MainWindow(QSettings* settings, QWidget* parent = nullptr);
     ~MainWindow() override;
 
@@ -37,9 +36,10 @@ class MainWindow : public QMainWindow {
     void open(const QStringList& paths);
     Session& session() { return session_; }
     GraphView& graph_view() { return graph_page_->view(); }
-    SolvePanel& solve_panel() { return *solve_panel_; }
-    BlockTreeView& block_tree() { return *tree_; }
-    LanesView& lanes() { return *lanes_; }
+    SolvePanel& solve_panel() { return *findChild<SolvePanel*>(); }
+    BlockTreeView& block_tree() { return *findChild<BlockTreeView*>(); }
+    LanesView& lanes() { return *findChild<LanesView*>(); }
+    PlansView& plans() { return *findChild<PlansView*>(); }
     /// Null when there is no dock of that name.
     QDockWidget* dock(const QString& name) const;
     QStringList dock_names() const;
@@ -57,6 +57,7 @@ class MainWindow : public QMainWindow {
 
   private:
     void make_docks();
+    void fit_to_screen();
     void make_actions();
     void make_file_menu();
     void make_export_menu(QMenu& menu);
@@ -98,11 +99,6 @@ class MainWindow : public QMainWindow {
     QStackedWidget* pages_;
     WelcomePage* welcome_;
     GraphPage* graph_page_;
-    BlockTreeView* tree_ = nullptr;
-    SolvePanel* solve_panel_ = nullptr;
-    DetailsPanel* details_ = nullptr;
-    LanesView* lanes_ = nullptr;
-    TradeoffView* tradeoff_ = nullptr;
     std::map<QString, QDockWidget*> docks_;
     QByteArray default_layout_;
     QByteArray hidden_layout_;  ///< of the docks while the welcome page hides them; empty when they show

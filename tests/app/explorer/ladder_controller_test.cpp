@@ -4,6 +4,7 @@
 
 #include <QSignalSpy>
 #include <QThread>
+#include <numeric>
 
 #include "tests/app/explorer/training_chain.h"
 
@@ -129,6 +130,89 @@ TEST_F(Ladders, ASelectedBlockIsAllItemsWithin) {
     const BlockId block = block_named(*graph, "1", Phase::forward);
     EXPECT_EQ(controller.items_of(Selected::of(block)).size(), ops_under(*graph, block).size());
     EXPECT_TRUE(controller.items_of({}).empty());
+}
+
+/// Runs of a schedule in which each forward op runs twice.
+SchedulePtr all_twice(const GraphPtr& graph) {
+    Schedule schedule = keep_all_schedule(*graph);
+    std::vector<Step> again;
+    for (const Step& step : schedule.steps) {
+        if (step.runs() && graph->graph.ops[step.op()].phase == Phase::forward) again.push_back(step);
+        again.push_back(step);
+    }
+    schedule.steps = again;
+    return prepare_schedule(graph, schedule);
+}
+
+/// What the picture says of the ops: runs, item by item.
+std::vector<int> runs_shown(const LadderController& controller) {
+    std::vector<int> runs;
+    for (const BlockViewItem& item : controller.ladder()->view.items) runs.push_back(item.runs);
+    return runs;
+}
+
+TEST_F(Ladders, AfterALayoutThatFailedSchedulesColourThePictureThatIsShown) {
+    show(4);
+    controller.set_layout_function(
+        [](const LayoutRequest&, std::stop_token) -> Result<Layout> { return Error{.message = "no room"}; });
+    const int depth = controller.depth();
+    controller.set_depth(controller.full_depth());
+    settle();
+    EXPECT_EQ(controller.depth(), depth) << "one level more is one more than is shown";
+    controller.set_schedule(prepare_schedule(graph, keep_all_schedule(*graph)));
+    const std::vector<int> once = runs_shown(controller);
+    controller.set_schedule(all_twice(graph));
+    const std::vector<int> twice = runs_shown(controller);
+    ASSERT_EQ(once.size(), twice.size());
+    EXPECT_EQ(controller.ladder()->layout.items.size(), twice.size());
+    EXPECT_GT(std::accumulate(twice.begin(), twice.end(), 0), std::accumulate(once.begin(), once.end(), 0));
+}
+
+TEST_F(Ladders, AfterALayoutThatWasCancelledBlocksAreWhatTheyAreShownAs) {
+    show(6);
+    controller.set_depth(2);
+    settle();
+    const BlockId block = block_named(*graph, "2", Phase::forward);
+    const bool shown = controller.is_expanded(block);
+    controller.set_layout_function([](const LayoutRequest& request, std::stop_token stop) {
+        while (!stop.stop_requested()) QThread::msleep(1);
+        return stacked(request, stop);
+    });
+    controller.toggle(block);
+    controller.cancel();
+    EXPECT_EQ(controller.is_expanded(block), shown);
+    controller.set_layout_function(stacked);
+    controller.toggle(block);
+    settle();
+    EXPECT_EQ(controller.is_expanded(block), !shown);
+    EXPECT_EQ(controller.ladder()->cluster_of[block] >= 0, !shown);
+}
+
+TEST_F(Ladders, NothingIsLaidOutAgainForNothing) {
+    show(4);
+    controller.set_depth(controller.full_depth());
+    settle();
+    QSignalSpy started(&controller, &LadderController::started);
+    controller.set_depth(controller.full_depth());
+    controller.set_depth(controller.full_depth() + 5);
+    for (BlockId block : graph->graph.blocks.ids()) controller.expand_all(block);
+    controller.reveal(Selected::of(OpId(0)));
+    EXPECT_EQ(started.count(), 0);
+    EXPECT_FALSE(controller.running());
+}
+
+TEST_F(Ladders, GoingBackToWhatIsShownEndsTheLayoutThatIsUnderWay) {
+    show(4);
+    controller.set_depth(2);
+    settle();
+    controller.set_layout_function([](const LayoutRequest& request, std::stop_token stop) {
+        while (!stop.stop_requested()) QThread::msleep(1);
+        return stacked(request, stop);
+    });
+    controller.set_depth(0);
+    ASSERT_TRUE(controller.running());
+    controller.set_depth(2);
+    EXPECT_FALSE(controller.running());
 }
 
 }  // namespace

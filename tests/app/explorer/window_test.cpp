@@ -12,6 +12,7 @@
 #include <QThread>
 #include <cmath>
 
+#include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/window/main_window.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
@@ -81,7 +82,7 @@ TEST_F(Windows, SolvesAndShowsTheSchedule) {
     child<QLineEdit>("budget")->setText("80%");
     window->session().budget.set_text("80%");
     QTest::mouseClick(child<QPushButton>("solve"), Qt::LeftButton);
-    ASSERT_TRUE(eventually([&] { return window->session().schedule() != nullptr; }));
+    ASSERT_TRUE(eventually([&] { return !window->session().solver.running(); }));
     EXPECT_TRUE(window->session().schedule()->ok());
     EXPECT_FALSE(window->lanes().data().bars.empty());
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("chen-greedy"));
@@ -375,9 +376,78 @@ TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
         << window->last_error().toStdString();
     qunsetenv("REMATLAS_RUNTIME");
     EXPECT_EQ(window->session().graph()->path.filename(), "net.graph.json");
+    EXPECT_EQ(settings->value("recent").toStringList().size(), 2) << "the model and its graph";
     QFile asked(folder.filePath("asked"));
     ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
     EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
+}
+
+class Captures : public Windows {
+  protected:
+    void SetUp() override {
+        make_window();
+        model = folder.filePath("net.pt");
+        write("net.pt", "a model");
+        write("net.json", R"({"inputs": ["f32[2,3]"]})");
+    }
+    void TearDown() override { qunsetenv("REMATLAS_RUNTIME"); }
+    void write(const QString& name, const QString& content) {
+        QFile file(folder.filePath(name));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(content.toUtf8());
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    }
+    /// Lines of a shell script that stands in for the runtime.
+    void runtime_is(const QString& lines) {
+        write("runtime", "#!/bin/sh\n" + lines);
+        qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
+    }
+    QDialog* dialog() { return window->findChild<QDialog*>(); }
+    QString error() { return dialog()->findChild<QLabel*>("capture_error")->text(); }
+    QString model;
+};
+
+TEST_F(Captures, AGraphThatIsThereIsReplacedOnlyByWhoSaysSoTwice) {
+    const QString there = folder.filePath("net.graph.json");
+    write("net.graph.json", "schedules belong to this");
+    runtime_is("while [ $# -gt 1 ]; do [ \"$1\" = -o ] && echo new > \"$2\"; shift; done\n");
+    window->open({model});
+    auto* file = dialog()->findChild<QLineEdit*>("graph_file");
+    EXPECT_EQ(QFileInfo(file->text()).fileName(), "net-2.graph.json");
+    file->setText(there);
+    dialog()->accept();
+    EXPECT_TRUE(error().contains("there already")) << error().toStdString();
+    EXPECT_FALSE(window->session().capture.running());
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return QFileInfo(there).size() == 4; }));
+}
+
+TEST_F(Captures, ThatFailBringTheDialogBackWithTheReasonAndLeaveNoTrace) {
+    runtime_is("echo 'rematlas: the shapes do not match' >&2; exit 2\n");
+    window->open({model});
+    dialog()->findChild<QPlainTextEdit*>("inputs")->setPlainText("f32[9,9]");
+    dialog()->accept();
+    EXPECT_FALSE(dialog()->isVisible());
+    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
+    EXPECT_TRUE(error().contains("the shapes do not match"));
+    EXPECT_EQ(dialog()->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[9,9]");
+    EXPECT_TRUE(settings->value("recent").toStringList().isEmpty());
+    dialog()->reject();
+    process_events();
+    window->open({model});
+    EXPECT_EQ(window->findChildren<QDialog*>().last()->findChild<QPlainTextEdit*>("inputs")->toPlainText(),
+              "f32[2,3]")
+        << "shapes that did not work are not remembered";
+}
+
+TEST_F(Captures, OfWhatIsNoTorchScriptFileSayHowToMakeOne) {
+    runtime_is("echo 'rematlas: net.pt: not a TorchScript file: PytorchStreamReader failed' >&2; exit 2\n");
+    window->open({model});
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
+    EXPECT_TRUE(error().contains("torch.jit.script(model).save"));
+    EXPECT_TRUE(error().contains("python3 -m rematlas capture"));
+    EXPECT_FALSE(error().contains("PytorchStreamReader"));
 }
 
 TEST_F(Windows, DroppedFilesAreOpened) {

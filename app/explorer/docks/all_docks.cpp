@@ -1,0 +1,97 @@
+#include "app/explorer/docks/all_docks.h"
+
+#include <QCoreApplication>
+
+#include "app/explorer/docks/block_tree_view.h"
+#include "app/explorer/docks/details_panel.h"
+#include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/plans_view.h"
+#include "app/explorer/docks/solve_panel.h"
+#include "app/explorer/docks/tradeoff_view.h"
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+namespace {
+
+template <class Dock>
+QWidget* made(Session& session) {
+    return new Dock(session);
+}
+
+QAction* added(QMenu& menu, const char* title, const char* shortcut) {
+    QAction* action = menu.addAction(QCoreApplication::translate("Docks", title));
+    action->setShortcut(QKeySequence(shortcut));
+    return action;
+}
+
+QList<QAction*> add_solve_actions(QWidget& dock, QMenu& menu) {
+    auto& panel = static_cast<SolvePanel&>(dock);
+    QAction* solve = added(menu, QT_TRANSLATE_NOOP("Docks", "&Solve"), "Ctrl+Return");
+    QObject::connect(solve, &QAction::triggered, &panel, &SolvePanel::solve);
+    QAction* budget = added(menu, QT_TRANSLATE_NOOP("Docks", "Edit the &budget"), "Ctrl+B");
+    QObject::connect(budget, &QAction::triggered, &panel, &SolvePanel::focus_budget);
+    return {solve, budget};
+}
+
+QList<QAction*> add_tradeoff_actions(QWidget& dock, QMenu& menu) {
+    auto& view = static_cast<TradeoffView&>(dock);
+    QAction* sweep = added(menu, QT_TRANSLATE_NOOP("Docks", "S&weep budgets"), "Ctrl+Shift+Return");
+    sweep->setIcon(theme::icon("sweep"));
+    QObject::connect(sweep, &QAction::triggered, &view, &TradeoffView::start_sweep);
+    return {sweep};
+}
+
+QList<QAction*> add_plans_actions(QWidget& dock, QMenu& menu) {
+    static_cast<PlansView&>(dock).add_actions_to(menu);
+    return {};
+}
+
+constexpr DockEntry kDocks[] = {
+    {.id = "plans",
+     .title = QT_TRANSLATE_NOOP("Docks", "Plans"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "Every schedule that was found or opened"),
+     .shortcut = "Alt+1",
+     .area = Qt::LeftDockWidgetArea,
+     .make = made<PlansView>,
+     .add_actions = add_plans_actions},
+    {.id = "blocks",
+     .title = QT_TRANSLATE_NOOP("Docks", "Blocks"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "The hierarchy of the step"),
+     .shortcut = "Alt+2",
+     .area = Qt::LeftDockWidgetArea,
+     .make = made<BlockTreeView>},
+    {.id = "solve",
+     .title = QT_TRANSLATE_NOOP("Docks", "Solve"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "Budget, solver and answer"),
+     .shortcut = "Alt+3",
+     .area = Qt::RightDockWidgetArea,
+     .make = made<SolvePanel>,
+     .add_actions = add_solve_actions},
+    {.id = "details",
+     .title = QT_TRANSLATE_NOOP("Docks", "Details"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "Facts about the selection"),
+     .shortcut = "Alt+4",
+     .area = Qt::RightDockWidgetArea,
+     .make = made<DetailsPanel>},
+    {.id = "schedule",
+     .title = QT_TRANSLATE_NOOP("Docks", "Schedule"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "What runs when, and the memory held"),
+     .shortcut = "Alt+5",
+     .area = Qt::BottomDockWidgetArea,
+     .make = made<LanesView>},
+    {.id = "tradeoff",
+     .title = QT_TRANSLATE_NOOP("Docks", "Trade-off"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "Time against memory over many budgets"),
+     .shortcut = "Alt+6",
+     .area = Qt::BottomDockWidgetArea,
+     .make = made<TradeoffView>,
+     .add_actions = add_tradeoff_actions},
+};
+
+}  // namespace
+
+std::span<const DockEntry> all_docks() {
+    return kDocks;
+}
+
+}  // namespace rematlas::explorer

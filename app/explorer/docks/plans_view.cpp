@@ -1,0 +1,134 @@
+#include "app/explorer/docks/plans_view.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+
+PlansView::PlansView(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      sorted_(new QSortFilterProxyModel(this)),
+      table_(new QTreeView),
+      back_(new QAction(theme::icon("back"), tr("Plan shown &before"), this)),
+      forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
+      remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
+      undo_(new QAction(theme::icon("undo"), tr("&Undo the removal"), this)),
+      rename_(new QAction(tr("Rename the pla&n"), this)) {
+    setMinimumWidth(260);
+    back_->setShortcut(QKeySequence("Alt+Left"));
+    forward_->setShortcut(QKeySequence("Alt+Right"));
+    undo_->setShortcut(QKeySequence::Undo);
+    remove_->setShortcut(QKeySequence::Delete);
+    remove_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    rename_->setShortcut(Qt::Key_F2);
+    rename_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    addActions({remove_, rename_});
+
+    sorted_->setSourceModel(&session_.plans);
+    sorted_->setSortRole(PlanList::sort_role);
+    table_->setModel(sorted_);
+    table_->setObjectName("plans");
+    table_->setAccessibleName(tr("Plans"));
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->setSortingEnabled(true);
+    table_->setAllColumnsShowFocus(true);
+    table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table_->setContextMenuPolicy(Qt::CustomContextMenu);
+    table_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    table_->header()->setStretchLastSection(false);
+    sorted_->sort(-1);
+    const int widths[] = {24, 70, 70, 82, 82, 72, 92, 68};
+    for (int column = 0; column < PlanList::column_count; ++column)
+        table_->setColumnWidth(column, widths[column]);
+
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);
+    for (QAction* action : {back_, forward_, undo_}) {
+        auto* button = new QToolButton;
+        button->setDefaultAction(action);
+        button->setIconSize(QSize(16, 16));
+        bar->addWidget(button);
+    }
+    bar->addStretch();
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(bar);
+    layout->addWidget(table_);
+
+    connect(back_, &QAction::triggered, this, [this] { session_.plans.go(-1); });
+    connect(forward_, &QAction::triggered, this, [this] { session_.plans.go(1); });
+    connect(undo_, &QAction::triggered, &session_.plans, &PlanList::undo_remove);
+    connect(remove_, &QAction::triggered, this, &PlansView::remove_current);
+    connect(rename_, &QAction::triggered, this,
+            [this] { table_->edit(table_->currentIndex().siblingAtColumn(PlanList::name)); });
+    connect(table_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        const int row = sorted_->mapToSource(index).row();
+        if (index.column() == PlanList::star)
+            session_.plans.set_starred(row, !session_.plans.plan(row).starred);
+        else
+            session_.plans.show(row);
+    });
+    connect(table_, &QTreeView::activated, this, &PlansView::show_current);
+    connect(table_, &QTreeView::customContextMenuRequested, this, &PlansView::show_menu);
+    connect(&session_.plans, &PlanList::shown_changed, this, &PlansView::follow_shown);
+    for (const auto signal : {&PlanList::rowsInserted, &PlanList::rowsRemoved})
+        connect(&session_.plans, signal, this, &PlansView::update_actions);
+    connect(&session_.plans, &PlanList::modelReset, this, &PlansView::update_actions);
+    update_actions();
+}
+
+void PlansView::add_actions_to(QMenu& menu) {
+    menu.addActions({back_, forward_, rename_, remove_, undo_});
+    menu.addSeparator();
+}
+
+int PlansView::current_row() const {
+    const QModelIndex index = sorted_->mapToSource(table_->currentIndex());
+    return index.isValid() ? index.row() : PlanList::none;
+}
+
+void PlansView::show_current() {
+    if (current_row() != PlanList::none) session_.plans.show(current_row());
+}
+
+/// The step without recomputation stays: it is what all others are compared with.
+void PlansView::remove_current() {
+    const int row = current_row();
+    if (row == PlanList::none || session_.plans.plan(row).origin == Plan::Origin::all_kept) return;
+    session_.plans.remove(row);
+    update_actions();
+}
+
+void PlansView::show_menu(const QPoint& position) {
+    if (!table_->indexAt(position).isValid()) return;
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    menu->addAction(tr("Show"), this, &PlansView::show_current);
+    menu->addActions({rename_, remove_});
+    menu->popup(table_->viewport()->mapToGlobal(position));
+}
+
+void PlansView::follow_shown() {
+    const int row = session_.plans.shown();
+    if (row != PlanList::none) {
+        const QModelIndex index = sorted_->mapFromSource(session_.plans.index(row, PlanList::name));
+        table_->setCurrentIndex(index);
+        table_->scrollTo(index);
+    }
+    update_actions();
+}
+
+void PlansView::update_actions() {
+    back_->setEnabled(session_.plans.can_go(-1));
+    forward_->setEnabled(session_.plans.can_go(1));
+    undo_->setEnabled(session_.plans.can_undo());
+}
+
+}  // namespace rematlas::explorer

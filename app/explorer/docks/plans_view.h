@@ -1,0 +1,36 @@
+// The list of plans: a click shows one, F2 renames it, Delete removes it, a click on the star stars it.
+#pragma once
+
+#include <QMenu>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class PlansView : public QWidget {
+    Q_OBJECT
+  public:
+    explicit PlansView(Session& session, QWidget* parent = nullptr);
+
+    /// Shows earlier and later plans again, removes, undoes.
+    void add_actions_to(QMenu& menu);
+    QTreeView& table() { return *table_; }
+
+  private:
+    int current_row() const;  ///< of the list, `PlanList::none`
+    void show_current();
+    void remove_current();
+    void show_menu(const QPoint& position);
+    void follow_shown();
+    void update_actions();
+
+    Session& session_;
+    QSortFilterProxyModel* sorted_;
+    QTreeView* table_;
+    QAction *back_, *forward_, *remove_, *undo_, *rename_;
+};
+
+}  // namespace rematlas::explorer

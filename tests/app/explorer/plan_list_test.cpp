@@ -1,0 +1,133 @@
+#include "app/explorer/session/plan_list.h"
+
+#include <gtest/gtest.h>
+
+#include <QSignalSpy>
+
+namespace rematlas::explorer {
+namespace {
+
+/// Schedules differ by their number.
+Schedule schedule(int number, Bytes budget = Bytes(100), const std::string& solver = "atlas") {
+    Schedule schedule;
+    schedule.solver = solver;
+    schedule.budget = budget;
+    schedule.overhead = 1.5 - 0.01 * number;
+    schedule.steps = {Step::run(OpId(number))};
+    return schedule;
+}
+
+QStringList names(const PlanList& plans) {
+    QStringList names;
+    for (int row = 0; row < plans.rowCount(); ++row) names << plans.plan(row).name;
+    return names;
+}
+
+TEST(PlanList, NamesPlansByLettersAndKnowsAPlanThatComesAgain) {
+    PlanList plans;
+    for (int i = 0; i < 28; ++i) EXPECT_EQ(plans.add(schedule(i), Plan::Origin::solved), i);
+    EXPECT_EQ(plans.plan(0).name, "A");
+    EXPECT_EQ(plans.plan(25).name, "Z");
+    EXPECT_EQ(plans.plan(27).name, "AB");
+    EXPECT_EQ(plans.add(schedule(3), Plan::Origin::opened, "/x.schedule.json"), 3);
+    EXPECT_EQ(plans.plan(3).file, "/x.schedule.json");
+    EXPECT_EQ(plans.rowCount(), 28);
+}
+
+TEST(PlanList, PlansOfOtherBudgetsSolversOrStepsAreOthers) {
+    const QString key = key_of(schedule(1));
+    EXPECT_EQ(key, key_of(schedule(1)));
+    EXPECT_NE(key, key_of(schedule(2)));
+    EXPECT_NE(key, key_of(schedule(1, Bytes(101))));
+    EXPECT_NE(key, key_of(schedule(1, Bytes(100), "rotor")));
+    Schedule other = schedule(1);
+    for (const Step step : {Step::run_inplace(OpId(1)), Step::free(TensorId(1)), Step::offload(TensorId(1)),
+                            Step::fetch(TensorId(1))}) {
+        other.steps = {step};
+        EXPECT_NE(key, key_of(other)) << to_string(step.kind);
+    }
+}
+
+TEST(PlanList, GoesBackAndForwardThroughWhatWasShown) {
+    PlanList plans;
+    for (int i = 0; i < 4; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    EXPECT_EQ(plans.shown(), PlanList::none);
+    EXPECT_FALSE(plans.can_go(-1));
+    for (const int row : {2, 0, 3}) plans.show(row);
+    plans.go(-1);
+    EXPECT_EQ(plans.shown(), 0);
+    plans.go(-1);
+    EXPECT_EQ(plans.shown(), 2);
+    EXPECT_FALSE(plans.can_go(-1));
+    plans.go(1);
+    plans.show(1);
+    EXPECT_FALSE(plans.can_go(1)) << "what came after the place it went on from is over";
+    plans.go(-1);
+    EXPECT_EQ(plans.shown(), 0);
+}
+
+TEST(PlanList, PassesOverRemovedPlansOnTheWayBack) {
+    PlanList plans;
+    for (int i = 0; i < 3; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    for (const int row : {0, 1, 2}) plans.show(row);
+    plans.remove(1);
+    plans.go(-1);
+    EXPECT_EQ(plans.plan(plans.shown()).name, "A");
+    plans.go(1);
+    EXPECT_EQ(plans.plan(plans.shown()).name, "C");
+}
+
+TEST(PlanList, ARemovedPlanComesBackToItsPlaceWithItsNameAndStar) {
+    PlanList plans;
+    for (int i = 0; i < 3; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    plans.rename(1, "  half of it ");
+    plans.set_starred(1, true);
+    plans.show(1);
+    plans.remove(1);
+    EXPECT_EQ(names(plans), (QStringList{"A", "C"}));
+    EXPECT_EQ(plans.shown(), PlanList::none) << "what is shown is a row";
+    EXPECT_EQ(plans.plan(plans.add(schedule(9), Plan::Origin::solved)).name, "B");
+    plans.undo_remove();
+    EXPECT_EQ(names(plans), (QStringList{"A", "half of it", "C", "B"}));
+    EXPECT_TRUE(plans.plan(1).starred);
+    EXPECT_FALSE(plans.can_undo());
+}
+
+TEST(PlanList, ABetterPointOfASweepTakesThePlaceOfTheFirstUnlessThatOneIsStarred) {
+    PlanList plans;
+    plans.add(schedule(1), Plan::Origin::swept);
+    plans.add(schedule(2, Bytes(200)), Plan::Origin::swept);
+    plans.show(0);
+    EXPECT_EQ(plans.add(schedule(3), Plan::Origin::swept), 0);
+    EXPECT_EQ(names(plans), (QStringList{"A", "B"}));
+    EXPECT_EQ(plans.plan(0).schedule->steps, schedule(3).steps);
+    EXPECT_EQ(plans.shown(), 0) << "the better one is shown then";
+    plans.set_starred(0, true);
+    EXPECT_EQ(plans.add(schedule(4), Plan::Origin::swept), 2);
+    EXPECT_EQ(plans.add(schedule(5), Plan::Origin::solved), 3) << "what was solved for is never replaced";
+    EXPECT_EQ(plans.add(schedule(6), Plan::Origin::swept), 2);
+}
+
+TEST(PlanList, TellsOfEachChangeOnce) {
+    PlanList plans;
+    QSignalSpy added(&plans, &PlanList::plan_added), renamed(&plans, &PlanList::plan_renamed),
+        removed(&plans, &PlanList::plan_removed), shown(&plans, &PlanList::shown_changed);
+    plans.add(schedule(1), Plan::Origin::solved);
+    plans.add(schedule(1), Plan::Origin::solved);
+    plans.rename(0, "");
+    plans.rename(0, "A");
+    plans.set_starred(0, false);
+    EXPECT_EQ(added.count(), 1);
+    EXPECT_EQ(renamed.count(), 0);
+    plans.setData(plans.index(0, PlanList::name), "mine");
+    EXPECT_EQ(renamed.count(), 1);
+    plans.show(0);
+    plans.show(0);
+    EXPECT_EQ(shown.count(), 1);
+    plans.remove(0);
+    EXPECT_EQ(removed.count(), 1);
+    EXPECT_EQ(shown.count(), 2);
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

@@ -1,0 +1,61 @@
+#include "app/explorer/window/view_picture.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <QImage>
+#include <csignal>
+
+#include "core/base/files.h"
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+namespace {
+
+class ViewPictures : public testing::Test {
+  protected:
+    void SetUp() override {
+        view.resize(500, 400);
+        view.show();
+        session.set_keeps_plans(false);
+        session.open({write_chain(folder, 5)});
+        ASSERT_TRUE(eventually([&] { return !session.opening() && !session.ladder.running(); }));
+    }
+    std::filesystem::path path(const char* name) const { return folder.filePath(name).toStdString(); }
+
+    QTemporaryDir folder;
+    Session session;
+    GraphView view{session};
+};
+
+TEST_F(ViewPictures, AreOfTheFormatThatTheEndingSays) {
+    for (const auto& [name, beginning] :
+         {std::pair{"a.svg", "<?xml"}, std::pair{"a.PDF", "%PDF"}, std::pair{"a.png", "\x89PNG"}}) {
+        ASSERT_TRUE(write_view_picture(view, path(name))) << name;
+        EXPECT_TRUE(read_file(path(name))->starts_with(beginning)) << name;
+    }
+    EXPECT_EQ(QImage(folder.filePath("a.png")).size(), view.viewport()->size() * 2);
+    EXPECT_FALSE(write_view_picture(view, path("a.jpg")));
+}
+
+/// As on a disk that is full: whoever reads the file afterwards finds the old one or none.
+TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
+    ASSERT_TRUE(write_file(path("old.svg"), "old"));
+    rlimit before{};
+    getrlimit(RLIMIT_FSIZE, &before);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit little{1000, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &little);
+    std::vector<std::string> refused;
+    for (const char* name : {"old.svg", "new.svg", "new.pdf", "new.png"})
+        if (!write_view_picture(view, path(name))) refused.push_back(name);
+    setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_EQ(refused.size(), 4u);
+    EXPECT_EQ(*read_file(path("old.svg")), "old");
+    EXPECT_FALSE(std::filesystem::exists(path("new.svg")));
+    EXPECT_FALSE(std::filesystem::exists(path("new.png")));
+}
+
+}  // namespace
+}  // namespace rematlas::explorer
