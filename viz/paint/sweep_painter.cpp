@@ -316,7 +316,7 @@ class SweepPainter {
 
     void upward_label(Point at, const std::string& text, const Color& color) {
         TextStyle style{.size = scene_.text_size, .color = color, .align = Align::right, .upward = true};
-        if (canvas_.text_width(text, style) < 0.7 * plot_.height) canvas_.text(at, text, style);
+        if (canvas_.text_width(text, style) < 0.5 * plot_.height) canvas_.text(at, text, style);
     }
 
     void keep_all() {

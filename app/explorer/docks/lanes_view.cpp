@@ -35,7 +35,9 @@ LanesView::LanesView(Session& session, QWidget* parent)
     setAttribute(Qt::WA_OpaquePaintEvent);
     axis_button_->setCheckable(true);
     axis_button_->setText(tr("Equal widths"));
-    axis_button_->setFont(frame_font());
+    QFont small = font();
+    small.setPixelSize(11);
+    axis_button_->setFont(small);
     axis_button_->setToolTip(tr("Draw every run as wide as any other, instead of by its time"));
     axis_button_->hide();
     connect(axis_button_, &QToolButton::toggled, this,

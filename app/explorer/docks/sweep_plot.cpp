@@ -9,6 +9,7 @@
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {

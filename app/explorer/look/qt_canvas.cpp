@@ -1,49 +1,13 @@
 #include "app/explorer/look/qt_canvas.h"
 
-#include <QFont>
-#include <QFontMetricsF>
 #include <QPainterPath>
-#include <map>
+#include <algorithm>
+
+#include "app/explorer/session/qt_ruler.h"
+#include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
 namespace {
-
-/// Qt rounds the sizes of fonts to whole pixels; halves come from a font of twice the size, drawn at half of
-/// it.
-constexpr double font_scale = 2;
-
-struct SizedFont {
-    QFont font;
-    QFontMetricsF metrics;
-};
-
-const SizedFont& font_for(const TextStyle& style) {
-    static std::map<std::pair<int, bool>, SizedFont> fonts;
-    const std::pair key(qRound(style.size * font_scale), style.bold);
-    const auto found = fonts.find(key);
-    if (found != fonts.end()) return found->second;
-    QFont font("DejaVu Sans");
-    font.setStyleHint(QFont::SansSerif);
-    font.setPixelSize(std::max(1, key.first));
-    font.setBold(style.bold);
-    font.setHintingPreference(QFont::PreferNoHinting);
-    return fonts.emplace(key, SizedFont{font, QFontMetricsF(font)}).first->second;
-}
-
-QString qt_text(std::string_view utf8) {
-    return QString::fromUtf8(utf8.data(), static_cast<int>(utf8.size()));
-}
-
-double width_of(const QString& text, const TextStyle& style) {
-    return font_for(style).metrics.horizontalAdvance(text) / font_scale;
-}
-
-class QtRuler final : public TextRuler {
-  public:
-    double text_width(std::string_view text, const TextStyle& style) const override {
-        return width_of(qt_text(text), style);
-    }
-};
 
 QPen pen_of(const Pen& pen) {
     QPen made(to_qt(pen.color), pen.width, Qt::SolidLine, Qt::FlatCap, Qt::SvgMiterJoin);
@@ -82,13 +46,8 @@ QColor to_qt(const Color& color) {
     return QColor::fromRgbF(color.red, color.green, color.blue, color.alpha);
 }
 
-const TextRuler& qt_ruler() {
-    static const QtRuler ruler;
-    return ruler;
-}
-
-QtCanvas::QtCanvas(QPainter& painter) : painter_(painter) {
-    painter_.setRenderHint(QPainter::Antialiasing);
+QtCanvas::QtCanvas(QPainter& painter, bool smooth) : painter_(painter) {
+    painter_.setRenderHint(QPainter::Antialiasing, smooth);
     painter_.setRenderHint(QPainter::TextAntialiasing);
 }
 
@@ -134,17 +93,16 @@ void QtCanvas::path(const Path& path, std::optional<Color> fill, const std::opti
     painter_.drawPath(made);
 }
 
-void QtCanvas::text(Point at, std::string_view text, const TextStyle& style) {
-    const QString line = qt_text(text);
+void QtCanvas::text(Point at, std::string_view words, const TextStyle& style) {
     const double shift =
-        style.align == Align::left ? 0 : width_of(line, style) * (style.align == Align::center ? 0.5 : 1);
+        style.align == Align::left ? 0 : text_width(words, style) * (style.align == Align::center ? 0.5 : 1);
     const QTransform before = painter_.transform();
     painter_.translate(at.x, at.y);
     if (style.upward) painter_.rotate(-90);
     painter_.scale(1 / font_scale, 1 / font_scale);
     painter_.setFont(font_for(style).font);
     painter_.setPen(to_qt(style.color));
-    painter_.drawText(QPointF(-shift * font_scale, 0), line);
+    painter_.drawText(QPointF(-shift * font_scale, 0), explorer::text(words));
     painter_.setTransform(before);
 }
 

@@ -8,16 +8,17 @@
 
 namespace rematlas::explorer {
 
-/// Draws in the painter's coordinates, with smooth edges. The painter must live as long and be active.
+/// Draws in the painter's coordinates. The painter must live as long and be active. `smooth` edges take time,
+/// and are not seen where all is small.
 /// Groups and their tooltips do nothing: windows find out themselves what is under the pointer.
 class QtCanvas final : public Canvas {
   public:
-    explicit QtCanvas(QPainter& painter);
+    explicit QtCanvas(QPainter& painter, bool smooth = true);
 
     void rectangle(const Rect& rect, std::optional<Color> fill, const std::optional<Pen>& pen = {},
                    double radius = 0) override;
     void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) override;
-    void text(Point at, std::string_view text, const TextStyle& style) override;
+    void text(Point at, std::string_view words, const TextStyle& style) override;
     double text_width(std::string_view text, const TextStyle& style) const override;
     void begin(std::string_view) override {}
     void end() override {}
@@ -29,9 +30,6 @@ class QtCanvas final : public Canvas {
 
     QPainter& painter_;
 };
-
-/// Widths as QtCanvas draws them, where there is no painter yet. For the thread of the windows.
-const TextRuler& qt_ruler();
 
 QColor to_qt(const Color& color);
 

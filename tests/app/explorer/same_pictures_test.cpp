@@ -4,11 +4,13 @@
 #include <QImage>
 #include <QPainter>
 #include <cstdlib>
+#include <functional>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/session/loaded_schedule.h"
+#include "app/explorer/session/qt_ruler.h"
 #include "tests/app/explorer/training_chain.h"
-#include "viz/paint/draw.h"
+#include "viz/paint/blocks_painter.h"
 #include "viz/paint/schedule_painter.h"
 #include "viz/paint/sweep_painter.h"
 
@@ -68,7 +70,6 @@ void keep(const QImage& image, const char* name, const char* canvas) {
 }
 
 void expect_same(const char* name, Size size, const Draw& draw) {
-    if (!can_draw_pictures()) GTEST_SKIP() << "this build has no cairo";
     const QImage window = on_window_canvas(size, draw), file = as_png(size, draw);
     keep(window, name, "window");
     keep(file, name, "file");
@@ -101,7 +102,6 @@ TEST(SamePictures, ShapesTextAndClips) {
 }
 
 TEST(SamePictures, TheRulersAgree) {
-    if (!can_draw_pictures()) GTEST_SKIP() << "this build has no cairo";
     for (double size : {8.5, 10.0, 11.0, 16.0})
         for (bool bold : {false, true})
             for (const char* words : {"x", "decoder.layers.11.attention", "1,024 MiB · 12 ops", "größer"}) {
@@ -152,6 +152,49 @@ TEST(SamePictures, TheTradeOff) {
                              .budget = Bytes(45 << 20),
                              .shown = SweepSpot{Bytes(37 << 20), 1.2}});
     });
+}
+
+/// Items in two columns, with an arrow from each to the next.
+Layout two_columns(const BlockView& view) {
+    Layout layout;
+    const std::vector<Size> sizes = item_sizes(view, qt_ruler());
+    double y = 20;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        layout.items.push_back({i % 2 == 0 ? 30.0 : 330.0, y, sizes[i].width, sizes[i].height});
+        if (i % 2 == 1) y += 60;
+    }
+    for (const BlockViewEdge& edge : view.edges) {
+        const Rect &a = layout.items[edge.from], &b = layout.items[edge.to];
+        layout.edges.push_back({{a.x + 50, a.y + a.height},
+                                {a.x + 60, a.y + a.height + 20},
+                                {b.x + 70, b.y - 20},
+                                {b.x + 50, b.y}});
+    }
+    for (std::size_t i = 0; i < view.clusters.size(); ++i)
+        layout.clusters.push_back(
+            {4.0 + 3.0 * static_cast<double>(i), 2, 590 - 6.0 * static_cast<double>(i), y});
+    layout.size = {600, y + 20};
+    return layout;
+}
+
+TEST(SamePictures, TheBlocks) {
+    const GraphPtr graph = loaded_chain(4);
+    const SchedulePtr schedule = prepare_schedule(graph, keep_all_schedule(*graph));
+    const Blocks& blocks = graph->graph.blocks;
+    for (double detail : {2.0, 0.3}) {
+        const BlockView view = make_block_view(
+            graph->graph, blocks, expanded_to_depth(blocks, full_depth(blocks)), &schedule->decisions);
+        const Layout layout = two_columns(view);
+        const std::vector<int> marked{1};
+        expect_same("blocks", layout.size, [&](Canvas& canvas) {
+            paint_blocks(canvas, {.view = view,
+                                  .layout = layout,
+                                  .with_schedule = true,
+                                  .detail = detail,
+                                  .marked = &marked,
+                                  .running = 2});
+        });
+    }
 }
 
 }  // namespace
