@@ -1,6 +1,8 @@
 #include "core/base/sizes.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -15,10 +17,12 @@ struct Unit {
     double factor;
 };
 
-constexpr std::array kSizeUnits = {Unit{"", 1},         Unit{"B", 1},        Unit{"KB", 1e3},
-                                   Unit{"kB", 1e3},     Unit{"MB", 1e6},     Unit{"GB", 1e9},
-                                   Unit{"TB", 1e12},    Unit{"KiB", 1024.0}, Unit{"MiB", 0x1p20},
-                                   Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
+// Without B or i the smaller meaning is taken: who meant the larger one has a budget that is kept, too.
+constexpr std::array kSizeUnits = {
+    Unit{"", 1},         Unit{"B", 1},        Unit{"K", 1e3},      Unit{"KB", 1e3},     Unit{"M", 1e6},
+    Unit{"MB", 1e6},     Unit{"G", 1e9},      Unit{"GB", 1e9},     Unit{"T", 1e12},     Unit{"TB", 1e12},
+    Unit{"KiB", 1024.0}, Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}, Unit{"Ki", 1024.0},
+    Unit{"Mi", 0x1p20},  Unit{"Gi", 0x1p30},  Unit{"Ti", 0x1p40}};
 constexpr std::array kTimeUnits = {Unit{"", 1e9},   Unit{"s", 1e9},  Unit{"ms", 1e6},   Unit{"us", 1e3},
                                    Unit{"ns", 1.0}, Unit{"m", 6e10}, Unit{"min", 6e10}, Unit{"h", 3.6e12}};
 
@@ -48,15 +52,23 @@ std::string quoted(std::string_view text) {
     return "'" + std::string(text.substr(0, 60)) + "'";
 }
 
+bool equal(std::string_view a, std::string_view b, bool any_case) {
+    const auto same = [&](unsigned char x, unsigned char y) {
+        return x == y || (any_case && std::tolower(x) == std::tolower(y));
+    };
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), same);
+}
+
 /// Whole numbers of bytes or nanoseconds are read exactly, all others through double.
 template <std::size_t N>
-Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& units, const char* example) {
+Result<std::int64_t> scaled(std::string_view text, const std::array<Unit, N>& units, const char* example,
+                            bool any_case) {
     const Error wrong{quoted(text) + " is not " + example};
     const auto parts = number_and_rest(text);
     if (!parts) return wrong;
     if (parts->first < 0) return Error{quoted(text) + " is negative"};
     for (const Unit& unit : units) {
-        if (parts->second != unit.name) continue;
+        if (!equal(parts->second, unit.name, any_case)) continue;
         const double value = parts->first * unit.factor;
         if (value >= 0x1p62) return Error{quoted(text) + " is too large"};
         const std::optional<std::int64_t> exact = unit.factor == 1 ? whole_number(text) : std::nullopt;
@@ -76,7 +88,7 @@ std::string three_digits(double value, const char* unit) {
 
 Result<Bytes> parse_bytes(std::string_view text) {
     const Result<std::int64_t> value =
-        scaled(text, kSizeUnits, "a size such as 2GiB, 512MiB, 1500MB or 4096");
+        scaled(text, kSizeUnits, "a size such as 2GiB, 512MiB, 1500MB or 4096", true);
     if (!value) return value.error();
     return Bytes(*value);
 }
@@ -96,7 +108,7 @@ Result<Budget> parse_budget(std::string_view text) {
         return share;
     }
     const Result<std::int64_t> bytes =
-        scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'");
+        scaled(text, kSizeUnits, "a budget such as 2GiB, 512MiB, 4096, 60% or '60% of activations'", true);
     if (!bytes) return bytes.error();
     if (*bytes <= 0) return none;
     if (const auto parts = number_and_rest(text);
@@ -122,7 +134,7 @@ Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step) {
 }
 
 Result<Nanoseconds> parse_duration(std::string_view text) {
-    const Result<std::int64_t> value = scaled(text, kTimeUnits, "a duration such as 60s, 500ms or 2m");
+    const Result<std::int64_t> value = scaled(text, kTimeUnits, "a duration such as 60s, 500ms or 2m", false);
     if (!value) return value.error();
     return Nanoseconds(*value);
 }

@@ -9,7 +9,8 @@
 
 namespace rematlas {
 
-/// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB". Errors: anything else, negative, or 2^62 and more.
+/// "2GiB", "512MiB", "1500MB", "4096", "1.5 GiB", "300 mb"; "300M" is 300 MB, "300Mi" 300 MiB. Errors: anything
+/// else, negative, or 2^62 and more.
 Result<Bytes> parse_bytes(std::string_view text);
 
 /// A budget as people say it: bytes, or a share of what only the step tells.

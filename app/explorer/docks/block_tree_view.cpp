@@ -36,9 +36,10 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
       model_(new BlockTreeModel(this)),
       filter_(new BlockFilterModel(this)),
       search_(new QLineEdit),
+      count_(theme::quiet_label({})),
       partition_(new QComboBox),
       tree_(new QTreeView) {
-    setMinimumWidth(260);
+    setMinimumWidth(200);
     filter_->setSourceModel(model_);
     search_->setPlaceholderText(tr("Search blocks and operators"));
     search_->setToolTip(tr("Enter goes from match to match, also in the graph"));
@@ -68,6 +69,8 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(theme::gap, theme::gap, theme::gap, theme::gap);
     bar->addWidget(search_);
+    count_->setObjectName("match_count");
+    bar->addWidget(count_);
     bar->addWidget(order);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
@@ -163,21 +166,42 @@ void BlockTreeView::show_selection(const Selected& selected) {
         tree_->setCurrentIndex({});
     }
     following_ = false;
+    show_count();
 }
 
+std::vector<QModelIndex> BlockTreeView::matches() const {
+    std::vector<QModelIndex> found, open;
+    const auto push_children = [&](const QModelIndex& parent) {
+        for (int row = filter_->rowCount(parent); row-- > 0;) open.push_back(filter_->index(row, 0, parent));
+    };
+    push_children({});
+    while (!open.empty()) {
+        const QModelIndex at = open.back();
+        open.pop_back();
+        if (filter_->matches(at)) found.push_back(at);
+        push_children(at);
+    }
+    return found;
+}
+
+/// After the last match comes the first; so it does where the current row is none.
 void BlockTreeView::go_to_next_match() {
-    if (filter_->words().isEmpty() || filter_->rowCount() == 0) return;
-    // Rows that stay only for what lies below them are passed over; at the end it begins again.
-    const QModelIndex begin =
-        tree_->currentIndex().isValid() ? tree_->currentIndex() : filter_->index(filter_->rowCount() - 1, 0);
-    QModelIndex at = begin;
-    do {
-        at = tree_->indexBelow(at);
-        if (!at.isValid()) at = filter_->index(0, 0);
-        if (filter_->matches(at)) break;
-    } while (at != begin);
-    tree_->setCurrentIndex(at);
-    session_.selection.reveal(model_->selected_at(filter_->mapToSource(at)));
+    if (filter_->words().isEmpty()) return;
+    const std::vector<QModelIndex> found = matches();
+    if (found.empty()) return;
+    const auto current = std::find(found.begin(), found.end(), tree_->currentIndex().siblingAtColumn(0));
+    const auto next = current == found.end() || current + 1 == found.end() ? found.begin() : current + 1;
+    tree_->setCurrentIndex(*next);
+    session_.selection.reveal(model_->selected_at(filter_->mapToSource(*next)));
+}
+
+void BlockTreeView::show_count() {
+    if (filter_->words().isEmpty()) return count_->clear();
+    const std::vector<QModelIndex> found = matches();
+    const auto current = std::find(found.begin(), found.end(), tree_->currentIndex().siblingAtColumn(0));
+    count_->setText(current == found.end()
+                        ? tr("%1 found").arg(found.size())
+                        : tr("%1 of %2").arg(current - found.begin() + 1).arg(found.size()));
 }
 
 void BlockTreeView::apply_search(const QString& words) {
@@ -191,6 +215,7 @@ void BlockTreeView::apply_search(const QString& words) {
         tree_->expandToDepth(0);
         show_selection(session_.selection.current());
     }
+    show_count();
 }
 
 }  // namespace rematlas::explorer

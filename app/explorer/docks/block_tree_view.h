@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
 #include <QTreeView>
 #include <QWidget>
@@ -28,11 +29,16 @@ class BlockTreeView : public QWidget {
     void show_selection(const Selected& selected);
     void apply_search(const QString& words);
     void go_to_next_match();
+    /// Rows of blocks and ops that match the search, in the order shown; rows that are there only for what
+    /// lies below them are none.
+    std::vector<QModelIndex> matches() const;
+    void show_count();
 
     Session& session_;
     BlockTreeModel* model_;
     BlockFilterModel* filter_;
     QLineEdit* search_;
+    QLabel* count_;
     QComboBox* partition_;
     QTreeView* tree_;
     bool following_ = false;  ///< a selection made elsewhere is being shown

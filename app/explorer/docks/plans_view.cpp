@@ -14,12 +14,12 @@ PlansView::PlansView(Session& session, QWidget* parent)
       session_(session),
       sorted_(new QSortFilterProxyModel(this)),
       table_(new QTreeView),
-      back_(new QAction(theme::icon("back"), tr("Plan shown &before"), this)),
+      back_(new QAction(theme::icon("back"), tr("Plan shown be&fore"), this)),
       forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
       undo_(new QAction(theme::icon("undo"), tr("&Undo the removal"), this)),
       rename_(new QAction(tr("Rename the pla&n"), this)) {
-    setMinimumWidth(260);
+    setMinimumWidth(200);
     back_->setShortcut(QKeySequence("Alt+Left"));
     forward_->setShortcut(QKeySequence("Alt+Right"));
     undo_->setShortcut(QKeySequence::Undo);
@@ -85,6 +85,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
 }
 
 void PlansView::add_actions_to(QMenu& menu) {
+    menu.addSeparator();
     menu.addActions({back_, forward_, rename_, remove_, undo_});
     menu.addSeparator();
 }

@@ -23,16 +23,19 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
     return html + "</table>";
 }
 
-QString gap_text(const Bound& bound) {
-    const QString proven = overhead_text(bound.overhead).toHtmlEscaped();
-    return bound.gap <= 5e-5 ? SolvePanel::tr("%1, no schedule is faster").arg(proven)
-                             : SolvePanel::tr("%1, gap %2").arg(proven, percent_text(bound.gap));
+/// What is proven, in words: the number beside it would read as another one where it differs in the last digit.
+QString bound_text(const Schedule& schedule) {
+    if (!schedule.bound) return SolvePanel::tr("not known");
+    if (schedule.status == "optimal") return SolvePanel::tr("no schedule is faster");
+    const QString gap =
+        schedule.bound->gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(schedule.bound->gap);
+    return SolvePanel::tr("%1, this is within %2").arg(overhead_text(schedule.bound->overhead), gap);
 }
 
 }  // namespace
 
 SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
-    setMinimumWidth(290);
+    setMinimumWidth(270);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(theme::margin, theme::margin, theme::margin, theme::margin);
@@ -271,15 +274,14 @@ void SolvePanel::show_schedule() {
     }
     const double full = static_cast<double>(std::max<std::int64_t>(1, schedule->graph->full_peak.value));
     QList<QPair<QString, QString>> rows;
-    rows << qMakePair(tr("Solver"),
-                      QStringLiteral("%1, %2").arg(text(s.solver), text(s.status)).toHtmlEscaped());
+    rows << qMakePair(tr("Solver"), text(s.solver).toHtmlEscaped());
     rows << qMakePair(tr("Peak"),
                       tr("%1 (%2)").arg(bytes_text(report.peak), percent_text(report.peak.value / full)));
     if (s.budget.value > 0) rows << qMakePair(tr("Budget"), bytes_text(s.budget));
     rows << qMakePair(tr("Step time"), tr("%1").arg(time_text(report.time)));
     rows << qMakePair(tr("Recomputed"),
                       tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
-    rows << qMakePair(tr("Proven bound"), s.bound ? gap_text(*s.bound) : tr("none known"));
+    rows << qMakePair(tr("Best possible"), bound_text(s).toHtmlEscaped());
     if (s.solve_seconds > 0)
         rows << qMakePair(tr("Solved in"),
                           time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));

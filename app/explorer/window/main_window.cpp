@@ -19,6 +19,7 @@
 namespace rematlas::explorer {
 namespace {
 
+constexpr int narrow_width = 1200, narrow_height = 700;  ///< below, neighbouring docks share their place
 constexpr int layout_version = 2;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
@@ -79,6 +80,39 @@ void MainWindow::make_docks() {
     splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
 }
 
+/// Where there is no room for both, neighbours are tabs of one place; each stays where the user has moved it.
+void MainWindow::arrange_docks() {
+    const struct {
+        const char *first, *second;
+        Qt::Orientation apart;
+    } neighbours[] = {{"plans", "blocks", Qt::Vertical},
+                      {"solve", "details", Qt::Vertical},
+                      {"schedule", "tradeoff", Qt::Horizontal}};
+    for (const auto& [first, second, apart] : neighbours) {
+        QDockWidget *one = docks_[first], *other = docks_[second];
+        if (one->isFloating() || other->isFloating() || dockWidgetArea(one) != dockWidgetArea(other))
+            continue;
+        if (narrow_) {
+            tabifyDockWidget(one, other);
+            one->raise();
+        } else if (tabifiedDockWidgets(one).contains(other)) {
+            const bool hidden = other->isHidden();
+            removeDockWidget(other);  // a tab cannot be split off where it is
+            addDockWidget(dockWidgetArea(one), other, apart);
+            other->setHidden(hidden);
+        }
+    }
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    const bool narrow = width() < narrow_width || height() < narrow_height;
+    if (narrow == narrow_) return;
+    narrow_ = narrow;
+    arrange_docks();
+    if (shown_ && session_.graph()) resize_docks();
+}
+
 void MainWindow::hide_docks() {
     if (!hidden_layout_.isEmpty()) return;
     hidden_layout_ = saveState(layout_version);
@@ -98,6 +132,12 @@ void MainWindow::restore_default_layout() {
         dock->show();
     }
     if (!default_layout_.isEmpty()) restoreState(default_layout_, layout_version);
+    narrow_ = width() < narrow_width || height() < narrow_height;
+    arrange_docks();
+    resize_docks();
+}
+
+void MainWindow::resize_docks() {
     // Shares of the window: the middle keeps half of the width, what runs over time a third of the height.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 2 / 10, height() * 4 / 10}, Qt::Vertical);

@@ -54,10 +54,13 @@ class MainWindow : public QMainWindow {
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dropEvent(QDropEvent* event) override;
     void showEvent(QShowEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void make_docks();
     void fit_to_screen();
+    void arrange_docks();
+    void resize_docks();
     void make_actions();
     void make_file_menu();
     void make_export_menu(QMenu& menu);
@@ -114,6 +117,7 @@ class MainWindow : public QMainWindow {
     QList<QAction*> needs_graph_, needs_schedule_, needs_sweep_;
     QString last_error_;
     bool quiet_ = false, shown_ = false;
+    bool narrow_ = false;  ///< neighbouring docks share their place as tabs
 };
 
 }  // namespace rematlas::explorer

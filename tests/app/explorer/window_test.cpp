@@ -3,14 +3,18 @@
 #include <QDialog>
 #include <QDockWidget>
 #include <QFile>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QScreen>
 #include <QSlider>
 #include <QTemporaryDir>
 #include <QTest>
 #include <QThread>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/window/main_window.h"
@@ -343,12 +347,14 @@ TEST_F(Windows, EnterInTheSearchGoesFromMatchToMatch) {
     open(write_chain(folder, 4));
     auto* search = child<QLineEdit>("search");
     QTest::keyClicks(search, "aten::relu");
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "4 found");
     std::vector<OpId> visited;
     for (int i = 0; i < 5; ++i) {
         QTest::keyClick(search, Qt::Key_Return);
         visited.push_back(window->session().selection.current().op);
     }
     EXPECT_EQ(visited, (std::vector<OpId>{OpId(1), OpId(3), OpId(5), OpId(7), OpId(1)}));
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "1 of 4");
     ASSERT_TRUE(eventually([&] { return !window->session().ladder.running(); }));
 }
 
@@ -380,6 +386,75 @@ TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
     QFile asked(folder.filePath("asked"));
     ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
     EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
+}
+
+TEST_F(Windows, TheFirstEnterGoesToTheFirstMatchAndNotToTheLastPartOfTheStep) {
+    open(write_chain(folder, 4));
+    auto* search = child<QLineEdit>("search");
+    QTest::keyClicks(search, "aten::convolution");
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(window->session().selection.current().op, OpId(0));
+    search->clear();
+    EXPECT_TRUE(child<QLabel>("match_count")->text().isEmpty());
+    QTest::keyClicks(search, "nowhere");
+    QTest::keyClick(search, Qt::Key_Return);
+    EXPECT_EQ(child<QLabel>("match_count")->text(), "0 found");
+}
+
+TEST_F(Windows, FitsTheScreenAndGetsAsSmallAs800By520) {
+    EXPECT_LE(window->minimumSize().width(), 800);
+    EXPECT_LE(window->minimumSize().height(), 520);
+    MainWindow fresh(nullptr);
+    const QSize room = fresh.screen()->availableSize();
+    EXPECT_LE(fresh.width(), room.width());
+    EXPECT_LE(fresh.height(), room.height());
+}
+
+TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
+    open(write_chain(folder, 4));
+    const auto share = [&](const char* one, const char* other) {
+        return window->tabifiedDockWidgets(window->dock(one)).contains(window->dock(other));
+    };
+    int round = 0;
+    for (const bool narrow : {false, true, false}) {
+        window->resize(narrow ? QSize(800, 520) : QSize(1600, 1000));
+        process_events();
+        SCOPED_TRACE(++round);
+        EXPECT_EQ(share("plans", "blocks"), narrow);
+        EXPECT_EQ(share("solve", "details"), narrow);
+        EXPECT_EQ(share("schedule", "tradeoff"), narrow);
+        for (const QString& name : window->dock_names())
+            EXPECT_TRUE(window->dock(name)->isVisibleTo(window.get())) << name.toStdString();
+    }
+}
+
+/// Letters that open something together with Alt, of one menu each and of the menu bar.
+TEST_F(Windows, NoTwoItemsOfAMenuHaveTheSameLetter) {
+    QList<QList<QAction*>> menus{window->menuBar()->actions()};
+    for (const QMenu* menu : window->menuBar()->findChildren<QMenu*>()) menus << menu->actions();
+    int letters = 0;
+    for (const QList<QAction*>& actions : menus) {
+        std::set<QChar> seen;
+        for (const QAction* action : actions) {
+            const int at = action->text().indexOf('&');
+            if (at < 0) continue;
+            const QChar letter = action->text().at(at + 1).toLower();
+            EXPECT_TRUE(seen.insert(letter).second) << action->text().toStdString();
+            ++letters;
+        }
+    }
+    EXPECT_GT(letters, 20);
+}
+
+TEST_F(Windows, NoTwoActionsHaveTheSameKeys) {
+    std::map<QString, QString> keys;
+    for (const QAction* action : window->findChildren<QAction*>()) {
+        if (action->shortcut().isEmpty() || action->shortcutContext() != Qt::WindowShortcut) continue;
+        const auto [at, fresh] = keys.emplace(action->shortcut().toString(), action->text());
+        EXPECT_TRUE(fresh) << at->first.toStdString() << ": " << at->second.toStdString() << ", "
+                           << action->text().toStdString();
+    }
+    EXPECT_GT(keys.size(), 15u);
 }
 
 class Captures : public Windows {

@@ -17,6 +17,16 @@ TEST(Sizes, binary_and_decimal_units_are_read) {
     EXPECT_EQ(*parse_bytes("4096"), Bytes(4096));
 }
 
+TEST(Sizes, units_are_read_as_people_write_them) {
+    for (const char* text : {"300MB", "300M", "300 mb", "300m", "300 Mb"})
+        EXPECT_EQ(*parse_bytes(text), Bytes(300'000'000)) << text;
+    for (const char* text : {"3KiB", "3Ki", "3kib", "3 ki"})
+        EXPECT_EQ(*parse_bytes(text), Bytes(3072)) << text;
+    EXPECT_EQ(*parse_bytes("0.4G"), Bytes(400'000'000)) << "kept whichever was meant";
+    EXPECT_EQ(*parse_bytes("2t"), Bytes(2'000'000'000'000));
+    EXPECT_FALSE(parse_duration("5S"));
+}
+
 TEST(Sizes, plain_bytes_and_the_whole_peak_are_exact_beyond_what_a_double_holds) {
     const Bytes odd((std::int64_t{1} << 60) + 1);
     EXPECT_EQ(*parse_bytes(std::to_string(odd.value)), odd);
