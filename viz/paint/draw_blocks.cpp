@@ -17,7 +17,7 @@ using namespace palette;
 constexpr double kMargin = 24;
 constexpr double kHeader = 92;
 
-const TextStyle kLegend{.size = 9.5, .color = kInk};
+const TextStyle kLegend{.size = 9.5, .color = kLight.ink};
 
 /// Draws one picture; members are what its parts share.
 class BlockPainter {
@@ -53,7 +53,7 @@ class BlockPainter {
             if (s->budget.value > 0) about += ", budget " + format_bytes(s->budget);
             about += ", peak " + format_bytes(s->peak) + ", time " + format_overhead(s->overhead);
         }
-        TextStyle quiet{.size = 10.5, .color = kQuiet};
+        TextStyle quiet{.size = 10.5, .color = kLight.quiet};
         canvas_->text({kMargin, kMargin + 32}, fitted(*canvas_, about, quiet, room), quiet);
         legend(kMargin + 52);
     }
@@ -76,7 +76,8 @@ class BlockPainter {
             auto bytes = static_cast<std::int64_t>(
                 std::bit_floor(static_cast<std::uint64_t>(part * static_cast<double>(heaviest_))));
             if (bytes <= 0) continue;
-            canvas_->line({x, row - 3}, {x + 22, row - 3}, {kLine.shade(0.2), edge_width(bytes, heaviest_)});
+            canvas_->line({x, row - 3}, {x + 22, row - 3},
+                          {kLight.line.shade(0.2), edge_width(bytes, heaviest_)});
             std::string text = format_bytes(Bytes(bytes));
             canvas_->text({x + 28, row}, text, kLegend);
             x += 28 + picture_ruler().text_width(text, kLegend) + 18;

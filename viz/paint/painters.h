@@ -16,7 +16,7 @@
 namespace rematlas {
 
 /// Of what is said beside a picture.
-inline const TextStyle kNote{.size = 10, .color = palette::kQuiet};
+inline const TextStyle kNote{.size = 10, .color = palette::kLight.quiet};
 
 struct BlockPicture {
     const Graph& graph;

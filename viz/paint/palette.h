@@ -28,12 +28,6 @@ inline constexpr Paper kLight = {.page = Color::hex(0xffffff),
                                  .budget = Color::hex(0xb42318),
                                  .mark = Color::hex(0xffb020)};
 
-inline constexpr Color kInk = Color::hex(0x1f2933);
-inline constexpr Color kQuiet = Color::hex(0x66707c);
-inline constexpr Color kLine = Color::hex(0x9aa3ad);
-inline constexpr Color kGrid = Color::hex(0xe4e8ec);
-inline constexpr Color kPanel = Color::hex(0xf6f8fa);
-
 inline constexpr Color kBlue = Color::hex(0x0072b2);
 inline constexpr Color kSky = Color::hex(0x56b4e9);
 inline constexpr Color kGreen = Color::hex(0x009e73);

@@ -499,21 +499,19 @@ class SchedulePainter {
         return places_.x.at(at);
     }
 
-    /// Where it runs only as far as there is room.
+    /// Where it is only as far as there is room.
     std::string peak_text(const TextStyle& style, double room) const {
-        std::string text = "peak " + format_bytes(Bytes(scene_.data.peak));
-        std::string more = fitted(canvas_, text + peak_place(), style, room, true);
-        return canvas_.text_width(text, style) + 60 < room ? more : text;
-    }
-
-    std::string peak_place() const {
         auto step = static_cast<std::size_t>(scene_.data.peak_step);
-        std::string text;
+        std::string peak = "peak " + format_bytes(Bytes(scene_.data.peak)), place;
         if (scene_.steps[step].runs()) {
             const Op& op = scene_.graph.ops[scene_.steps[step].op()];
-            text = " in " + (op.module.empty() ? op.name : op.module + " " + op.name);
+            place = " in " + (op.module.empty() ? op.name : op.module + " " + op.name);
         }
-        return text + ", step " + std::to_string(step + 1) + " of " + std::to_string(scene_.steps.size());
+        std::string all = peak + place + ", step " + std::to_string(step + 1) + " of " +
+                          std::to_string(scene_.steps.size());
+        if (canvas_.text_width(all, style) <= room) return all;
+        if (canvas_.text_width(peak, style) + 80 > room) return peak;
+        return fitted(canvas_, peak + place, style, room, true);
     }
 
     void peak() {
