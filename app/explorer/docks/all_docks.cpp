@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 
+#include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/block_tree_view.h"
 #include "app/explorer/docks/details_panel.h"
 #include "app/explorer/docks/lanes_view.h"
@@ -39,6 +40,13 @@ QList<QAction*> add_tradeoff_actions(QWidget& dock, QMenu& menu) {
     sweep->setIcon(theme::icon("sweep"));
     QObject::connect(sweep, &QAction::triggered, &view, &TradeoffView::start_sweep);
     return {sweep};
+}
+
+QList<QAction*> add_alive_actions(QWidget& dock, QMenu& menu) {
+    auto& view = static_cast<AliveView&>(dock);
+    QAction* peak = added(menu, QT_TRANSLATE_NOOP("Docks", "&Go to the peak"), "Ctrl+P");
+    QObject::connect(peak, &QAction::triggered, &view, &AliveView::go_to_peak);
+    return {peak};
 }
 
 QList<QAction*> add_plans_actions(QWidget& dock, QMenu& menu) {
@@ -86,6 +94,13 @@ constexpr DockEntry kDocks[] = {
      .shortcut = "Alt+6",
      .area = Qt::BottomDockWidgetArea,
      .make = made<LanesView>},
+    {.id = "alive",
+     .title = QT_TRANSLATE_NOOP("Docks", "In memory"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "What is held at the cursor, and why"),
+     .shortcut = "Alt+7",
+     .area = Qt::RightDockWidgetArea,
+     .make = made<AliveView>,
+     .add_actions = add_alive_actions},
 };
 
 }  // namespace

@@ -78,29 +78,33 @@ void MainWindow::make_docks() {
         docks_[entry.id] = dock;
     }
     splitDockWidget(docks_["schedule"], docks_["tradeoff"], Qt::Horizontal);
+    arrange_docks();
 }
 
-/// Where there is no room for both, neighbours are tabs of one place; each stays where the user has moved it.
+/// Where there is no room for all, neighbours are tabs of one place; each stays where the user has moved it.
 void MainWindow::arrange_docks() {
     const struct {
-        const char *first, *second;
+        const char *first, *second, *with_second;
         Qt::Orientation apart;
-    } neighbours[] = {{"plans", "blocks", Qt::Vertical},
-                      {"solve", "details", Qt::Vertical},
-                      {"schedule", "tradeoff", Qt::Horizontal}};
-    for (const auto& [first, second, apart] : neighbours) {
+    } neighbours[] = {{"plans", "blocks", nullptr, Qt::Vertical},
+                      {"solve", "details", "alive", Qt::Vertical},
+                      {"schedule", "tradeoff", nullptr, Qt::Horizontal}};
+    for (const auto& [first, second, with_second, apart] : neighbours) {
         QDockWidget *one = docks_[first], *other = docks_[second];
-        if (one->isFloating() || other->isFloating() || dockWidgetArea(one) != dockWidgetArea(other))
-            continue;
-        if (narrow_) {
-            tabifyDockWidget(one, other);
-            one->raise();
-        } else if (tabifiedDockWidgets(one).contains(other)) {
+        QDockWidget* third = with_second ? docks_[with_second] : nullptr;
+        const auto is_beside = [&](QDockWidget* dock) {
+            return dock && !dock->isFloating() && dockWidgetArea(dock) == dockWidgetArea(one);
+        };
+        if (one->isFloating() || !is_beside(other)) continue;
+        if (!narrow_ && tabifiedDockWidgets(one).contains(other)) {
             const bool hidden = other->isHidden();
             removeDockWidget(other);  // a tab cannot be split off where it is
             addDockWidget(dockWidgetArea(one), other, apart);
             other->setHidden(hidden);
         }
+        if (narrow_) tabifyDockWidget(one, other);
+        if (is_beside(third)) tabifyDockWidget(narrow_ ? one : other, third);
+        (narrow_ ? one : other)->raise();
     }
 }
 

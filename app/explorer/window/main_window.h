@@ -3,6 +3,7 @@
 
 #include <QActionGroup>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QLabel>
 #include <QMainWindow>
 #include <QProgressBar>

@@ -16,6 +16,7 @@
 #include <map>
 #include <set>
 
+#include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/window/main_window.h"
 #include "core/hierarchy/decompose.h"
@@ -423,6 +424,8 @@ TEST_F(Windows, NeighboursShareAPlaceWhereThereIsNoRoomForBoth) {
         EXPECT_EQ(share("plans", "blocks"), narrow);
         EXPECT_EQ(share("solve", "details"), narrow);
         EXPECT_EQ(share("schedule", "tradeoff"), narrow);
+        EXPECT_EQ(share("solve", "alive"), narrow);
+        EXPECT_TRUE(share("details", "alive"));
         for (const QString& name : window->dock_names())
             EXPECT_TRUE(window->dock(name)->isVisibleTo(window.get())) << name.toStdString();
     }
@@ -455,6 +458,30 @@ TEST_F(Windows, NoTwoActionsHaveTheSameKeys) {
                            << action->text().toStdString();
     }
     EXPECT_GT(keys.size(), 15u);
+}
+
+TEST_F(Windows, TheTableOfWhatIsInMemoryFollowsTheCursorAndFindsThePeak) {
+    open(write_chain(folder, 5));
+    Session& session = window->session();
+    auto* view = window->findChild<AliveView*>();
+    ASSERT_TRUE(view);
+    const SchedulePtr& schedule = session.schedule();
+    EXPECT_EQ(view->model().total(), schedule->simulation.peak) << "the peak, where nothing was pointed at";
+    session.selection.set_cursor(0);
+    EXPECT_EQ(view->model().total(), schedule->simulation.steps[0].during);
+    EXPECT_FALSE(child<QLabel>("alive_headline")->text().startsWith("Peak"));
+    const int tensors = view->model().rowCount();
+    view->go_to_peak();
+    EXPECT_EQ(session.selection.cursor(), static_cast<int>(schedule->simulation.peak_step));
+    EXPECT_TRUE(child<QLabel>("alive_headline")->text().startsWith("Peak"));
+    EXPECT_GT(view->model().rowCount(), tensors);
+    std::int64_t sum = 0;
+    child<QToolButton>("alive_by_module")->setChecked(true);
+    for (int row = 0; row < view->model().rowCount(); ++row)
+        sum += view->model().index(row, AliveModel::bytes).data(AliveModel::sort_role).toLongLong();
+    EXPECT_EQ(Bytes(sum), view->model().total()) << "modules add up to the same";
+    window->session().close();
+    EXPECT_EQ(view->model().rowCount(), 0);
 }
 
 class Captures : public Windows {

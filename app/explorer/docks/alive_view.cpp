@@ -1,0 +1,89 @@
+#include "app/explorer/docks/alive_view.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+
+AliveView::AliveView(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      model_(new AliveModel(this)),
+      sorted_(new QSortFilterProxyModel(this)),
+      headline_(theme::quiet_label({}, true)),
+      table_(new QTreeView) {
+    setMinimumWidth(200);
+    sorted_->setSourceModel(model_);
+    sorted_->setSortRole(AliveModel::sort_role);
+    table_->setModel(sorted_);
+    table_->setObjectName("alive");
+    table_->setAccessibleName(tr("What is in memory"));
+    table_->setRootIsDecorated(false);
+    table_->setUniformRowHeights(true);
+    table_->setSortingEnabled(true);
+    table_->setAllColumnsShowFocus(true);
+    table_->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    sorted_->sort(-1);
+    const int widths[] = {150, 74, 62, 130, 72, 180};
+    for (int column = 0; column < AliveModel::column_count; ++column)
+        table_->setColumnWidth(column, widths[column]);
+    headline_->setObjectName("alive_headline");
+
+    auto* peak = new QToolButton;
+    peak->setText(tr("Go to peak"));
+    peak->setProperty("boxed", true);
+    peak->setToolTip(tr("Puts the cursor where the most memory is held"));
+    auto* modules = new QToolButton;
+    modules->setObjectName("alive_by_module");
+    modules->setText(tr("By module"));
+    modules->setProperty("boxed", true);
+    modules->setCheckable(true);
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);
+    bar->addWidget(headline_, 1);
+    bar->addWidget(modules);
+    bar->addWidget(peak);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(bar);
+    layout->addWidget(table_);
+
+    connect(peak, &QToolButton::clicked, this, &AliveView::go_to_peak);
+    connect(modules, &QToolButton::toggled, this, [this](bool on) { model_->set_by_module(on); });
+    connect(table_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        const OpId op = model_->op_at(sorted_->mapToSource(index).row());
+        if (op.valid()) session_.selection.select(Selected::of(op));
+    });
+    connect(&session_, &Session::schedule_changed, this, &AliveView::follow);
+    connect(&session_.selection, &Selection::cursor_moved, this, [this](int step) {
+        model_->set_step(step);
+        show_headline();
+    });
+    follow();
+}
+
+void AliveView::follow() {
+    model_->set_schedule(session_.schedule());
+    show_headline();
+}
+
+void AliveView::show_headline() {
+    headline_->setText(model_->step() < 0 ? tr("What a schedule holds in memory appears here.")
+                                          : model_->headline());
+}
+
+void AliveView::go_to_peak() {
+    const SchedulePtr& schedule = session_.schedule();
+    if (!schedule || schedule->simulation.steps.empty()) return;
+    const auto step = static_cast<int>(schedule->simulation.peak_step);
+    session_.selection.set_cursor(step);
+    const Step& at = schedule->schedule.steps[static_cast<std::size_t>(step)];
+    if (at.runs()) session_.selection.select(Selected::of(at.op()));
+}
+
+}  // namespace rematlas::explorer

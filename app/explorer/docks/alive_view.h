@@ -1,0 +1,34 @@
+// What is in memory at the cursor: a table that follows it, and the way to the peak.
+#pragma once
+
+#include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+#include <QWidget>
+
+#include "app/explorer/session/alive_model.h"
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class AliveView : public QWidget {
+    Q_OBJECT
+  public:
+    explicit AliveView(Session& session, QWidget* parent = nullptr);
+
+    void go_to_peak();
+    const AliveModel& model() const { return *model_; }
+    QTreeView& table() { return *table_; }
+
+  private:
+    void follow();
+    void show_headline();
+
+    Session& session_;
+    AliveModel* model_;
+    QSortFilterProxyModel* sorted_;
+    QLabel* headline_;
+    QTreeView* table_;
+};
+
+}  // namespace rematlas::explorer

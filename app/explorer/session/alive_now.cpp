@@ -1,0 +1,107 @@
+#include "app/explorer/session/alive_now.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString say(const char* text) {
+    return QCoreApplication::translate("AliveNow", text);
+}
+
+}  // namespace
+
+Bytes Alive::total() const {
+    Bytes sum = workspace;
+    for (const AliveTensor& alive : tensors) sum += alive.bytes;
+    return sum;
+}
+
+Lifetimes::Lifetimes(const LoadedSchedule& schedule)
+    : schedule_(schedule),
+      current_(schedule.graph->graph.tensors.size(), -1),
+      is_result_(schedule.graph->graph.tensors.size(), 0) {
+    const Graph& graph = schedule.graph->graph;
+    for (const TensorId result : graph.results) is_result_[result] = 1;
+    for (const TensorId tensor : graph.tensors.ids())
+        if (!schedule.graph->producer[tensor].valid()) begin(tensor, -1);
+    for (int i = 0; i < static_cast<int>(schedule.schedule.steps.size()); ++i) {
+        const Step& step = schedule.schedule.steps[static_cast<std::size_t>(i)];
+        if (step.kind == StepKind::free) end(step.tensor(), i);
+        if (step.kind == StepKind::fetch) begin(step.tensor(), i);
+        if (!step.runs()) continue;
+        const Op& op = graph.ops[step.op()];
+        for (const TensorId input : op.inputs)
+            if (current_[input] >= 0)
+                lifetimes_[static_cast<std::size_t>(current_[input])].reads.push_back(i);
+        if (step.kind == StepKind::run_inplace)
+            for (const InplacePair& pair : op.inplace) end(pair.in, i);
+        for (const TensorId output : op.outputs) {
+            end(output, i);
+            begin(output, i);
+        }
+    }
+}
+
+void Lifetimes::begin(TensorId tensor, int step) {
+    current_[tensor] = static_cast<int>(lifetimes_.size());
+    lifetimes_.push_back({.tensor = tensor, .born = step, .dies = -1, .reads = {}});
+}
+
+void Lifetimes::end(TensorId tensor, int step) {
+    if (current_[tensor] < 0) return;
+    lifetimes_[static_cast<std::size_t>(current_[tensor])].dies = step;
+    current_[tensor] = -1;
+}
+
+Alive Lifetimes::during(int step) const {
+    const Graph& graph = schedule_.graph->graph;
+    const Step& at = schedule_.schedule.steps[static_cast<std::size_t>(step)];
+    Alive alive;
+    for (const Lifetime& life : lifetimes_) {
+        if (life.born > step || (life.dies >= 0 && life.dies < step)) continue;
+        const auto next = std::lower_bound(life.reads.begin(), life.reads.end(), step);
+        alive.tensors.push_back({.tensor = life.tensor,
+                                 .bytes = graph.tensors[life.tensor].bytes,
+                                 .born = life.born,
+                                 .dies = life.dies,
+                                 .next = next == life.reads.end() ? -1 : *next});
+    }
+    if (at.runs()) {
+        const Op& op = graph.ops[at.op()];
+        alive.workspace = op.workspace;
+        if (at.kind == StepKind::run_inplace)
+            for (const InplacePair& pair : op.inplace)
+                for (AliveTensor& tensor : alive.tensors)
+                    if (tensor.tensor == pair.out && tensor.born == step)
+                        tensor.bytes -= std::min(tensor.bytes, graph.tensors[pair.in].bytes);
+    }
+    std::stable_sort(alive.tensors.begin(), alive.tensors.end(),
+                     [](const AliveTensor& a, const AliveTensor& b) { return a.bytes > b.bytes; });
+    return alive;
+}
+
+QString Lifetimes::why(const AliveTensor& alive, int step) const {
+    const Graph& graph = schedule_.graph->graph;
+    const auto op_at = [&](int i) {
+        const OpId op = schedule_.schedule.steps[static_cast<std::size_t>(i)].op();
+        return QStringLiteral("%1 #%2").arg(short_op_name(graph.ops[op])).arg(op.value);
+    };
+    if (!schedule_.graph->producer[alive.tensor].valid())
+        return text(to_string(graph.tensors[alive.tensor].kind));
+    if (alive.born == step) return say("made now");
+    if (alive.next == step) return say("read now");
+    if (alive.next >= 0) {
+        const std::vector<StepTrace>& trace = schedule_.simulation.steps;
+        const Nanoseconds wait =
+            trace[static_cast<std::size_t>(alive.next)].start - trace[static_cast<std::size_t>(step)].end;
+        return say("read by %1 in %2").arg(op_at(alive.next), time_text(wait));
+    }
+    if (alive.dies < 0 && is_result_[alive.tensor]) return say("a result of the step");
+    return say("not read any more");
+}
+
+}  // namespace rematlas::explorer
