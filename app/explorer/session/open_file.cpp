@@ -104,8 +104,9 @@ FileKind file_kind(const fs::path& path) {
 
 Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
     Result<Opened> opened = open_kind(path, current);
-    if (opened && opened->graph != current)
-        opened->kept = read_journal(journal_path(opened->graph->path), opened->graph->graph.sha256);
+    if (!opened || opened->graph == current) return opened;
+    opened->all_kept = prepare_schedule(opened->graph, keep_all_schedule(*opened->graph));
+    opened->kept = read_journal(journal_path(opened->graph->path), opened->graph->graph.sha256);
     return opened;
 }
 

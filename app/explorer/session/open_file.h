@@ -22,7 +22,9 @@ struct Opened {
     SchedulePtr schedule;
     std::optional<Sweep> sweep;
     std::filesystem::path path;
-    KeptPlans kept = {};  ///< of earlier work on the graph, where it is not `current`
+    // Where the graph is not `current`:
+    SchedulePtr all_kept = nullptr;  ///< the step without recomputation
+    KeptPlans kept = {};             ///< of earlier work on it
 };
 
 /// Schedules and sweeps find their graph by digest: first `current`, then the `*.graph.json` files in the

@@ -71,7 +71,8 @@ void Session::open_next() {
 }
 
 void Session::take(Opened opened) {
-    if (opened.graph) set_graph(opened.graph, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
+    if (opened.graph)
+        set_graph(opened.graph, opened.all_kept, keeps_plans_ ? std::move(opened.kept) : KeptPlans());
     if (graph_ && graph_->partition != partition_) set_partition(partition_);  // chosen meanwhile
     if (opened.schedule) {
         if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
@@ -88,7 +89,7 @@ void Session::take(Opened opened) {
     }
 }
 
-void Session::set_graph(GraphPtr graph, KeptPlans kept) {
+void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans kept) {
     solver.cancel();
     probe.cancel();
     partitioning_.cancel();
@@ -105,7 +106,7 @@ void Session::set_graph(GraphPtr graph, KeptPlans kept) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
         budget.set_range(graph_->least.bytes, step_bytes(graph_->flat));
         probe.start(graph_);
-        all_kept_ = prepare_schedule(graph_, keep_all_schedule(*graph_));
+        all_kept_ = on_graph(*all_kept, graph_);
     }
     emit graph_changed();
     emit schedule_changed();
@@ -146,7 +147,7 @@ void Session::note_feasible(Bytes peak) {
 void Session::close() {
     queue_.clear();
     opening_.cancel();
-    set_graph(nullptr);
+    set_graph(nullptr, nullptr, {});
 }
 
 void Session::set_schedule(SchedulePtr schedule, Plan::Origin origin) {

@@ -76,7 +76,7 @@ class Session : public QObject {
   private:
     void open_next();
     void take(Opened opened);
-    void set_graph(GraphPtr graph, KeptPlans kept = {});
+    void set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans kept);
     void show_plan();
     void show_prepared(SchedulePtr schedule);
     void keep_point(const std::string& solver, const SweepPoint& point);
