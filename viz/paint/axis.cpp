@@ -69,13 +69,20 @@ Axis bytes_axis(double low, double high, double start, double end, int count) {
     return axis;
 }
 
-Axis time_axis(Nanoseconds high, double start, double end, int count) {
+Axis time_axis(double low, double high, double start, double end, int count) {
     static constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
-    double last = std::max<double>(static_cast<double>(high.value), 1);
-    Axis axis{0, last, start, end, {}, {}};
-    Unit unit = unit_for(last / 1.5, kUnits);
+    if (high <= low) high = low + 1;
+    Axis axis{low, high, start, end, {}, {}};
+    Unit unit = unit_for(high / 1.5, kUnits);
     axis.unit = unit.name;
-    add_ticks(axis, round_step(last / unit.size / count), unit.size, "", "");
+    add_ticks(axis, round_step((high - low) / unit.size / count), unit.size, "", "");
+    return axis;
+}
+
+Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count) {
+    if (high <= low) high = low + 1;
+    Axis axis{low, high, start, end, {}, unit};
+    add_ticks(axis, std::max(1.0, round_step((high - low) / count)), 1, "", "");
     return axis;
 }
 

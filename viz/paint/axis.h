@@ -26,7 +26,10 @@ struct Axis {
 
 /// About `count` ticks at multiples of 1, 2 or 5 (for bytes: of powers of two) in the unit that suits `high`.
 Axis bytes_axis(double low, double high, double start, double end, int count);
-Axis time_axis(Nanoseconds high, double start, double end, int count);
+/// Values are nanoseconds.
+Axis time_axis(double low, double high, double start, double end, int count);
+/// Values are whole numbers of something, such as runs.
+Axis count_axis(double low, double high, const std::string& unit, double start, double end, int count);
 /// Values are overheads: 1.1 is labelled "+10 %".
 Axis overhead_axis(double low, double high, double start, double end, int count);
 

@@ -33,7 +33,34 @@ void choose_font(cairo_t* cairo, const TextStyle& style) {
     cairo_font_options_destroy(options);
 }
 
-class CairoCanvas final : public Canvas {
+/// A one-pixel surface to measure text on. One a thread: cairo contexts are not shared.
+cairo_t* measuring() {
+    struct Context {
+        cairo_surface_t* surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
+        cairo_t* cairo = cairo_create(surface);
+        Context() = default;
+        Context(const Context&) = delete;
+        Context& operator=(const Context&) = delete;
+        ~Context() {
+            cairo_destroy(cairo);
+            cairo_surface_destroy(surface);
+        }
+    };
+    static thread_local Context context;
+    return context.cairo;
+}
+
+class CairoRuler final : public TextRuler {
+  public:
+    double text_width(std::string_view text, const TextStyle& style) const override {
+        choose_font(measuring(), style);
+        cairo_text_extents_t extents;
+        cairo_text_extents(measuring(), std::string(text).c_str(), &extents);
+        return extents.x_advance;
+    }
+};
+
+class CairoCanvas final : public PictureCanvas {
   public:
     CairoCanvas(PictureFormat format, Size size, std::string_view title) : format_(format) {
         if (format == PictureFormat::pdf) {
@@ -116,6 +143,10 @@ class CairoCanvas final : public Canvas {
         cairo_restore(cairo_);
     }
 
+    double text_width(std::string_view text, const TextStyle& style) const override {
+        return picture_ruler().text_width(text, style);
+    }
+
     void begin(std::string_view) override {}
     void end() override {}
     void clip(const Rect& r) override {
@@ -159,58 +190,20 @@ class CairoCanvas final : public Canvas {
     cairo_t* cairo_ = nullptr;
 };
 
-/// A one-pixel surface to measure text on. One a thread: cairo contexts are not shared.
-cairo_t* measuring() {
-    struct Context {
-        cairo_surface_t* surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
-        cairo_t* cairo = cairo_create(surface);
-        Context() = default;
-        Context(const Context&) = delete;
-        Context& operator=(const Context&) = delete;
-        ~Context() {
-            cairo_destroy(cairo);
-            cairo_surface_destroy(surface);
-        }
-    };
-    static thread_local Context context;
-    return context.cairo;
-}
-
-/// The start of the UTF-8 character at or before `i`.
-std::size_t character_start(std::string_view text, std::size_t i) {
-    while (i > 0 && i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) --i;
-    return i;
-}
-
 }  // namespace
 
-std::unique_ptr<Canvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title) {
+std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title) {
     return std::make_unique<CairoCanvas>(format, size, title);
 }
 
-std::unique_ptr<Canvas> make_canvas(PictureFormat format, Size size, std::string_view title) {
+std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title) {
     return format == PictureFormat::svg ? make_svg_canvas(size, title)
                                         : make_cairo_canvas(format, size, title);
 }
 
-double text_width(std::string_view text, const TextStyle& style) {
-    choose_font(measuring(), style);
-    cairo_text_extents_t extents;
-    cairo_text_extents(measuring(), std::string(text).c_str(), &extents);
-    return extents.x_advance;
-}
-
-std::string fitted(std::string_view text, const TextStyle& style, double width, bool middle) {
-    if (text_width(text, style) <= width) return std::string(text);
-    if (width <= style.size) return "";  // not even the ellipsis and a letter
-    for (std::size_t kept = text.size(); kept-- > 1;) {
-        std::size_t tail = middle ? kept / 2 : 0;
-        std::string shorter(text.substr(0, character_start(text, kept - tail)));
-        shorter += "…";
-        if (tail > 0) shorter += text.substr(character_start(text, text.size() - tail));
-        if (text_width(shorter, style) <= width) return shorter;
-    }
-    return "";
+const TextRuler& picture_ruler() {
+    static const CairoRuler ruler;
+    return ruler;
 }
 
 }  // namespace rematlas

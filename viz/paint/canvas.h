@@ -1,7 +1,8 @@
-// What the painters draw on: one interface, so that a picture is the same as SVG, PNG and PDF.
+// What the painters draw on: one interface, so that a picture is the same in a window, as SVG, PNG and PDF.
 //
-// Units are points; y grows downwards. SVG is written as text with real `<text>` and a tooltip a group, so
-// that a browser can search it and say more than fits on an item; PNG and PDF come from cairo.
+// Units are points, in a window pixels; y grows downwards. SVG is written as text with real `<text>` and a
+// tooltip a group, so that a browser can search it and say more than fits on an item; PNG and PDF come from
+// cairo; the explorer has a canvas over its painter.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,11 @@ struct Color {
         return {red * (1 - black), green * (1 - black), blue * (1 - black), alpha};
     }
     constexpr Color faded(double a) const { return {red, green, blue, a}; }
+    /// The colour with a part of another: 0 leaves it, 1 is the other.
+    constexpr Color mixed(const Color& other, double part) const {
+        return {red + (other.red - red) * part, green + (other.green - green) * part,
+                blue + (other.blue - blue) * part, alpha + (other.alpha - alpha) * part};
+    }
 };
 
 struct Pen {
@@ -71,9 +77,16 @@ class Path {
     std::vector<Piece> pieces_;
 };
 
-class Canvas {
+/// Tells how wide text will be. All rulers measure DejaVu Sans, so that one layout serves all canvases.
+class TextRuler {
   public:
-    virtual ~Canvas() = default;
+    virtual ~TextRuler() = default;
+    /// Width of one line.
+    virtual double text_width(std::string_view text, const TextStyle& style) const = 0;
+};
+
+class Canvas : public TextRuler {
+  public:
     virtual void rectangle(const Rect& rect, std::optional<Color> fill, const std::optional<Pen>& pen = {},
                            double radius = 0) = 0;
     virtual void path(const Path& path, std::optional<Color> fill, const std::optional<Pen>& pen) = 0;
@@ -84,25 +97,31 @@ class Canvas {
     virtual void end() = 0;
     virtual void clip(const Rect& rect) = 0;  ///< until `unclip`; not nested
     virtual void unclip() = 0;
-    /// The bytes of the file. Nothing may be drawn after it.
-    virtual Result<std::string> finish() = 0;
 
     void line(Point a, Point b, const Pen& pen) { path(Path().move_to(a).line_to(b), {}, pen); }
+};
+
+/// A canvas that becomes a file.
+class PictureCanvas : public Canvas {
+  public:
+    /// The bytes of the file. Nothing may be drawn after it.
+    virtual Result<std::string> finish() = 0;
 };
 
 enum class PictureFormat { svg, png, pdf };
 
 /// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
 /// limit of 32,767 a side; PDF is scaled down where it would pass 14,400 points a side.
-std::unique_ptr<Canvas> make_canvas(PictureFormat format, Size size, std::string_view title);
-std::unique_ptr<Canvas> make_svg_canvas(Size size, std::string_view title);
-std::unique_ptr<Canvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
+std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
+std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title);
+std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
 
-/// Width of one line of text in DejaVu Sans, or in what stands in for it.
-double text_width(std::string_view text, const TextStyle& style);
+/// The ruler of the canvases above, for sizes that are needed before there is a canvas.
+const TextRuler& picture_ruler();
 
 /// `text`, or its beginning and an ellipsis where it is wider than `width`. `middle`: both ends are kept
 /// instead.
-std::string fitted(std::string_view text, const TextStyle& style, double width, bool middle = false);
+std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
+                   bool middle = false);
 
 }  // namespace rematlas

@@ -15,13 +15,8 @@
 
 namespace rematlas {
 
-/// Of the numbers along an axis, and of what is said beside a picture.
-inline const TextStyle kTick{.size = 10, .color = palette::kQuiet};
-inline const TextStyle kNote{.size = 10, .color = palette::kQuiet};
-
-/// Sizes that hold the texts of the items and the titles of the clusters.
-std::vector<Size> item_sizes(const BlockView& view, bool with_schedule);
-std::vector<Size> title_sizes(const BlockView& view);
+/// Of what is said beside a picture.
+inline const TextStyle kNote{.size = 10, .color = palette::kLight.quiet};
 
 struct BlockPicture {
     const Graph& graph;

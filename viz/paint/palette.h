@@ -9,11 +9,24 @@
 
 namespace rematlas::palette {
 
-inline constexpr Color kInk = Color::hex(0x1f2933);
-inline constexpr Color kQuiet = Color::hex(0x66707c);
-inline constexpr Color kLine = Color::hex(0x9aa3ad);
-inline constexpr Color kGrid = Color::hex(0xe4e8ec);
-inline constexpr Color kPanel = Color::hex(0xf6f8fa);
+/// What a picture is drawn on and written with. The colours of data below serve every paper.
+struct Paper {
+    Color page, ink, quiet, line, grid, panel;
+    Color budget;  ///< of the line that must not be passed
+    Color mark;    ///< of what is selected
+
+    /// A colour of data with a part of the page, so that text on it can be read.
+    constexpr Color pale(const Color& color, double part) const { return color.mixed(page, part); }
+};
+
+inline constexpr Paper kLight = {.page = Color::hex(0xffffff),
+                                 .ink = Color::hex(0x1f2933),
+                                 .quiet = Color::hex(0x5b6673),
+                                 .line = Color::hex(0x9aa3ad),
+                                 .grid = Color::hex(0xe4e8ec),
+                                 .panel = Color::hex(0xf6f8fa),
+                                 .budget = Color::hex(0xb42318),
+                                 .mark = Color::hex(0xffb020)};
 
 inline constexpr Color kBlue = Color::hex(0x0072b2);
 inline constexpr Color kSky = Color::hex(0x56b4e9);

@@ -49,7 +49,7 @@ std::string hex(Color color) {
     return text;
 }
 
-class SvgCanvas final : public Canvas {
+class SvgCanvas final : public PictureCanvas {
   public:
     SvgCanvas(Size size, std::string_view title) {
         std::string w = number(size.width), h = number(size.height);
@@ -94,6 +94,10 @@ class SvgCanvas final : public Canvas {
         out_ += paint(style.color, {}) + ">" + escaped(text) + "</text>\n";
     }
 
+    double text_width(std::string_view text, const TextStyle& style) const override {
+        return picture_ruler().text_width(text, style);
+    }
+
     void begin(std::string_view tooltip) override {
         out_ += "<g>";
         if (!tooltip.empty()) out_ += "<title>" + escaped(tooltip) + "</title>";
@@ -130,7 +134,7 @@ class SvgCanvas final : public Canvas {
 
 }  // namespace
 
-std::unique_ptr<Canvas> make_svg_canvas(Size size, std::string_view title) {
+std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title) {
     return std::make_unique<SvgCanvas>(size, title);
 }
 

@@ -10,15 +10,10 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QWidget>
-#include <map>
 #include <vector>
 
+#include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/session/session.h"
-
-class QCustomPlot;
-class QCPGraph;
-class QCPItemTracer;
-class QCPItemStraightLine;
 
 namespace rematlas::explorer {
 
@@ -34,22 +29,12 @@ class TradeoffView : public QWidget {
     bool load_point_at(const QPointF& position);
 
   private:
-    struct Shown {
-        std::string solver;
-        SweepPoint point;
-        double x = 0, y = 0;
-    };
     QWidget* make_controls();
-    void make_plot();
     void refresh();
-    void refresh_marker();
     void show_running(bool running);
-    const Shown* nearest(const QPointF& position) const;
 
     Session& session_;
-    QCustomPlot* plot_;
-    QCPGraph* marker_ = nullptr;
-    QCPItemStraightLine* budget_line_ = nullptr;
+    SweepPlot* plot_;
     QLabel* hint_;
     QStackedWidget* stack_;  ///< the hint, or the plot
     QMenu* solvers_;
@@ -57,8 +42,6 @@ class TradeoffView : public QWidget {
     QSpinBox *points_, *seconds_;
     QPushButton *start_, *stop_;
     QProgressBar* progress_;
-    std::vector<Shown> shown_;
-    double unit_ = 1;  ///< bytes a unit of the x axis
 };
 
 }  // namespace rematlas::explorer

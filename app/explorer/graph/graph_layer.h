@@ -2,15 +2,13 @@
 #pragma once
 
 #include <QGraphicsItem>
-#include <QPainterPath>
 #include <unordered_map>
 #include <vector>
 
 #include "app/explorer/session/ladder_controller.h"
+#include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {
-
-enum class Coloring { decision, phase };
 
 /// What lies under a point; at most one is valid.
 struct GraphHit {
@@ -42,17 +40,11 @@ class GraphLayer : public QGraphicsItem {
     QRectF cluster_rect(int cluster) const;
     QRectF marked_rect() const;
     const std::vector<int>& marked() const { return marked_; }
-    QColor color_of(const BlockViewItem& item) const;
 
   private:
     void build_index();
     std::vector<int> items_in(const QRectF& rect) const;
-    void paint_clusters(QPainter& painter, const QRectF& exposed, double detail) const;
-    void paint_edges(QPainter& painter, const QRectF& exposed, double detail) const;
-    void paint_item(QPainter& painter, int item, double detail) const;
-    void paint_shares(QPainter& painter, const BlockViewItem& item, const QRectF& rect) const;
-    void paint_labels(QPainter& painter, const BlockViewItem& item, const QRectF& rect, double detail) const;
-    void paint_arrow(QPainter& painter, const std::vector<Point>& spline) const;
+    std::vector<int> edges_in(const QRectF& rect) const;
 
     LadderPtr ladder_;
     QRectF bounds_;
@@ -60,10 +52,9 @@ class GraphLayer : public QGraphicsItem {
     bool has_schedule_ = false, full_detail_ = false;
     std::vector<int> marked_;
     int marked_cluster_ = -1, running_ = -1;
-    std::vector<QPainterPath> paths_;
-    std::vector<QRectF> path_bounds_;
+    std::vector<QRectF> edge_bounds_;
+    std::vector<int> edge_order_;                         ///< `edges_by_weight`
     std::unordered_map<qint64, std::vector<int>> cells_;  ///< items by square of `cell` points
-    std::vector<std::vector<int>> edges_of_;              ///< edge indices by item
 };
 
 }  // namespace rematlas::explorer

@@ -10,8 +10,10 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "app/explorer/graph/graph_minimap.h"
+#include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
 
@@ -22,8 +24,7 @@ constexpr double least_zoom = 0.01, most_zoom = 4;
 
 QString item_tip(const BlockViewItem& item) {
     QString tip = text(item.path.empty() ? item.label : item.path);
-    tip += QStringLiteral("\n%1, %2, %3")
-               .arg(text(to_string(item.phase)), item_caption(item), time_text(item.time));
+    tip += QStringLiteral("\n%1, %2").arg(text(to_string(item.phase)), text(item_caption(item)));
     if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
     if (item.runs > 0) {
         tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
@@ -357,36 +358,29 @@ void GraphView::scrollContentsBy(int dx, int dy) {
 
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     if (!layer_->ladder()) return;
-    const bool decisions = layer_->coloring() == Coloring::decision && session_.schedule();
-    QList<QPair<QString, QColor>> entries;
-    if (decisions) {
+    std::vector<std::pair<QString, Color>> entries;
+    std::set<Phase> phases;
+    for (const BlockViewItem& item : layer_->ladder()->view.items) phases.insert(item.phase);
+    if (layer_->coloring() == Coloring::decision && session_.schedule()) {
         for (Decision d : {Decision::keep, Decision::recompute, Decision::offload})
-            entries << qMakePair(decision_text(d), theme::of(d));
-    } else {
-        for (Phase p : {Phase::forward, Phase::loss, Phase::backward, Phase::optimizer}) {
-            entries << qMakePair(text(to_string(p)), theme::of(p));
-        }
+            entries.emplace_back(decision_text(d), palette::of(d));
+        phases.erase(Phase::forward);  // of which these are told
     }
+    for (Phase phase : phases) entries.emplace_back(text(to_string(phase)), palette::of(phase));
     painter->save();
     painter->resetTransform();
-    painter->setFont(frame_font());
-    const QFontMetrics metrics(frame_font());
-    int width = 10;
-    for (const auto& entry : entries) width += metrics.horizontalAdvance(entry.first) + 30;
-    QRect box(10, viewport()->height() - 34, width, 24);
-    painter->setPen(theme::line);
-    painter->setBrush(QColor(255, 255, 255, 235));
-    painter->drawRoundedRect(box, 5, 5);
-    int x = box.left() + 10;
-    painter->setRenderHint(QPainter::Antialiasing);
+    QtCanvas canvas(*painter);
+    const palette::Paper& paper = palette::kLight;
+    const TextStyle style{.size = 11, .color = paper.ink};
+    double width = 10;
+    for (const auto& [name, color] : entries) width += canvas.text_width(name.toStdString(), style) + 30;
+    const double top = viewport()->height() - 34;
+    canvas.rectangle({10, top, width, 24}, paper.page.faded(0.92), Pen{paper.grid, 1}, 5);
+    double x = 20;
     for (const auto& [name, color] : entries) {
-        painter->setPen(Qt::NoPen);
-        painter->setBrush(color);
-        painter->drawEllipse(QPointF(x + 4.5, box.center().y() + 0.5), 4.5, 4.5);
-        painter->setPen(theme::ink);
-        const int advance = metrics.horizontalAdvance(name);
-        painter->drawText(QRect(x + 14, box.top(), advance + 4, box.height()), Qt::AlignVCenter, name);
-        x += advance + 30;
+        canvas.rectangle({x, top + 7.5, 9, 9}, color, {}, 4.5);
+        canvas.text({x + 14, top + 16}, name.toStdString(), style);
+        x += canvas.text_width(name.toStdString(), style) + 30;
     }
     painter->restore();
 }

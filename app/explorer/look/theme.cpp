@@ -5,6 +5,7 @@
 #include <QPalette>
 #include <QPixmap>
 
+#include "app/explorer/look/qt_canvas.h"
 #include "viz/paint/palette.h"
 
 /// The icons lie in a static library, whose resources have to be asked for; the macro wants no namespace
@@ -95,27 +96,14 @@ QPalette light_palette() {
     return palette;
 }
 
-QColor qt(const Color& color) {
-    return QColor::fromRgbF(color.red, color.green, color.blue, color.alpha);
-}
-
 }  // namespace
 
 QColor of(Decision decision) {
-    return qt(palette::of(decision));
+    return to_qt(palette::of(decision));
 }
 
 QColor of(Phase phase) {
-    return qt(palette::of(phase));
-}
-
-QColor tint(const QColor& color, double strength) {
-    const auto mix = [&](int channel) { return static_cast<int>(255 + (channel - 255) * strength); };
-    return {mix(color.red()), mix(color.green()), mix(color.blue())};
-}
-
-QColor solver_color(int index) {
-    return qt(palette::kCurves[static_cast<std::size_t>(index) % palette::kCurves.size()]);
+    return to_qt(palette::of(phase));
 }
 
 QIcon icon(const QString& name) {

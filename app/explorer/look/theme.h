@@ -20,7 +20,6 @@ inline const QColor line{0xdb, 0xe1, 0xe8};
 inline const QColor panel{0xf4, 0xf6, 0xf9};
 inline const QColor base{0xff, 0xff, 0xff};
 inline const QColor accent{0x24, 0x58, 0xb8};
-inline const QColor highlight{0xff, 0xb0, 0x20};
 inline const QColor danger{0xb4, 0x23, 0x18};
 inline const QColor good{0x1a, 0x7f, 0x4b};
 
@@ -29,9 +28,6 @@ inline constexpr int margin = 12;  ///< around a panel's content
 
 QColor of(Decision decision);
 QColor of(Phase phase);
-/// `color` over white; 1 is the colour itself.
-QColor tint(const QColor& color, double strength);
-QColor solver_color(int index);
 
 QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.

@@ -1,10 +1,11 @@
 #include "app/explorer/session/ladder_controller.h"
 
-#include <QFontMetricsF>
 #include <algorithm>
 
+#include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
 #include "viz/layout/layout_worker.h"
+#include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -17,21 +18,7 @@ Result<Layout> lay_out_in_worker(const LayoutRequest& request, std::stop_token s
 }
 
 LayoutRequest request_for(const BlockView& view) {
-    const QFontMetricsF metrics(item_font()), small(frame_font());
-    std::vector<Size> items, titles;
-    for (const BlockViewItem& item : view.items) {
-        const double label = metrics.horizontalAdvance(item_title(item));
-        // Room for "x12" or "3 runs" is kept at once, so that a new schedule needs no new layout.
-        const double caption = small.horizontalAdvance(item_caption(item)) + 44;
-        items.push_back({std::clamp(std::max(label, caption) + 24, 92.0, 280.0), 40});
-    }
-    for (const BlockViewCluster& cluster : view.clusters) {
-        titles.push_back(
-            {std::min(small.horizontalAdvance(numbered_name(text(cluster.label), text(cluster.path))) + 40,
-                      220.0),
-             18});
-    }
-    return layout_request(view, items, titles);
+    return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
 
 Ladder indexed(GraphPtr graph, BlockView view) {
@@ -55,30 +42,6 @@ Ladder indexed(GraphPtr graph, BlockView view) {
 }
 
 }  // namespace
-
-QFont item_font() {
-    QFont font("DejaVu Sans");
-    font.setStyleHint(QFont::SansSerif);
-    font.setPixelSize(13);
-    return font;
-}
-
-QFont frame_font() {
-    QFont font = item_font();
-    font.setPixelSize(11);
-    return font;
-}
-
-QString item_title(const BlockViewItem& item) {
-    const QString label = text(item.label);
-    return item.op.valid() && !item.block.valid() ? label : numbered_name(label, text(item.path));
-}
-
-QString item_caption(const BlockViewItem& item) {
-    const QString bytes = bytes_text(item.made.total());
-    if (item.op.valid()) return bytes;
-    return LadderController::tr("%1 ops, %2").arg(item.op_count).arg(bytes);
-}
 
 LadderController::LadderController(QObject* parent) : QObject(parent), lay_out_(lay_out_in_worker) {
     connect(&job_, &BackgroundJob::finished, this, &LadderController::finished);

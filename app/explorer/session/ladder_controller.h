@@ -2,7 +2,6 @@
 // from the worker program.
 #pragma once
 
-#include <QFont>
 #include <QObject>
 #include <QString>
 #include <functional>
@@ -84,13 +83,5 @@ class LadderController : public QObject {
     LayoutFunction lay_out_;
     BackgroundJob job_;
 };
-
-/// Fonts that items and frames are measured and painted with; sizes in the ladder's points.
-QFont item_font();
-QFont frame_font();
-/// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
-QString item_title(const BlockViewItem& item);
-/// The second line of an item: "12 ops, 34 MiB".
-QString item_caption(const BlockViewItem& item);
 
 }  // namespace rematlas::explorer

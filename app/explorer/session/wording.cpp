@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include "core/base/sizes.h"
+#include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {
 
@@ -45,18 +46,9 @@ QString short_op_name(const Op& op) {
                                             : std::string_view(op.name).substr(colons + 2));
 }
 
-QString numbered_name(const QString& name, const QString& path) {
-    bool number = false;
-    name.toInt(&number);
-    const QString before = path.section('.', -2, -2);
-    if (!number) return name;
-    return before.isEmpty() ? QCoreApplication::translate("Block", "block %1").arg(name)
-                            : before + '.' + name;
-}
-
 QString block_name(const LoadedGraph& graph, BlockId block) {
     const Block& b = graph.graph.blocks[block];
-    if (!b.name.empty()) return numbered_name(text(b.name), text(b.path));
+    if (!b.name.empty()) return text(numbered_block(b.name, b.path));
     if (!b.path.empty()) return text(b.path);
     return text(to_string(graph.facts[block].phase));
 }

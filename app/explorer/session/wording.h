@@ -18,9 +18,6 @@ QString decision_text(Decision decision);
 
 /// "convolution" for aten::convolution of layer1.0.conv1.
 QString short_op_name(const Op& op);
-/// "layers.0" for a block named "0" with the path "encoder.layers.0", "block 0" where nothing comes before;
-/// other names as they are.
-QString numbered_name(const QString& name, const QString& path);
 /// Never empty: the last part of the path, else the phase.
 QString block_name(const LoadedGraph& graph, BlockId block);
 QString tensor_name(const LoadedGraph& graph, TensorId tensor);

@@ -41,10 +41,7 @@ void show_about(QWidget* parent) {
         "Plans the memory of neural-network training: which tensors to keep, which to compute again and "
         "which to move to the host, "
         "so that one training step stays within a budget and gives the same gradients.\n\n"
-        "The sources of Rematlas are under the Apache License 2.0. This program is linked with QCustomPlot, "
-        "which is under the GNU "
-        "General Public License, so the program as a whole is distributed under the GPL, version 3 or later. "
-        "Qt is used under the LGPL. "
+        "The sources of Rematlas are under the Apache License 2.0. Qt is used under the LGPL. "
         "Graphviz runs in a program of its own.\n\nThere is no warranty, to the extent permitted by law."));
     body->setWordWrap(true);
     body->setMinimumWidth(440);

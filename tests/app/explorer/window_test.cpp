@@ -12,10 +12,12 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QThread>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "app/explorer/docks/alive_view.h"
+#include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/window/main_window.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
@@ -165,6 +167,36 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
             EXPECT_EQ(session.schedule()->report.peak, point.peak);
         }
     }
+}
+
+TEST_F(Windows, AClickOnAPointOfTheTradeOffShowsItsScheduleAndTheWheelZooms) {
+    open(write_chain(folder, 8));
+    Session& session = window->session();
+    session.sweep.start(session.graph(), {"chen-greedy", "keep-all"}, 4, std::chrono::seconds(5));
+    ASSERT_TRUE(eventually([&] { return !session.sweep.running(); }));
+    process_events();
+    auto* plot = child<SweepPlot>("sweep_plot");
+    int shown = 0;
+    for (int x = 0; x < plot->width(); x += 5) {
+        for (int y = 0; y < plot->height(); y += 5) {
+            const auto near = plot->nearest(QPointF(x, y));
+            if (!near || std::hypot(near->at.x - x, near->at.y - y) > 4) continue;
+            QTest::mouseClick(plot, Qt::LeftButton, {}, QPoint(x, y));
+            ASSERT_TRUE(session.schedule());
+            EXPECT_EQ(session.schedule()->report.peak,
+                      session.sweep.sweep().curves[near->curve].points[near->point].peak);
+            ++shown;
+        }
+    }
+    EXPECT_GT(shown, 0);
+    const SweepRange whole = plot->range();
+    const QPoint at = plot->rect().center();
+    QWheelEvent wheel(at, plot->mapToGlobal(at), {}, {0, 480}, Qt::NoButton, Qt::NoModifier,
+                      Qt::NoScrollPhase, false);
+    QCoreApplication::sendEvent(plot, &wheel);
+    EXPECT_LT(plot->range().most - plot->range().least, whole.most - whole.least);
+    QTest::mouseDClick(plot, Qt::LeftButton, {}, at);
+    EXPECT_DOUBLE_EQ(plot->range().most, whole.most);
 }
 
 /// Paths of the blocks in the tree's first level of children.

@@ -1,0 +1,50 @@
+// The picture of the trade-off dock: the session's sweep, its budget and the plan that is shown.
+//
+// Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: `chosen`.
+#pragma once
+
+#include <QWidget>
+#include <optional>
+
+#include "app/explorer/session/session.h"
+#include "viz/paint/sweep_painter.h"
+
+namespace rematlas::explorer {
+
+class SweepPlot : public QWidget {
+    Q_OBJECT
+  public:
+    explicit SweepPlot(Session& session, QWidget* parent = nullptr);
+
+    void show_all();
+    /// The shown part; what changes it are the wheel, dragging and `show_all`.
+    SweepRange range() const;
+    /// The nearest schedule within reach of a place.
+    std::optional<SweepMarker> nearest(const QPointF& position) const;
+
+  signals:
+    void chosen(const QPointF& position);
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+
+  private:
+    SweepScene scene() const;
+    void pan(const QPointF& position);
+    void hover(const QPointF& position, const QPoint& global);
+
+    Session& session_;
+    std::optional<SweepRange> range_;  ///< nothing: all
+    SweepRange press_range_;
+    QPointF press_;
+    bool panning_ = false;
+    int hovered_curve_ = -1, hovered_point_ = -1;
+};
+
+}  // namespace rematlas::explorer

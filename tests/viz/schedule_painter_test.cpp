@@ -1,0 +1,184 @@
+#include "viz/paint/schedule_painter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/graph/flat_graph.h"
+#include "core/schedule/run_sequence.h"
+#include "tests/viz/layered_graph.h"
+#include "tests/viz/recording_canvas.h"
+
+namespace rematlas {
+namespace {
+
+class SchedulePainters : public testing::Test {
+  protected:
+    void use(int layers) {
+        graph = LayeredGraph::make(layers);
+        FlatGraph flat = flatten(graph);
+        steps = lower(flat, keep_all_sequence(flat));
+        play();
+    }
+    void play() {
+        auto simulation = simulate(graph, steps);
+        ASSERT_TRUE(simulation);
+        data = lane_data(graph, steps, *simulation, LaneAxis::time);
+    }
+    ScheduleScene scene() const {
+        return {.graph = graph, .steps = steps, .data = data, .rect = {0, 0, 1000, 400}};
+    }
+    /// What lies within a lane, without the ground of the lane itself.
+    std::vector<RecordingCanvas::Box> bars(const RecordingCanvas& canvas, const ScheduleScene& s,
+                                           std::size_t lane) const {
+        const Rect rect = places_of(s).lanes[lane];
+        std::vector<RecordingCanvas::Box> found;
+        for (const RecordingCanvas::Box& box : canvas.boxes)
+            if (box.rect.y >= rect.y && box.rect.y + box.rect.height <= rect.y + rect.height + 1e-9 &&
+                box.rect.width < rect.width)
+                found.push_back(box);
+        return found;
+    }
+    RecordingCanvas painted(const ScheduleScene& s) const {
+        RecordingCanvas canvas;
+        paint_schedule(canvas, s);
+        EXPECT_EQ(canvas.open, 0);
+        EXPECT_EQ(canvas.clipped, 0);
+        return canvas;
+    }
+
+    Graph graph;
+    std::vector<Step> steps;
+    LaneData data;
+};
+
+TEST_F(SchedulePainters, CostPointsOfThePictureAndNotSteps) {
+    use(2500);
+    ASSERT_GT(data.bars.size(), 20'000u);
+    EXPECT_LT(painted(scene()).calls(), 3'500u);
+}
+
+TEST_F(SchedulePainters, NeighboursOfAPixelBecomeOneBarThatCoversTheirTime) {
+    use(2500);
+    // All in one module, and so close together that forward is one bar.
+    for (Op& op : graph.ops) op.module = "m";
+    play();
+    const ScheduleScene s = scene();
+    const SchedulePlaces places = places_of(s);
+    double covered = 0;
+    for (const RecordingCanvas::Box& box : bars(painted(s), s, 0))
+        if (same_hue(*box.fill, palette::kLight.pale(palette::of(Phase::forward), 0.3))) {
+            EXPECT_EQ(box.fill->alpha, 1);
+            covered += box.rect.width;
+        }
+    const double forward = 1e6 * (1 + 4 * 2500);
+    EXPECT_NEAR(covered, forward / data.length * places.plot.width, 2);
+}
+
+TEST_F(SchedulePainters, ShadesByTheShareOfTheColumnsThatRunsTake) {
+    use(2500);
+    // Each op of the backward pass is followed by another run of the first, which takes a fifth of both.
+    for (Op& op : graph.ops)
+        if (op.phase == Phase::backward) op.time = Nanoseconds(4'000'000);
+    std::vector<Step> with_reruns;
+    for (const Step& step : steps) {
+        with_reruns.push_back(step);
+        if (step.runs() && graph.ops[step.op()].phase == Phase::backward)
+            with_reruns.push_back(Step::run(OpId(0)));
+    }
+    steps = with_reruns;
+    play();
+    const ScheduleScene s = scene();
+    std::size_t shades = 0;
+    for (const RecordingCanvas::Box& box : bars(painted(s), s, 1)) {
+        EXPECT_GT(box.fill->alpha, 0.1);
+        EXPECT_LT(box.fill->alpha, 0.4) << "a fifth must not look like all";
+        ++shades;
+    }
+    EXPECT_GT(shades, 0u);
+}
+
+TEST_F(SchedulePainters, ZoomedInEveryRunHasItsBarAndItsName) {
+    use(50);
+    ScheduleScene s = scene();
+    s.from = 0;
+    s.to = 5e6;  // an op takes a fifth of the width
+    const RecordingCanvas canvas = painted(s);
+    EXPECT_TRUE(canvas.says("embedding"));
+    EXPECT_TRUE(canvas.says("layer_norm"));
+    EXPECT_FALSE(canvas.says("embedding_backward")) << "it runs much later";
+    EXPECT_FALSE(canvas.says("aten::")) << "the operator alone is the name";
+}
+
+TEST_F(SchedulePainters, ZoomedOutModulesAreNamedAtALevelThatCanBeRead) {
+    use(12);
+    const RecordingCanvas canvas = painted(scene());
+    EXPECT_TRUE(canvas.says("h.3"));
+    EXPECT_FALSE(canvas.says("mlp"));
+}
+
+TEST_F(SchedulePainters, TheStepWithoutRecomputationIsAGreyCurveWhereItNeedsMore) {
+    use(12);
+    LaneData plain = data;
+    ScheduleScene s = scene();
+    s.plain = &plain;
+    const std::size_t before = painted(s).paths.size();
+    EXPECT_FALSE(painted(s).says("without recomputation")) << "it is the same";
+    for (MemoryPoint& point : plain.memory) point.bytes *= 2;
+    plain.peak *= 2;
+    const RecordingCanvas canvas = painted(s);
+    EXPECT_TRUE(canvas.says("without recomputation: "));
+    EXPECT_EQ(canvas.paths.size(), before + 2) << "an area and its edge";
+    EXPECT_LT(places_of(s).y.at(static_cast<double>(plain.peak)), places_of(s).memory.y + 100);
+    for (const RecordingCanvas::Line& line : canvas.paths)
+        for (const Path::Piece& piece : line.path.pieces())
+            if (piece.verb != Path::Verb::close) {
+                EXPECT_GE(piece.points[0].y, 0);
+            }
+}
+
+TEST_F(SchedulePainters, ThePartThatIsShownFillsThePicture) {
+    use(12);
+    ScheduleScene s = scene();
+    s.from = data.length / 4;
+    s.to = data.length / 2;
+    const SchedulePlaces places = places_of(s);
+    EXPECT_DOUBLE_EQ(places.x.at(s.from), places.plot.x);
+    EXPECT_DOUBLE_EQ(places.x.at(s.to), places.plot.x + places.plot.width);
+    for (std::size_t lane = 0; lane < 3; ++lane)
+        for (const RecordingCanvas::Box& box : bars(painted(s), s, lane)) {
+            EXPECT_GE(box.rect.x, places.plot.x - 1);
+            EXPECT_LE(box.rect.x + box.rect.width, places.plot.x + places.plot.width + 1);
+        }
+}
+
+TEST_F(SchedulePainters, MarksTheSelectionEvenWhereItIsNarrowerThanAPoint) {
+    use(2500);
+    IdVector<OpId, char> marked(graph.ops.size(), 0);
+    marked[OpId(1234)] = 1;
+    ScheduleScene s = scene();
+    s.marked = &marked;
+    std::vector<Rect> marks;
+    for (const RecordingCanvas::Box& box : painted(s).boxes)
+        if (box.fill && same_hue(*box.fill, s.paper.mark)) marks.push_back(box.rect);
+    ASSERT_EQ(marks.size(), 1u);
+    EXPECT_GE(marks[0].width, 2);
+    EXPECT_NEAR(marks[0].x + marks[0].width / 2, places_of(s).x.at(1234.5e6), 1);
+}
+
+TEST_F(SchedulePainters, ThePaperChoosesTheColoursOfGroundAndWords) {
+    use(12);
+    palette::Paper dark = palette::kLight;
+    dark.page = Color::hex(0x101418);
+    dark.ink = Color::hex(0xe8ecf0);
+    const ScheduleScene light = scene();
+    const ScheduleScene s{
+        .graph = graph, .steps = steps, .data = data, .rect = {0, 0, 1000, 400}, .paper = dark};
+    const RecordingCanvas canvas = painted(s);
+    for (const RecordingCanvas::Text& text : canvas.texts)
+        EXPECT_FALSE(same_hue(text.style.color, palette::kLight.ink)) << text.text;
+    EXPECT_EQ(canvas.texts.size(), painted(light).texts.size());
+}
+
+}  // namespace
+}  // namespace rematlas

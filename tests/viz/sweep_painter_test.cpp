@@ -1,0 +1,126 @@
+#include "viz/paint/sweep_painter.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/viz/recording_canvas.h"
+
+namespace rematlas {
+namespace {
+
+SweepPoint found(int peak_mib, double overhead) {
+    return {Bytes((peak_mib + 1) << 20), "feasible", Bytes(peak_mib << 20), overhead, {}, {}};
+}
+
+class SweepPainters : public testing::Test {
+  protected:
+    SweepScene scene() const {
+        return {.sweep = sweep,
+                .keep_all = Bytes(100 << 20),
+                .least = Bytes(20 << 20),
+                .rect = {0, 0, 600, 400},
+                .legend_above = true};
+    }
+    RecordingCanvas painted(const SweepScene& s) const {
+        RecordingCanvas canvas;
+        paint_sweep(canvas, s);
+        EXPECT_EQ(canvas.open, 0);
+        EXPECT_EQ(canvas.clipped, 0);
+        return canvas;
+    }
+
+    Sweep sweep{"graph",
+                "",
+                {{"atlas", {found(30, 1.2), found(60, 1.1), found(70, 1.15), found(90, 1.0)}},
+                 {"chen-sqrt", {found(50, 1.3), {Bytes(5), "infeasible", Bytes(0), 0, {}, {}}}}}};
+    RecordingCanvas ruler;
+};
+
+TEST_F(SweepPainters, EveryScheduleThatWasFoundHasItsPlace) {
+    const std::vector<SweepMarker> markers = sweep_markers(scene(), ruler);
+    ASSERT_EQ(markers.size(), 5u) << "those that others beat too, for they can be clicked";
+    const SweepPlaces places = places_of(scene(), ruler);
+    for (const SweepMarker& marker : markers) {
+        const SweepPoint& point = sweep.curves[marker.curve].points[marker.point];
+        EXPECT_DOUBLE_EQ(marker.at.x, places.x.at(static_cast<double>(point.peak.value)));
+        EXPECT_DOUBLE_EQ(marker.at.y, places.y.at(point.overhead));
+    }
+}
+
+TEST_F(SweepPainters, ACurveIsAStaircaseThroughItsBestSchedules) {
+    const RecordingCanvas canvas = painted(scene());
+    const SweepPlaces places = places_of(scene(), ruler);
+    std::vector<const Path*> curves;
+    for (const RecordingCanvas::Line& line : canvas.paths)
+        if (line.pen && line.pen->width == 1.8 && line.path.pieces().size() > 2) curves.push_back(&line.path);
+    ASSERT_EQ(curves.size(), 1u);
+    for (std::size_t i = 1; i < curves[0]->pieces().size(); ++i) {
+        const Point a = curves[0]->pieces()[i - 1].points[0], b = curves[0]->pieces()[i].points[0];
+        EXPECT_TRUE(a.x == b.x || a.y == b.y);
+        EXPECT_GE(b.x, a.x);
+        EXPECT_GE(b.y, a.y) << "more memory never costs time";
+    }
+    EXPECT_DOUBLE_EQ(curves[0]->pieces().back().points[0].x, places.x.at(100 << 20));
+}
+
+TEST_F(SweepPainters, ShowsTheBudgetAndThePlanWhereTheyAre) {
+    SweepScene s = scene();
+    s.budget = Bytes(55 << 20);
+    s.shown = SweepSpot{Bytes(50 << 20), 1.12};
+    const RecordingCanvas canvas = painted(s);
+    const SweepPlaces places = places_of(s, ruler);
+    bool budget = false, shown = false;
+    for (const RecordingCanvas::Line& line : canvas.paths)
+        if (line.pen && same_hue(line.pen->color, s.paper.budget))
+            budget |= line.path.pieces()[0].points[0].x == places.x.at(55 << 20);
+    for (const RecordingCanvas::Box& box : canvas.boxes)
+        if (box.fill && same_hue(*box.fill, s.paper.mark)) {
+            EXPECT_NEAR(box.rect.x + box.rect.width / 2, places.x.at(50 << 20), 1e-6);
+            EXPECT_NEAR(box.rect.y + box.rect.height / 2, places.y.at(1.12), 1e-6);
+            shown = true;
+        }
+    EXPECT_TRUE(budget);
+    EXPECT_TRUE(shown);
+    EXPECT_TRUE(canvas.says("budget "));
+}
+
+TEST_F(SweepPainters, WhatLiesOutsideTheShownPartIsNotThere) {
+    SweepScene s = scene();
+    s.range = SweepRange{55.0 * (1 << 20), 95.0 * (1 << 20), 1, 1.2};
+    for (const SweepMarker& marker : sweep_markers(s, ruler)) {
+        EXPECT_EQ(marker.curve, 0);
+        EXPECT_GT(marker.point, 0);
+    }
+    EXPECT_EQ(sweep_markers(s, ruler).size(), 3u);
+    EXPECT_FALSE(painted(s).says("no recomputation"));
+}
+
+TEST_F(SweepPainters, TheLegendTakesRowsAboveOrABoxBeside) {
+    SweepScene s = scene();
+    const SweepPlaces above = places_of(s, ruler);
+    EXPECT_LE(above.legend.y + above.legend.height, above.plot.y);
+    s.legend_above = false;
+    const SweepPlaces beside = places_of(s, ruler);
+    EXPECT_GE(beside.legend.x, beside.plot.x + beside.plot.width);
+    EXPECT_LT(beside.plot.width, above.plot.width);
+    for (bool is_above : {true, false}) {
+        s.legend_above = is_above;
+        EXPECT_TRUE(painted(s).says("chen-sqrt"));
+    }
+}
+
+TEST_F(SweepPainters, ASolverLooksTheSameInEverySweepAndUnlikeTheOthers) {
+    const Sweep alone{"graph", "", {{"chen-sqrt", {}}}};
+    EXPECT_EQ(curve_colors(alone)[0], curve_colors(sweep)[1]);
+    Sweep many{"graph", "", {}};
+    for (const char* name :
+         {"atlas", "hiremate", "rockmate", "checkmate", "rotor", "dtr", "keep-all", "none"})
+        many.curves.push_back({name, {}});
+    std::set<std::size_t> colors;
+    for (std::size_t color : curve_colors(many)) colors.insert(color % palette::kCurves.size());
+    EXPECT_EQ(colors.size(), many.curves.size());
+}
+
+}  // namespace
+}  // namespace rematlas

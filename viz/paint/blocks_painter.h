@@ -1,0 +1,64 @@
+// The ladder graph of blocks, for a window at any zoom and for a file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viz/block_view/block_view.h"
+#include "viz/layout/layout.h"
+#include "viz/paint/canvas.h"
+#include "viz/paint/palette.h"
+
+namespace rematlas {
+
+/// What the colours of items and edges tell.
+enum class Coloring { decision, phase };
+
+/// What is shown, and where. References must stay valid while it is painted.
+struct BlockScene {
+    const BlockView& view;
+    const Layout& layout;
+    bool with_schedule = false;  ///< without one, decisions say nothing: the phases are shown
+    Coloring coloring = Coloring::decision;
+    Point origin = {};  ///< where the layout's upper left corner lies
+
+    double detail = 10;             ///< pixels a point on the screen: what is too small is left out
+    std::optional<Rect> part = {};  ///< what is seen of the layout; nothing: all
+    /// Indices to look at instead of all, from an index of places. Edges come in the order of
+    /// `edges_by_weight`.
+    const std::vector<int>* items = nullptr;
+    const std::vector<int>* edges = nullptr;
+
+    const std::vector<int>* marked = nullptr;  ///< items that are selected, ascending
+    int marked_cluster = -1;
+    int running = -1;  ///< the item whose op runs at the cursor
+    const palette::Paper& paper = palette::kLight;
+};
+
+void paint_blocks(Canvas& canvas, const BlockScene& scene);
+
+/// Light edges lie on top of heavy ones.
+std::vector<int> edges_by_weight(const BlockView& view);
+
+/// Bytes of the heaviest edge; 0 without any.
+std::int64_t heaviest_edge(const BlockView& view);
+/// Points.
+double edge_width(std::int64_t bytes, std::int64_t heaviest);
+
+/// The colour of an item, of its edge at full strength.
+Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring);
+
+/// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
+std::string item_title(const BlockViewItem& item);
+/// The second line: "12 ops · 34.0 MiB · 1.20 ms".
+std::string item_caption(const BlockViewItem& item);
+/// "layers.0" for a block named "0" with the path "encoder.layers.0", "block 0" where nothing comes before;
+/// other names as they are.
+std::string numbered_block(const std::string& name, const std::string& path);
+
+/// Sizes that hold the texts of the items and the titles of the clusters, whatever the schedule.
+std::vector<Size> item_sizes(const BlockView& view, const TextRuler& ruler);
+std::vector<Size> title_sizes(const BlockView& view, const TextRuler& ruler);
+
+}  // namespace rematlas

@@ -1,0 +1,37 @@
+#include "viz/paint/canvas.h"
+
+namespace rematlas {
+
+namespace {
+
+/// The start of the UTF-8 character at or before `i`.
+std::size_t character_start(std::string_view text, std::size_t i) {
+    while (i > 0 && i < text.size() && (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80) --i;
+    return i;
+}
+
+/// About `kept` bytes of the text and an ellipsis for the rest; `middle`: half of them from its end.
+std::string shortened_to(std::string_view text, std::size_t kept, bool middle) {
+    std::size_t tail = middle ? kept / 2 : 0;
+    std::string shorter(text.substr(0, character_start(text, kept - tail)));
+    shorter += "…";
+    if (tail > 0) shorter += text.substr(character_start(text, text.size() - tail));
+    return shorter;
+}
+
+}  // namespace
+
+std::string fitted(const TextRuler& ruler, std::string_view text, const TextStyle& style, double width,
+                   bool middle) {
+    if (ruler.text_width(text, style) <= width) return std::string(text);
+    if (width <= style.size) return "";  // not even the ellipsis and a letter
+    std::size_t fits = 0, too_long = text.size();
+    while (fits + 1 < too_long) {
+        std::size_t kept = (fits + too_long) / 2;
+        bool narrow = ruler.text_width(shortened_to(text, kept, middle), style) <= width;
+        (narrow ? fits : too_long) = kept;
+    }
+    return fits > 0 ? shortened_to(text, fits, middle) : "";
+}
+
+}  // namespace rematlas
