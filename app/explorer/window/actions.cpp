@@ -11,6 +11,7 @@
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/window/about.h"
+#include "app/explorer/window/answer_strip.h"
 #include "app/explorer/window/main_window.h"
 
 namespace rematlas::explorer {
@@ -160,6 +161,12 @@ void MainWindow::make_toolbar() {
         graph_page_->view().set_coloring(index == 0 ? Coloring::decision : Coloring::phase);
     });
     bar->addWidget(coloring_);
+    addToolBarBreak();
+    answer_bar_ = addToolBar(tr("Answer"));
+    answer_bar_->setObjectName("answer");
+    answer_bar_->setMovable(false);
+    answer_bar_->setContextMenuPolicy(Qt::PreventContextMenu);
+    answer_bar_->addWidget(new AnswerStrip(session_));
 }
 
 void MainWindow::update_actions() {

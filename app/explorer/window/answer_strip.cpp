@@ -65,7 +65,6 @@ void AnswerStrip::choose(int index) {
 }
 
 void AnswerStrip::refresh() {
-    setVisible(session_.graph() != nullptr);
     if (!session_.graph()) return;
     const Bytes limit = session_.budget.budget();
     // A budget that was typed is no card's any more.

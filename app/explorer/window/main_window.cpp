@@ -10,12 +10,10 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
-#include <QVBoxLayout>
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
-#include "app/explorer/window/answer_strip.h"
 #include "app/explorer/window/capture_dialog.h"
 
 namespace rematlas::explorer {
@@ -42,13 +40,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
-    auto* graph = new QWidget;
-    auto* column = new QVBoxLayout(graph);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(new AnswerStrip(session_));
-    column->addWidget(graph_page_, 1);
-    pages_->addWidget(graph);
+    pages_->addWidget(graph_page_);
     setCentralWidget(pages_);
     make_docks();
     make_actions();
@@ -147,6 +139,7 @@ void MainWindow::restore_default_layout() {
     narrow_ = width() < narrow_width || height() < narrow_height;
     arrange_docks();
     resize_docks();
+    answer_bar_->setVisible(session_.graph() != nullptr);
 }
 
 void MainWindow::resize_docks() {
@@ -269,7 +262,7 @@ void MainWindow::show_error(const QString& message) {
 
 void MainWindow::show_graph() {
     const GraphPtr& graph = session_.graph();
-    pages_->setCurrentIndex(graph ? 1 : 0);
+    pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_page_) : welcome_);
     if (graph) {
         const QString name = text(graph->graph.name);
         setWindowTitle(tr("%1 - Rematlas Explorer").arg(name));
@@ -286,6 +279,7 @@ void MainWindow::show_graph() {
     }
     if (shown_ && graph) bring_docks_back();
     if (shown_ && !graph) hide_docks();
+    answer_bar_->setVisible(graph != nullptr);  // a saved layout says nothing of it
     update_actions();
 }
 

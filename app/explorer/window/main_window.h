@@ -9,6 +9,7 @@
 #include <QProgressBar>
 #include <QSettings>
 #include <QStackedWidget>
+#include <QToolBar>
 #include <QToolButton>
 #include <functional>
 #include <map>
@@ -111,6 +112,7 @@ class MainWindow : public QMainWindow {
     QMenu* export_menu_ = nullptr;
     QToolButton* export_button_ = nullptr;
     QComboBox* coloring_ = nullptr;
+    QToolBar* answer_bar_ = nullptr;
     QLabel* facts_ = nullptr;
     QLabel* work_ = nullptr;
     QProgressBar* work_bar_ = nullptr;
