@@ -21,9 +21,8 @@ bool inside(const Rect& rect, const QPointF& point) {
            point.y() <= rect.y + rect.height;
 }
 
-LaneData lanes_of(const GraphPtr& graph, const std::vector<Step>& steps, LaneAxis axis) {
-    const Result<Simulation> simulation = simulate(graph->graph, steps);
-    return simulation ? lane_data(graph->graph, steps, *simulation, axis) : LaneData();
+LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
+    return lane_data(schedule.graph->graph, schedule.schedule.steps, schedule.simulation, axis);
 }
 
 }  // namespace
@@ -77,8 +76,8 @@ void LanesView::mark_selection() {
 void LanesView::set_axis(LaneAxis axis) {
     const SchedulePtr& schedule = session_.schedule();
     if (!schedule) return;
-    data_ = lane_data(schedule->graph->graph, schedule->schedule.steps, schedule->simulation, axis);
-    plain_ = lanes_of(schedule->graph, keep_all_schedule(*schedule->graph).steps, axis);
+    data_ = lanes_of(*schedule, axis);
+    plain_ = lanes_of(*session_.all_kept(), axis);
     show_all();
 }
 
