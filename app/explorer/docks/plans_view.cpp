@@ -43,7 +43,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
     table_->header()->setSortIndicator(-1, Qt::AscendingOrder);
     table_->header()->setStretchLastSection(false);
     sorted_->sort(-1);
-    const int widths[] = {24, 70, 70, 82, 82, 72, 92, 68};
+    const int widths[] = {24, 66, 82, 82, 82, 76, 92, 68};
     for (int column = 0; column < PlanList::column_count; ++column)
         table_->setColumnWidth(column, widths[column]);
 
