@@ -1,4 +1,4 @@
-// The folders of core are floors: what lies on one includes what lies below, never what lies above or beside.
+// The folders of core and of the explorer are floors: what lies on one includes what lies below, never what lies above or beside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,8 +23,13 @@ const Floors of_core = {{"base"},
                         {"planning"}};
 
 /// A solver may start from the answers of those below it.
-const Floors of_solvers = {
-    {"keep_all", "chen", "rotor", "dtr", "annealing", "staged"}, {"revolve", "hierarchical"}, {"atlas"}, {"checkmate"}};
+const Floors of_solvers = {{"keep_all", "chen", "rotor", "dtr", "annealing", "staged"},
+                           {"revolve", "hierarchical"},
+                           {"atlas"},
+                           {"checkmate"}};
+
+/// The explorer: models without widgets, what all looks come from, the parts of the window, the window.
+const Floors of_explorer = {{"session"}, {"look"}, {"graph", "docks"}, {"window"}};
 
 std::vector<std::string> arrows_up(const std::filesystem::path& under, const std::string& prefix,
                                    const Floors& floors) {
@@ -58,6 +63,8 @@ TEST(Floors, ArrowsPointDown) {
     const std::filesystem::path core = std::filesystem::path(REMATLAS_SOURCE_DIR) / "core";
     EXPECT_THAT(arrows_up(core, "core", of_core), testing::IsEmpty());
     EXPECT_THAT(arrows_up(core / "solvers", "core/solvers", of_solvers), testing::IsEmpty());
+    const std::filesystem::path explorer = std::filesystem::path(REMATLAS_SOURCE_DIR) / "app" / "explorer";
+    EXPECT_THAT(arrows_up(explorer, "app/explorer", of_explorer), testing::IsEmpty());
 }
 
 TEST(Floors, AnArrowUpIsSeen) {
