@@ -2,6 +2,7 @@
 
 #include <QFont>
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/explorer/session/wording.h"
@@ -74,14 +75,22 @@ int PlanList::add(Schedule schedule, Plan::Origin origin, const std::filesystem:
     return row;
 }
 
-void PlanList::reset(std::vector<Plan> plans) {
+void PlanList::clear() {
     beginResetModel();
-    plans_ = std::move(plans);
+    plans_.clear();
     removed_.clear();
     visited_.clear();
     at_ = 0;
     shown_.clear();
     endResetModel();
+}
+
+void PlanList::restore(std::vector<Plan> plans) {
+    std::erase_if(plans, [this](const Plan& plan) { return row_of(plan.key) != none; });
+    if (plans.empty()) return;
+    beginInsertRows({}, rowCount(), rowCount() + static_cast<int>(plans.size()) - 1);
+    std::move(plans.begin(), plans.end(), std::back_inserter(plans_));
+    endInsertRows();
 }
 
 int PlanList::row_of(const QString& key) const {

@@ -44,8 +44,9 @@ class PlanList : public QAbstractTableModel {
     /// The row of the plan. One that is there already stays as it is, but for its file. A point that a sweep
     /// found takes the place of an earlier one of the same solver and budget, unless that one is starred.
     int add(Schedule schedule, Plan::Origin origin, const std::filesystem::path& file = {});
-    /// All at once, as they were kept; none is shown then, which is not told by `shown_changed`.
-    void reset(std::vector<Plan> plans);
+    void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
+    /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.
+    void restore(std::vector<Plan> plans);
 
     const Plan& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }
     int row_of(const QString& key) const;

@@ -100,7 +100,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     selection.clear();
     sweep.clear();
     journal.open({}, {});
-    plans.reset(std::move(kept.plans));
+    plans.clear();
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
@@ -111,8 +111,9 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     emit graph_changed();
     emit schedule_changed();
     if (!graph_) return;
-    for (int row = 0; row < plans.rowCount(); ++row) note_feasible(plans.plan(row).schedule->peak);
     const int all = plans.add(all_kept_->schedule, Plan::Origin::all_kept);
+    for (const Plan& plan : kept.plans) note_feasible(plan.schedule->peak);
+    plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
     const int shown = plans.row_of(kept.shown);
     plans.show(shown == PlanList::none ? all : shown);

@@ -145,7 +145,7 @@ void MainWindow::restore_default_layout() {
 void MainWindow::resize_docks() {
     // Shares of the window: the middle keeps half of the width, what runs over time a third of the height.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
-    resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 2 / 10, height() * 4 / 10}, Qt::Vertical);
+    resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 3 / 10, height() * 3 / 10}, Qt::Vertical);
     resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
     resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
                 Qt::Horizontal);

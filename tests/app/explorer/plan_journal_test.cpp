@@ -155,7 +155,7 @@ TEST_F(Journals, PlansThatASweepFoundOutliveTheProgram) {
     const Result<Opened> opened = open_file(graph.toStdString(), nullptr);
     ASSERT_TRUE(opened) << opened.error().message;
     PlanList plans;
-    plans.reset(opened->kept.plans);
+    plans.restore(opened->kept.plans);
     for (const QString& key : found) EXPECT_NE(plans.row_of(key), PlanList::none) << key.toStdString();
 }
 

@@ -509,6 +509,27 @@ TEST_F(Windows, TheStripAnswersForACardForTheBudgetAndForWhatWasSolved) {
     EXPECT_EQ(session.plans.plan(session.plans.shown()).name, "A");
 }
 
+TEST_F(Windows, WhatWasFoundIsThereWhenTheGraphIsOpenedAgainAndOpeningLeavesNoFile) {
+    const QString chain = write_chain(folder, 8);
+    open(chain);
+    const QString journal = folder.filePath("chain.session.jsonl");
+    EXPECT_FALSE(QFileInfo::exists(journal)) << "who only looks leaves nothing";
+    window->session().budget.set_text("80%");
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return !window->session().solver.running(); }));
+    window->session().plans.rename(1, "mine");
+    const std::vector<Step> steps = window->session().schedule()->schedule.steps;
+    window.reset();
+    make_window();
+    open(chain);
+    PlanList& plans = window->session().plans;
+    ASSERT_EQ(plans.rowCount(), 2);
+    EXPECT_EQ(plans.plan(0).origin, Plan::Origin::all_kept);
+    EXPECT_EQ(plans.plan(1).name, "mine");
+    EXPECT_EQ(plans.shown(), 1) << "and what was shown is shown";
+    EXPECT_EQ(window->session().schedule()->schedule.steps, steps);
+}
+
 class Captures : public Windows {
   protected:
     void SetUp() override {
