@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/sizes.h"
+#include "viz/paint/lane_painter.h"
 
 namespace rematlas {
 
@@ -17,42 +18,7 @@ using namespace palette;
 constexpr double kTopRoom = 4;         // the grid reaches a little above the lanes
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
-constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
-constexpr int kShades = 12;
 constexpr std::size_t kMostStretches = 32;
-
-Color lane_color(Lane lane, Phase phase) {
-    if (lane == Lane::recompute) return of(Decision::recompute);
-    if (lane == Lane::to_host || lane == Lane::to_device) return of(Decision::offload);
-    return of(phase);
-}
-
-/// The first `level` parts of a module path.
-std::string_view module_prefix(std::string_view path, int level) {
-    std::size_t end = 0;
-    for (int i = 0; i < level; ++i) {
-        end = path.find('.', i == 0 ? 0 : end + 1);
-        if (end == std::string_view::npos) return path;
-    }
-    return path.substr(0, end);
-}
-
-/// A module path without as many of its first parts as it takes to fit; empty when not even the last does.
-std::string_view last_parts(const TextRuler& ruler, std::string_view path, const TextStyle& style,
-                            double width) {
-    if (width < style.size) return {};
-    while (ruler.text_width(path, style) > width) {
-        std::size_t dot = path.find('.');
-        if (dot == std::string_view::npos) return {};
-        path.remove_prefix(dot + 1);
-    }
-    return path;
-}
-
-std::string_view operator_name(std::string_view name) {
-    std::size_t colons = name.rfind("::");
-    return colons == std::string_view::npos ? name : name.substr(colons + 2);
-}
 
 /// The memory as a staircase; where many steps fall on half a point, only their extremes.
 std::vector<Point> staircase(const LaneData& data, const Axis& x, const Axis& y) {
@@ -94,219 +60,6 @@ Path path_through(const std::vector<Point>& points) {
     return path;
 }
 
-/// Neighbours in a lane, of one module and without a pause between them.
-struct Stretch {
-    double begin = 0, end = 0;
-    std::vector<const LaneBar*> bars;
-};
-
-/// How much of each column of a lane is taken, and in which colour.
-struct Column {
-    double covered = 0;
-    Color color{0, 0, 0, 0};  ///< sum over the parts
-};
-
-class ScheduleLanePainter {
-  public:
-    ScheduleLanePainter(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level)
-        : canvas_(canvas), scene_(scene), x_(x), level_(level) {}
-
-    void paint(Lane lane, const Rect& rect) {
-        rect_ = rect;
-        columns_.assign(static_cast<std::size_t>(std::max(1.0, std::ceil(rect.width))), {});
-        canvas_.rectangle(rect, scene_.paper.grid.faded(0.45), {}, 3);
-        canvas_.clip(rect);
-        std::vector<const LaneBar*> marked;
-        for (const LaneBar& bar : scene_.data.bars) {
-            if (bar.begin > x_.high) break;
-            if (bar.lane != lane || bar.end < x_.low || bar.end <= bar.begin) continue;
-            if (is_marked(bar)) marked.push_back(&bar);
-            add(bar);
-        }
-        flush();
-        shades();
-        marks(marked);
-        hover(lane);
-        canvas_.unclip();
-    }
-
-  private:
-    double x(double at) const { return x_.at(std::clamp(at, x_.low, x_.high)); }
-
-    bool is_marked(const LaneBar& bar) const {
-        const Step& step = scene_.steps[static_cast<std::size_t>(bar.step)];
-        return scene_.marked && step.runs() && scene_.marked->contains(step.op()) &&
-               (*scene_.marked)[step.op()];
-    }
-
-    void add(const LaneBar& bar) {
-        bool joins = !stretch_.bars.empty() && stretch_.bars.back()->phase == bar.phase &&
-                     bar.shared >= level_ && bar.begin <= stretch_.end &&
-                     scene_.steps[static_cast<std::size_t>(bar.step)].runs();
-        if (!joins) {
-            flush();
-            stretch_.begin = bar.begin;
-        }
-        stretch_.end = bar.end;
-        stretch_.bars.push_back(&bar);
-    }
-
-    void flush() {
-        if (stretch_.bars.empty()) return;
-        const LaneBar& first = *stretch_.bars.front();
-        Color color = lane_color(first.lane, first.phase);
-        if (x(stretch_.end) - x(stretch_.begin) < kNarrow)
-            cover(color);
-        else
-            draw_stretch(color);
-        stretch_.bars.clear();
-    }
-
-    /// Adds the stretch to the columns it lies in.
-    void cover(const Color& color) {
-        double left = x(stretch_.begin) - rect_.x, right = x(stretch_.end) - rect_.x;
-        for (auto i = static_cast<std::size_t>(std::max(0.0, left)); i < columns_.size(); ++i) {
-            double part =
-                std::min(right, static_cast<double>(i) + 1) - std::max(left, static_cast<double>(i));
-            if (part <= 0) break;
-            Column& column = columns_[i];
-            column.covered += part;
-            column.color.red += color.red * part;
-            column.color.green += color.green * part;
-            column.color.blue += color.blue * part;
-        }
-    }
-
-    void draw_stretch(const Color& color) {
-        Rect box{x(stretch_.begin), rect_.y, x(stretch_.end) - x(stretch_.begin), rect_.height};
-        canvas_.begin(tooltip());
-        canvas_.rectangle(box, scene_.paper.pale(color, kPale));
-        double widest = 0;
-        for (const LaneBar* bar : stretch_.bars) {
-            double left = x(bar->begin), right = x(bar->end);
-            widest = std::max(widest, right - left);
-            if (right - left >= kNarrow && is_marked(*bar))
-                canvas_.rectangle({left, box.y, right - left, box.height}, scene_.paper.mark);
-            if (right - left > 3 && bar != stretch_.bars.back()) separator(right, 0.35);
-        }
-        if (box.width > 3) separator(box.x + box.width, 1);
-        if (widest >= 64)
-            operator_labels();
-        else
-            module_label(box);
-        canvas_.end();
-    }
-
-    void separator(double at, double strength) {
-        canvas_.rectangle({at - 0.8, rect_.y, 0.8, rect_.height}, scene_.paper.page.faded(strength));
-    }
-
-    std::string_view module() const {
-        const Step& step = scene_.steps[static_cast<std::size_t>(stretch_.bars.front()->step)];
-        if (!step.runs()) return scene_.graph.tensors[step.tensor()].name;
-        return module_prefix(scene_.graph.ops[step.op()].module, level_);
-    }
-
-    std::string tooltip() const {
-        std::string_view name = module();
-        std::size_t steps = stretch_.bars.size();
-        std::string text = std::string(name.empty() ? "model" : name) + ", " + std::to_string(steps) +
-                           (steps == 1 ? " step" : " steps");
-        if (scene_.data.axis == LaneAxis::time)
-            text += ", " + format_duration(Nanoseconds(std::llround(stretch_.end - stretch_.begin)));
-        return text;
-    }
-
-    TextStyle label_style() const {
-        return {.size = scene_.text_size - 1, .color = scene_.paper.ink, .align = Align::center};
-    }
-
-    void label(double left, double right, std::string_view text) {
-        if (text.empty()) return;
-        canvas_.text({(left + right) / 2, rect_.y + rect_.height / 2 + scene_.text_size * 0.32}, text,
-                     label_style());
-    }
-
-    void operator_labels() {
-        for (const LaneBar* bar : stretch_.bars) {
-            double left = x(bar->begin), right = x(bar->end);
-            if (right - left < 30) continue;
-            const Step& step = scene_.steps[static_cast<std::size_t>(bar->step)];
-            std::string_view name = step.runs() ? operator_name(scene_.graph.ops[step.op()].name)
-                                                : scene_.graph.tensors[step.tensor()].name;
-            label(left, right, fitted(canvas_, name, label_style(), right - left - 8));
-        }
-    }
-
-    void module_label(const Rect& box) {
-        if (box.width < 14) return;
-        label(box.x, box.x + box.width, last_parts(canvas_, module(), label_style(), box.width - 6));
-    }
-
-    /// Columns of one shade and colour are one rectangle.
-    void shades() {
-        std::size_t start = 0;
-        for (std::size_t i = 0; i <= columns_.size(); ++i) {
-            if (i < columns_.size() && i > start && same_shade(columns_[start], columns_[i])) continue;
-            if (i > start && columns_[start].covered > 0) {
-                Rect box{rect_.x + static_cast<double>(start), rect_.y, static_cast<double>(i - start),
-                         rect_.height};
-                canvas_.rectangle(box, shade(columns_[start]));
-            }
-            start = i;
-        }
-    }
-
-    static int shade_of(const Column& column) {
-        return static_cast<int>(std::ceil(std::min(column.covered, 1.0) * kShades - 1e-6));
-    }
-    static bool same_shade(const Column& a, const Column& b) {
-        if (shade_of(a) != shade_of(b)) return false;
-        if (shade_of(a) == 0) return true;
-        auto far = [&](double x, double y) { return std::abs(x / a.covered - y / b.covered) > 0.02; };
-        return !far(a.color.red, b.color.red) && !far(a.color.green, b.color.green) &&
-               !far(a.color.blue, b.color.blue);
-    }
-    Color shade(const Column& column) const {
-        double parts = column.covered;
-        Color color{column.color.red / parts, column.color.green / parts, column.color.blue / parts, 1};
-        return scene_.paper.pale(color, kPale).faded(static_cast<double>(shade_of(column)) / kShades);
-    }
-
-    /// Selected runs that are too narrow to be seen are drawn wider than they are.
-    void marks(const std::vector<const LaneBar*>& bars) {
-        double drawn_to = -1;
-        for (const LaneBar* bar : bars) {
-            double left = x(bar->begin), right = x(bar->end);
-            if (right - left >= kNarrow) continue;
-            double middle = (left + right) / 2;
-            if (middle + 1 <= drawn_to) continue;
-            canvas_.rectangle({middle - 1, rect_.y, kNarrow, rect_.height}, scene_.paper.mark);
-            drawn_to = middle + 1.5;
-        }
-    }
-
-    void hover(Lane lane) {
-        if (scene_.hovered < 0) return;
-        for (const LaneBar& bar : scene_.data.bars) {
-            if (bar.step != scene_.hovered || bar.lane != lane) continue;
-            double left = x(bar.begin), width = std::max(x(bar.end) - left, kNarrow);
-            canvas_.rectangle({left, rect_.y + 0.6, width, rect_.height - 1.2}, {},
-                              Pen{scene_.paper.ink, 1.2});
-        }
-    }
-
-    static constexpr double kPale = 0.3;
-
-    Canvas& canvas_;
-    const ScheduleScene& scene_;
-    const Axis& x_;
-    int level_;
-    Rect rect_;
-    Stretch stretch_;
-    std::vector<Column> columns_;
-};
-
 class SchedulePainter {
   public:
     SchedulePainter(Canvas& canvas, const ScheduleScene& scene)
@@ -323,7 +76,7 @@ class SchedulePainter {
 
     void paint() {
         grid();
-        ScheduleLanePainter lanes(canvas_, scene_, places_.x, level());
+        const int modules = level();
         TextStyle name{.size = scene_.text_size + (scene_.axis_titles ? 1 : 0),
                        .color = paper_.ink,
                        .align = Align::right};
@@ -331,7 +84,7 @@ class SchedulePainter {
             const Rect& rect = places_.lanes[i];
             canvas_.text({left_ - 10, rect.y + rect.height / 2 + name.size * 0.36},
                          lane_name(scene_.data.lanes[i]), name);
-            lanes.paint(scene_.data.lanes[i], rect);
+            paint_lane(canvas_, scene_, places_.x, modules, scene_.data.lanes[i], rect);
         }
         memory();
         cursor();

@@ -1,0 +1,13 @@
+// One lane of a schedule: its runs as bars, joined or shaded where they are narrower than can be told apart.
+#pragma once
+
+#include "viz/paint/schedule_painter.h"
+
+namespace rematlas {
+
+/// `x`: the shown part of the axis, over the width of `rect`. Neighbours of one module are one bar, modules
+/// told apart by the first `level` parts of their paths.
+void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, Lane lane,
+                const Rect& rect);
+
+}  // namespace rematlas
