@@ -21,6 +21,7 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
     layout->addWidget(view_);
 
     notice_->setObjectName("notice");
+    cancel_->setObjectName("close_notice");
     notice_->setStyleSheet("#notice { background: #ffffff; border: 1px solid #c9d2dc; border-radius: 8px; }");
     message_->setWordWrap(true);
     message_->setAlignment(Qt::AlignCenter);
@@ -39,7 +40,10 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
         view_->center_selection();
     });
     LadderController& ladder = session_.ladder;
-    connect(cancel_, &QPushButton::clicked, &ladder, &LadderController::cancel);
+    connect(cancel_, &QPushButton::clicked, this, [this] {
+        session_.ladder.cancel();
+        notice_->hide();
+    });
     connect(&ladder, &LadderController::started, this, [this] {
         // Most layouts take an instant; a notice that flashes by would only disturb.
         QTimer::singleShot(250, this, [this] {
@@ -60,7 +64,7 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
 void GraphPage::show_notice(const QString& message, bool working) {
     message_->setText(message);
     bar_->setVisible(working);
-    cancel_->setVisible(working);
+    cancel_->setText(working ? tr("Cancel") : tr("Close"));
     notice_->show();
     notice_->raise();
     place_notice();

@@ -530,6 +530,17 @@ TEST_F(Windows, WhatWasFoundIsThereWhenTheGraphIsOpenedAgainAndOpeningLeavesNoFi
     EXPECT_EQ(window->session().schedule()->schedule.steps, steps);
 }
 
+TEST_F(Windows, ANoticeThatALayoutFailedCanBeClosed) {
+    open(write_chain(folder, 6));
+    window->session().ladder.set_layout_function(
+        [](const LayoutRequest&, std::stop_token) -> Result<Layout> { return Error{.message = "no room"}; });
+    window->session().ladder.set_depth(0);
+    auto* notice = child<QWidget>("notice");
+    ASSERT_TRUE(eventually([&] { return notice->isVisible(); }));
+    QTest::mouseClick(child<QPushButton>("close_notice"), Qt::LeftButton);
+    EXPECT_FALSE(notice->isVisible());
+}
+
 class Captures : public Windows {
   protected:
     void SetUp() override {
