@@ -43,54 +43,51 @@ void AliveModel::refill() {
     const Alive alive = lifetimes_->during(step_);
     tensors_ = alive.tensors.size();
     total_ = alive.total();
-    for (const AliveTensor& tensor : alive.tensors) rows_.push_back(row_of(tensor));
+    for (const AliveTensor& tensor : alive.tensors)
+        rows_.push_back({.kind = Row::Kind::tensor,
+                         .bytes = tensor.bytes,
+                         .op = schedule_->graph->producer[tensor.tensor],
+                         .alive = tensor,
+                         .module = {}});
     if (alive.workspace.value > 0)
-        rows_.push_back(
-            {.what = tr("workspace"),
-             .module = text(schedule_->graph->graph.ops[steps[static_cast<std::size_t>(step_)].op()].module),
-             .born = {},
-             .why = tr("held while it runs"),
-             .bytes = alive.workspace,
-             .born_step = step_,
-             .op = steps[static_cast<std::size_t>(step_)].op()});
+        rows_.push_back({.kind = Row::Kind::workspace,
+                         .bytes = alive.workspace,
+                         .op = steps[static_cast<std::size_t>(step_)].op(),
+                         .alive = {},
+                         .module = {}});
     if (by_module_) sum_by_module();
     std::stable_sort(rows_.begin(), rows_.end(),
                      [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
 }
 
-AliveModel::Row AliveModel::row_of(const AliveTensor& alive) const {
-    const LoadedGraph& graph = *schedule_->graph;
-    const OpId maker = graph.producer[alive.tensor];
-    const Nanoseconds born = alive.born < 0
-                                 ? Nanoseconds()
-                                 : schedule_->simulation.steps[static_cast<std::size_t>(alive.born)].start;
-    return {.what = tensor_name(graph, alive.tensor),
-            .module = maker.valid() ? text(graph.graph.ops[maker].module) : tr("resident"),
-            .born = alive.born < 0 ? tr("always") : time_text(born),
-            .why = lifetimes_->why(alive, step_),
-            .bytes = alive.bytes,
-            .born_step = alive.born,
-            .op = maker};
-}
-
 void AliveModel::sum_by_module() {
     std::map<QString, Row> sums;
-    std::map<QString, int> counts;
     for (const Row& row : rows_) {
-        Row& sum = sums[row.module];
-        sum.what = row.module.isEmpty() ? tr("the step itself") : row.module;
+        Row& sum = sums[module_of(row)];
         sum.bytes += row.bytes;
-        sum.why = tr("%1 tensors").arg(++counts[row.module]);
+        ++sum.tensors;
     }
     rows_.clear();
-    for (auto& [module, sum] : sums) rows_.push_back(std::move(sum));
+    for (auto& [module, sum] : sums) {
+        sum.kind = Row::Kind::module;
+        sum.module = module;
+        rows_.push_back(std::move(sum));
+    }
+}
+
+QString AliveModel::module_of(const Row& row) const {
+    return row.op.valid() ? text(schedule_->graph->graph.ops[row.op].module) : tr("resident");
+}
+
+int AliveModel::born_step(const Row& row) const {
+    if (row.kind == Row::Kind::workspace) return step_;
+    return row.kind == Row::Kind::tensor ? row.alive.born : -1;
 }
 
 QString AliveModel::headline() const {
     if (step_ < 0) return {};
     const OpId op = schedule_->schedule.steps[static_cast<std::size_t>(step_)].op();
-    const QString name =
-        QStringLiteral("%1 #%2").arg(short_op_name(schedule_->graph->graph.ops[op])).arg(op.value);
+    const QString name = numbered_op(*schedule_->graph, op);
     const bool peak = step_ == static_cast<int>(schedule_->simulation.peak_step);
     return tr("%1 while %2 runs, at %3: %4 tensors, %5")
         .arg(peak ? tr("Peak,") : tr("In memory"), name,
@@ -111,34 +108,41 @@ int AliveModel::columnCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : column_count;
 }
 
+QString AliveModel::text_at(const Row& row, int column) const {
+    const bool is_tensor = row.kind == Row::Kind::tensor, is_module = row.kind == Row::Kind::module;
+    switch (column) {
+        case what:
+            if (is_tensor) return tensor_name(*schedule_->graph, row.alive.tensor);
+            if (!is_module) return tr("workspace");
+            return row.module.isEmpty() ? tr("the step itself") : row.module;
+        case bytes:
+            return bytes_text(row.bytes);
+        case share:
+            return percent_text(total_.value > 0
+                                    ? static_cast<double>(row.bytes.value) / static_cast<double>(total_.value)
+                                    : 0);
+        case module:
+            return is_module ? QString() : module_of(row);
+        case born:
+            if (!is_tensor) return {};
+            if (row.alive.born < 0) return tr("always");
+            return time_text(schedule_->simulation.steps[static_cast<std::size_t>(row.alive.born)].start);
+        default:
+            if (is_tensor) return lifetimes_->why(row.alive, step_);
+            return is_module ? tr("%1 tensors").arg(row.tensors) : tr("held while it runs");
+    }
+}
+
 QVariant AliveModel::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
     const Row& row = rows_[static_cast<std::size_t>(index.row())];
-    const double share =
-        total_.value > 0 ? static_cast<double>(row.bytes.value) / static_cast<double>(total_.value) : 0;
-    const bool number = index.column() == bytes || index.column() == Column::share || index.column() == born;
+    const bool by_bytes = index.column() == bytes || index.column() == share;
     if (role == Qt::TextAlignmentRole)
-        return int(Qt::AlignVCenter) | (number ? Qt::AlignRight : Qt::AlignLeft);
-    if (role == sort_role) {
-        if (index.column() == bytes || index.column() == Column::share)
-            return static_cast<qint64>(row.bytes.value);
-        if (index.column() == born) return row.born_step;
-    }
+        return int(Qt::AlignVCenter) | (by_bytes || index.column() == born ? Qt::AlignRight : Qt::AlignLeft);
+    if (role == sort_role && by_bytes) return static_cast<qint64>(row.bytes.value);
+    if (role == sort_role && index.column() == born) return born_step(row);
     if (role != Qt::DisplayRole && role != sort_role && role != Qt::ToolTipRole) return {};
-    switch (index.column()) {
-        case what:
-            return row.what;
-        case bytes:
-            return bytes_text(row.bytes);
-        case Column::share:
-            return percent_text(share);
-        case module:
-            return row.module;
-        case born:
-            return row.born;
-        default:
-            return row.why;
-    }
+    return text_at(row, index.column());
 }
 
 QVariant AliveModel::headerData(int section, Qt::Orientation orientation, int role) const {

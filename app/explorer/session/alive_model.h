@@ -36,15 +36,22 @@ class AliveModel : public QAbstractTableModel {
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
   private:
+    /// A tensor, the workspace of the op that runs, or a module with what it holds.
     struct Row {
-        QString what, module, born, why;
+        enum class Kind : std::uint8_t { tensor, workspace, module };
+        Kind kind = Kind::tensor;
         Bytes bytes;
-        int born_step = -1;
-        OpId op;
+        OpId op;            ///< that made the tensor, or runs
+        AliveTensor alive;  ///< of a tensor
+        QString module;     ///< of a module
+        int tensors = 0;    ///< the same
     };
     void refill();
-    Row row_of(const AliveTensor& alive) const;
     void sum_by_module();
+    QString module_of(const Row& row) const;
+    int born_step(const Row& row) const;
+    /// Texts are made when they are asked for: of thousands of rows a table shows some.
+    QString text_at(const Row& row, int column) const;
 
     SchedulePtr schedule_;
     std::unique_ptr<Lifetimes> lifetimes_;

@@ -86,10 +86,6 @@ Alive Lifetimes::during(int step) const {
 
 QString Lifetimes::why(const AliveTensor& alive, int step) const {
     const Graph& graph = schedule_.graph->graph;
-    const auto op_at = [&](int i) {
-        const OpId op = schedule_.schedule.steps[static_cast<std::size_t>(i)].op();
-        return QStringLiteral("%1 #%2").arg(short_op_name(graph.ops[op])).arg(op.value);
-    };
     if (!schedule_.graph->producer[alive.tensor].valid())
         return text(to_string(graph.tensors[alive.tensor].kind));
     if (alive.born == step) return say("made now");
@@ -98,7 +94,8 @@ QString Lifetimes::why(const AliveTensor& alive, int step) const {
         const std::vector<StepTrace>& trace = schedule_.simulation.steps;
         const Nanoseconds wait =
             trace[static_cast<std::size_t>(alive.next)].start - trace[static_cast<std::size_t>(step)].end;
-        return say("read by %1 in %2").arg(op_at(alive.next), time_text(wait));
+        const OpId reader = schedule_.schedule.steps[static_cast<std::size_t>(alive.next)].op();
+        return say("read by %1 in %2").arg(numbered_op(*schedule_.graph, reader), time_text(wait));
     }
     if (alive.dies < 0 && is_result_[alive.tensor]) return say("a result of the step");
     return say("not read any more");

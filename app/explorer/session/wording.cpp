@@ -46,6 +46,10 @@ QString short_op_name(const Op& op) {
                                             : std::string_view(op.name).substr(colons + 2));
 }
 
+QString numbered_op(const LoadedGraph& graph, OpId op) {
+    return QStringLiteral("%1 #%2").arg(short_op_name(graph.graph.ops[op])).arg(op.value);
+}
+
 QString block_name(const LoadedGraph& graph, BlockId block) {
     const Block& b = graph.graph.blocks[block];
     if (!b.name.empty()) return text(numbered_block(b.name, b.path));

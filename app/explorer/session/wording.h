@@ -18,6 +18,8 @@ QString decision_text(Decision decision);
 
 /// "convolution" for aten::convolution of layer1.0.conv1.
 QString short_op_name(const Op& op);
+/// "mm #12": the short name and the number.
+QString numbered_op(const LoadedGraph& graph, OpId op);
 /// Never empty: the last part of the path, else the phase.
 QString block_name(const LoadedGraph& graph, BlockId block);
 QString tensor_name(const LoadedGraph& graph, TensorId tensor);
