@@ -1,7 +1,6 @@
 #include "app/explorer/docks/alive_view.h"
 
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QToolButton>
 #include <QVBoxLayout>
 
@@ -14,23 +13,13 @@ AliveView::AliveView(Session& session, QWidget* parent)
       session_(session),
       model_(new AliveModel(this)),
       sorted_(new QSortFilterProxyModel(this)),
-      headline_(theme::quiet_label({}, true)),
-      table_(new QTreeView) {
+      headline_(theme::quiet_label({}, true)) {
     setMinimumWidth(200);
     sorted_->setSourceModel(model_);
     sorted_->setSortRole(AliveModel::sort_role);
-    table_->setModel(sorted_);
+    table_ = theme::sortable_list(*sorted_, {150, 74, 62, 130, 72, 180});
     table_->setObjectName("alive");
     table_->setAccessibleName(tr("What is in memory"));
-    table_->setRootIsDecorated(false);
-    table_->setUniformRowHeights(true);
-    table_->setSortingEnabled(true);
-    table_->setAllColumnsShowFocus(true);
-    table_->header()->setSortIndicator(-1, Qt::AscendingOrder);
-    sorted_->sort(-1);
-    const int widths[] = {150, 74, 62, 130, 72, 180};
-    for (int column = 0; column < AliveModel::column_count; ++column)
-        table_->setColumnWidth(column, widths[column]);
     headline_->setObjectName("alive_headline");
 
     auto* peak = new QToolButton;

@@ -28,7 +28,7 @@ class AliveView : public QWidget {
     AliveModel* model_;
     QSortFilterProxyModel* sorted_;
     QLabel* headline_;
-    QTreeView* table_;
+    QTreeView* table_ = nullptr;
 };
 
 }  // namespace rematlas::explorer

@@ -13,7 +13,6 @@ PlansView::PlansView(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
       sorted_(new QSortFilterProxyModel(this)),
-      table_(new QTreeView),
       back_(new QAction(theme::icon("back"), tr("Plan shown be&fore"), this)),
       forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
@@ -31,21 +30,12 @@ PlansView::PlansView(Session& session, QWidget* parent)
 
     sorted_->setSourceModel(&session_.plans);
     sorted_->setSortRole(PlanList::sort_role);
-    table_->setModel(sorted_);
+    table_ = theme::sortable_list(*sorted_, {24, 66, 82, 82, 82, 76, 92, 68});
     table_->setObjectName("plans");
     table_->setAccessibleName(tr("Plans"));
-    table_->setRootIsDecorated(false);
-    table_->setUniformRowHeights(true);
-    table_->setSortingEnabled(true);
-    table_->setAllColumnsShowFocus(true);
     table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
     table_->setContextMenuPolicy(Qt::CustomContextMenu);
-    table_->header()->setSortIndicator(-1, Qt::AscendingOrder);
     table_->header()->setStretchLastSection(false);
-    sorted_->sort(-1);
-    const int widths[] = {24, 66, 82, 82, 82, 76, 92, 68};
-    for (int column = 0; column < PlanList::column_count; ++column)
-        table_->setColumnWidth(column, widths[column]);
 
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);

@@ -29,7 +29,7 @@ class PlansView : public QWidget {
 
     Session& session_;
     QSortFilterProxyModel* sorted_;
-    QTreeView* table_;
+    QTreeView* table_ = nullptr;
     QAction *back_, *forward_, *remove_, *undo_, *rename_;
 };
 

@@ -1,6 +1,7 @@
 #include "app/explorer/look/theme.h"
 
 #include <QApplication>
+#include <QHeaderView>
 #include <QPainter>
 #include <QPalette>
 #include <QPixmap>
@@ -135,6 +136,20 @@ void apply(QApplication& app) {
     font.setPixelSize(13);
     app.setFont(font);
     app.setStyleSheet(style_sheet);
+}
+
+QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths) {
+    auto* list = new QTreeView;
+    list->setModel(&model);
+    list->setRootIsDecorated(false);
+    list->setUniformRowHeights(true);
+    list->setSortingEnabled(true);
+    list->setAllColumnsShowFocus(true);
+    list->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    model.sort(-1);
+    int column = 0;
+    for (const int width : widths) list->setColumnWidth(column++, width);
+    return list;
 }
 
 QLabel* quiet_label(const QString& text, bool wrap) {

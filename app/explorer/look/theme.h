@@ -4,7 +4,10 @@
 #include <QColor>
 #include <QIcon>
 #include <QLabel>
+#include <QSortFilterProxyModel>
 #include <QString>
+#include <QTreeView>
+#include <initializer_list>
 
 #include "core/graph/graph.h"
 #include "viz/block_view/block_view.h"
@@ -35,6 +38,9 @@ QIcon dot(const QColor& color);
 
 /// Fusion style with our light palette.
 void apply(QApplication& app);
+
+/// A list without a tree, of rows in the order of the model until a column is clicked. Columns as wide as given.
+QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
 /// A label in the quiet colour, wrapping when asked.
 QLabel* quiet_label(const QString& text, bool wrap = false);
