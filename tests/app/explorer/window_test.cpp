@@ -21,35 +21,10 @@
 #include "app/explorer/window/main_window.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
-#include "tests/app/explorer/training_chain.h"
+#include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
 namespace {
-
-class Windows : public testing::Test {
-  protected:
-    void SetUp() override { make_window(); }
-    void make_window() {
-        settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
-        window = std::make_unique<MainWindow>(settings.get());
-        window->set_quiet(true);
-        window->resize(1200, 800);
-        window->show();
-    }
-    void open(const QString& path) {
-        window->open({path});
-        ASSERT_TRUE(eventually([&] { return idle(); }));
-    }
-    bool idle() const { return !window->session().busy() && !window->session().probe.running(); }
-    template <class Widget>
-    Widget* child(const char* name) {
-        return window->findChild<Widget*>(name);
-    }
-
-    QTemporaryDir folder;
-    std::unique_ptr<QSettings> settings;
-    std::unique_ptr<MainWindow> window;
-};
 
 TEST_F(Windows, ShowsAWelcomeUntilAGraphIsOpen) {
     for (const QString& name : window->dock_names())
@@ -359,36 +334,6 @@ TEST_F(Windows, EnterInTheSearchGoesFromMatchToMatch) {
     ASSERT_TRUE(eventually([&] { return !window->session().ladder.running(); }));
 }
 
-TEST_F(Windows, AModelIsCapturedWithTheInputsFromBesideIt) {
-    const QString graph = write_chain(folder, 4, "captured");
-    const auto write = [&](const QString& name, const QString& content) {
-        QFile file(folder.filePath(name));
-        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-        file.write(content.toUtf8());
-        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    };
-    // A stand-in for the runtime: it notes what it is asked and hands over a graph.
-    write("runtime", QString("#!/bin/sh\necho \"$@\" > %1/asked\nwhile [ $# -gt 1 ]; do [ \"$1\" = -o ] && "
-                             "cp %2 \"$2\"; shift; done\n")
-                         .arg(folder.path(), graph));
-    write("net.pt", "a model");
-    write("net.json", R"({"inputs": ["f32[2,3]"]})");
-    qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
-    window->open({folder.filePath("net.pt")});
-    auto* dialog = window->findChild<QDialog*>();
-    ASSERT_TRUE(dialog);
-    EXPECT_EQ(dialog->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[2,3]");
-    dialog->accept();
-    ASSERT_TRUE(eventually([&] { return window->session().graph() != nullptr; }))
-        << window->last_error().toStdString();
-    qunsetenv("REMATLAS_RUNTIME");
-    EXPECT_EQ(window->session().graph()->path.filename(), "net.graph.json");
-    EXPECT_EQ(settings->value("recent").toStringList().size(), 2) << "the model and its graph";
-    QFile asked(folder.filePath("asked"));
-    ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
-    EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
-}
-
 TEST_F(Windows, TheFirstEnterGoesToTheFirstMatchAndNotToTheLastPartOfTheStep) {
     open(write_chain(folder, 4));
     auto* search = child<QLineEdit>("search");
@@ -539,74 +484,6 @@ TEST_F(Windows, ANoticeThatALayoutFailedCanBeClosed) {
     ASSERT_TRUE(eventually([&] { return notice->isVisible(); }));
     QTest::mouseClick(child<QPushButton>("close_notice"), Qt::LeftButton);
     EXPECT_FALSE(notice->isVisible());
-}
-
-class Captures : public Windows {
-  protected:
-    void SetUp() override {
-        make_window();
-        model = folder.filePath("net.pt");
-        write("net.pt", "a model");
-        write("net.json", R"({"inputs": ["f32[2,3]"]})");
-    }
-    void TearDown() override { qunsetenv("REMATLAS_RUNTIME"); }
-    void write(const QString& name, const QString& content) {
-        QFile file(folder.filePath(name));
-        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
-        file.write(content.toUtf8());
-        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    }
-    /// Lines of a shell script that stands in for the runtime.
-    void runtime_is(const QString& lines) {
-        write("runtime", "#!/bin/sh\n" + lines);
-        qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
-    }
-    QDialog* dialog() { return window->findChild<QDialog*>(); }
-    QString error() { return dialog()->findChild<QLabel*>("capture_error")->text(); }
-    QString model;
-};
-
-TEST_F(Captures, AGraphThatIsThereIsReplacedOnlyByWhoSaysSoTwice) {
-    const QString there = folder.filePath("net.graph.json");
-    write("net.graph.json", "schedules belong to this");
-    runtime_is("while [ $# -gt 1 ]; do [ \"$1\" = -o ] && echo new > \"$2\"; shift; done\n");
-    window->open({model});
-    auto* file = dialog()->findChild<QLineEdit*>("graph_file");
-    EXPECT_EQ(QFileInfo(file->text()).fileName(), "net-2.graph.json");
-    file->setText(there);
-    dialog()->accept();
-    EXPECT_TRUE(error().contains("there already")) << error().toStdString();
-    EXPECT_FALSE(window->session().capture.running());
-    dialog()->accept();
-    ASSERT_TRUE(eventually([&] { return QFileInfo(there).size() == 4; }));
-}
-
-TEST_F(Captures, ThatFailBringTheDialogBackWithTheReasonAndLeaveNoTrace) {
-    runtime_is("echo 'rematlas: the shapes do not match' >&2; exit 2\n");
-    window->open({model});
-    dialog()->findChild<QPlainTextEdit*>("inputs")->setPlainText("f32[9,9]");
-    dialog()->accept();
-    EXPECT_FALSE(dialog()->isVisible());
-    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
-    EXPECT_TRUE(error().contains("the shapes do not match"));
-    EXPECT_EQ(dialog()->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[9,9]");
-    EXPECT_TRUE(settings->value("recent").toStringList().isEmpty());
-    dialog()->reject();
-    process_events();
-    window->open({model});
-    EXPECT_EQ(window->findChildren<QDialog*>().last()->findChild<QPlainTextEdit*>("inputs")->toPlainText(),
-              "f32[2,3]")
-        << "shapes that did not work are not remembered";
-}
-
-TEST_F(Captures, OfWhatIsNoTorchScriptFileSayHowToMakeOne) {
-    runtime_is("echo 'rematlas: net.pt: not a TorchScript file: PytorchStreamReader failed' >&2; exit 2\n");
-    window->open({model});
-    dialog()->accept();
-    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
-    EXPECT_TRUE(error().contains("torch.jit.script(model).save"));
-    EXPECT_TRUE(error().contains("python3 -m rematlas capture"));
-    EXPECT_FALSE(error().contains("PytorchStreamReader"));
 }
 
 TEST_F(Windows, DroppedFilesAreOpened) {

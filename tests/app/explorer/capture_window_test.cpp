@@ -1,0 +1,103 @@
+// Captures from the window, with shell scripts in place of the runtime.
+#include <QDialog>
+#include <QFile>
+#include <QFileInfo>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+
+#include "tests/app/explorer/window_fixture.h"
+
+namespace rematlas::explorer {
+namespace {
+
+class Captures : public Windows {
+  protected:
+    void SetUp() override {
+        make_window();
+        model = folder.filePath("net.pt");
+        write("net.pt", "a model");
+        write("net.json", R"({"inputs": ["f32[2,3]"]})");
+    }
+    void TearDown() override { qunsetenv("REMATLAS_RUNTIME"); }
+    void write(const QString& name, const QString& content) {
+        QFile file(folder.filePath(name));
+        ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+        file.write(content.toUtf8());
+        file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
+    }
+    /// Lines of a shell script that stands in for the runtime.
+    void runtime_is(const QString& lines) {
+        write("runtime", "#!/bin/sh\n" + lines);
+        qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
+    }
+    QDialog* dialog() { return window->findChild<QDialog*>(); }
+    QString error() { return dialog()->findChild<QLabel*>("capture_error")->text(); }
+    QString model;
+};
+
+TEST_F(Captures, AModelIsCapturedWithTheInputsFromBesideIt) {
+    const QString graph = write_chain(folder, 4, "captured");
+    // A stand-in for the runtime: it notes what it is asked and hands over a graph.
+    runtime_is(
+        QString(
+            "echo \"$@\" > %1/asked\nwhile [ $# -gt 1 ]; do [ \"$1\" = -o ] && cp %2 \"$2\"; shift; done\n")
+            .arg(folder.path(), graph));
+    window->open({model});
+    ASSERT_TRUE(dialog());
+    EXPECT_EQ(dialog()->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[2,3]");
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return window->session().graph() != nullptr; }))
+        << window->last_error().toStdString();
+    EXPECT_EQ(window->session().graph()->path.filename(), "net.graph.json");
+    EXPECT_EQ(settings->value("recent").toStringList().size(), 2) << "the model and its graph";
+    QFile asked(folder.filePath("asked"));
+    ASSERT_TRUE(asked.open(QIODevice::ReadOnly));
+    EXPECT_TRUE(asked.readAll().contains("--input f32[2,3]"));
+}
+
+TEST_F(Captures, AGraphThatIsThereIsReplacedOnlyByWhoSaysSoTwice) {
+    const QString there = folder.filePath("net.graph.json");
+    write("net.graph.json", "schedules belong to this");
+    runtime_is("while [ $# -gt 1 ]; do [ \"$1\" = -o ] && echo new > \"$2\"; shift; done\n");
+    window->open({model});
+    auto* file = dialog()->findChild<QLineEdit*>("graph_file");
+    EXPECT_EQ(QFileInfo(file->text()).fileName(), "net-2.graph.json");
+    file->setText(there);
+    dialog()->accept();
+    EXPECT_TRUE(error().contains("there already")) << error().toStdString();
+    EXPECT_FALSE(window->session().capture.running());
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return QFileInfo(there).size() == 4; }));
+}
+
+TEST_F(Captures, ThatFailBringTheDialogBackWithTheReasonAndLeaveNoTrace) {
+    runtime_is("echo 'rematlas: the shapes do not match' >&2; exit 2\n");
+    window->open({model});
+    dialog()->findChild<QPlainTextEdit*>("inputs")->setPlainText("f32[9,9]");
+    dialog()->accept();
+    EXPECT_FALSE(dialog()->isVisible());
+    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
+    EXPECT_TRUE(error().contains("the shapes do not match"));
+    EXPECT_EQ(dialog()->findChild<QPlainTextEdit*>("inputs")->toPlainText(), "f32[9,9]");
+    EXPECT_TRUE(settings->value("recent").toStringList().isEmpty());
+    dialog()->reject();
+    process_events();
+    window->open({model});
+    EXPECT_EQ(window->findChildren<QDialog*>().last()->findChild<QPlainTextEdit*>("inputs")->toPlainText(),
+              "f32[2,3]")
+        << "shapes that did not work are not remembered";
+}
+
+TEST_F(Captures, OfWhatIsNoTorchScriptFileSayHowToMakeOne) {
+    runtime_is("echo 'rematlas: net.pt: not a TorchScript file: PytorchStreamReader failed' >&2; exit 2\n");
+    window->open({model});
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
+    EXPECT_TRUE(error().contains("torch.jit.script(model).save"));
+    EXPECT_TRUE(error().contains("python3 -m rematlas capture"));
+    EXPECT_FALSE(error().contains("PytorchStreamReader"));
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

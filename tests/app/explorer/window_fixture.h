@@ -1,0 +1,40 @@
+// A window on a folder and settings of its own, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QSettings>
+#include <QTemporaryDir>
+#include <memory>
+
+#include "app/explorer/window/main_window.h"
+#include "tests/app/explorer/training_chain.h"
+
+namespace rematlas::explorer {
+
+class Windows : public testing::Test {
+  protected:
+    void SetUp() override { make_window(); }
+    void make_window() {
+        settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
+        window = std::make_unique<MainWindow>(settings.get());
+        window->set_quiet(true);
+        window->resize(1200, 800);
+        window->show();
+    }
+    void open(const QString& path) {
+        window->open({path});
+        ASSERT_TRUE(eventually([&] { return idle(); }));
+    }
+    bool idle() const { return !window->session().busy() && !window->session().probe.running(); }
+    template <class Widget>
+    Widget* child(const char* name) {
+        return window->findChild<Widget*>(name);
+    }
+
+    QTemporaryDir folder;
+    std::unique_ptr<QSettings> settings;
+    std::unique_ptr<MainWindow> window;
+};
+
+}  // namespace rematlas::explorer
