@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/viz/layered_graph.h"
 #include "tests/viz/recording_canvas.h"
+#include "viz/paint/layers_painter.h"
 
 namespace rematlas {
 namespace {
@@ -178,6 +181,39 @@ TEST_F(SchedulePainters, ThePaperChoosesTheColoursOfGroundAndWords) {
     for (const RecordingCanvas::Text& text : canvas.texts)
         EXPECT_FALSE(same_hue(text.style.color, palette::kLight.ink)) << text.text;
     EXPECT_EQ(canvas.texts.size(), painted(light).texts.size());
+}
+
+TEST_F(SchedulePainters, LayersOfTheMemoryLieOnEachOtherAndAreNamedWhereTheyAreThick) {
+    use(12);
+    const MemoryStack stack = memory_stack(graph, steps, module_groups(graph));
+    ASSERT_GE(stack.size(), 3u);
+    ScheduleScene s = scene();
+    s.stack = &stack;
+    const RecordingCanvas canvas = painted(s);
+    for (std::size_t i = 0; i < stack.size(); ++i) {
+        EXPECT_TRUE(std::count(canvas.tooltips.begin(), canvas.tooltips.end(), stack[i].name)) << i;
+        for (std::size_t j = 0; j < i; ++j)
+            EXPECT_FALSE(same_hue(layer_color(stack, i, s.paper), layer_color(stack, j, s.paper)))
+                << i << ' ' << j;
+    }
+    EXPECT_TRUE(std::any_of(canvas.texts.begin(), canvas.texts.end(),
+                            [&](const RecordingCanvas::Text& text) { return text.text == stack[1].name; }));
+}
+
+TEST_F(SchedulePainters, AStepThatNeedsMuchMoreIsCutOffSoThatThePlanCanBeRead) {
+    use(12);
+    LaneData plain = data;
+    for (MemoryPoint& point : plain.memory) point.bytes *= 20;
+    plain.peak *= 20;
+    ScheduleScene s = scene();
+    s.plain = &plain;
+    const SchedulePlaces places = places_of(s);
+    EXPECT_GT(places.y.at(0) - places.y.at(static_cast<double>(data.peak)), places.memory.height / 3);
+    const RecordingCanvas canvas = painted(s);
+    EXPECT_TRUE(std::any_of(canvas.texts.begin(), canvas.texts.end(), [&](const RecordingCanvas::Text& text) {
+        return text.text == "without recomputation: up to " + format_bytes(Bytes(plain.peak)) &&
+               text.at.y > places.memory.y;
+    }));
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ class LaneMaker {
             copy(step, index, begin);
         }
         data.step_begin.push_back(begin);
-        remember(begin, end, trace.during.value);
+        remember(begin, end, {begin, trace.during.value, index});
         data.length = std::max(data.length, end);
     }
 
@@ -99,9 +99,9 @@ class LaneMaker {
             data.lanes.push_back(bar.lane);
     }
 
-    void remember(double begin, double end, std::int64_t bytes) {
-        if (begin == end && !data.memory.empty() && bytes <= data.memory.back().bytes) return;
-        data.memory.push_back({begin, bytes});
+    void remember(double begin, double end, const MemoryPoint& point) {
+        if (begin == end && !data.memory.empty() && point.bytes <= data.memory.back().bytes) return;
+        data.memory.push_back(point);
     }
 
     const Graph& graph_;

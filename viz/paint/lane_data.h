@@ -30,6 +30,7 @@ struct LaneBar {
 struct MemoryPoint {
     double x = 0;
     std::int64_t bytes = 0;
+    int step = 0;  ///< of the schedule
 };
 
 struct LaneData {

@@ -8,6 +8,8 @@
 
 #include "core/base/sizes.h"
 #include "viz/paint/lane_painter.h"
+#include "viz/paint/layers_painter.h"
+#include "viz/paint/memory_curve.h"
 
 namespace rematlas {
 
@@ -19,46 +21,7 @@ constexpr double kTopRoom = 4;         // the grid reaches a little above the la
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
 constexpr std::size_t kMostStretches = 32;
-
-/// The memory as a staircase; where many steps fall on half a point, only their extremes.
-std::vector<Point> staircase(const LaneData& data, const Axis& x, const Axis& y) {
-    std::vector<Point> points;
-    double column = -1, lowest = 0, highest = 0, last = -1;
-    auto add = [&](Point p) {
-        if (points.empty() || !(points.back() == p)) points.push_back(p);
-    };
-    auto flush = [&] {
-        if (column < 0) return;
-        for (double value : {highest, lowest, last}) add({column, y.at(value)});
-    };
-    auto visit = [&](double at, double value) {
-        double where = std::round(x.at(std::clamp(at, x.low, x.high)) * 2) / 2;
-        if (where != column) {
-            flush();
-            if (column >= 0) add({where, y.at(last)});  // up to here the memory stayed what it was
-            column = where;
-            lowest = highest = value;
-        }
-        lowest = std::min(lowest, value);
-        highest = std::max(highest, value);
-        last = value;
-    };
-    auto point = std::upper_bound(data.memory.begin(), data.memory.end(), x.low,
-                                  [](double at, const MemoryPoint& p) { return at < p.x; });
-    if (point != data.memory.begin()) --point;
-    for (; point != data.memory.end() && point->x <= x.high; ++point)
-        visit(point->x, static_cast<double>(point->bytes));
-    if (last >= 0 && data.length > x.low) visit(std::min(data.length, x.high), last);
-    flush();
-    return points;
-}
-
-Path path_through(const std::vector<Point>& points) {
-    Path path;
-    for (std::size_t i = 0; i < points.size(); ++i)
-        i == 0 ? path.move_to(points[i]) : path.line_to(points[i]);
-    return path;
-}
+constexpr double kMostAbove = 2.2;  // of the height, over what the schedule itself needs
 
 class SchedulePainter {
   public:
@@ -158,8 +121,12 @@ class SchedulePainter {
         }
         canvas_.clip({memory_.x, memory_.y - 1, memory_.width, memory_.height + 1});
         if (shows_plain()) plain_curve();
-        curve();
-        resident();
+        if (scene_.stack) {
+            paint_layers(canvas_, scene_, places_);
+        } else {
+            curve();
+            resident();
+        }
         canvas_.unclip();
         canvas_.line({left_, memory_.y}, {left_, bottom_}, {paper_.line, 1.2});
         canvas_.line({left_, bottom_}, {right_, bottom_}, {paper_.line, 1.2});
@@ -174,25 +141,21 @@ class SchedulePainter {
     }
 
     void curve() {
-        std::vector<Point> points = staircase(scene_.data, places_.x, places_.y);
-        if (points.empty()) return;
-        Path area = path_through(points);
-        area.line_to({points.back().x, bottom_}).line_to({points.front().x, bottom_}).close();
+        const std::vector<Point> points =
+            staircase(scene_.data.memory, scene_.data.length, places_.x, places_.y);
         canvas_.begin("device memory");
-        canvas_.path(area, paper_.pale(kBlue, 0.55).faded(0.75), {});
-        canvas_.path(path_through(points), {}, Pen{kBlue, 1.1});
+        canvas_.path(area_under(points, bottom_), paper_.pale(kBlue, 0.55).faded(0.75), {});
+        canvas_.path(line_through(points), {}, Pen{kBlue, 1.1});
         canvas_.end();
     }
 
     /// Behind, in grey: what recomputation saves is the room between the two curves.
     void plain_curve() {
-        std::vector<Point> points = staircase(*scene_.plain, places_.x, places_.y);
-        if (points.empty()) return;
-        Path area = path_through(points);
-        area.line_to({points.back().x, bottom_}).line_to({points.front().x, bottom_}).close();
+        const std::vector<Point> points =
+            staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
         canvas_.begin("without recomputation");
-        canvas_.path(area, paper_.pale(kGrey, 0.8), {});
-        canvas_.path(path_through(points), {}, Pen{paper_.pale(kGrey, 0.25), 1});
+        canvas_.path(area_under(points, bottom_), paper_.pale(kGrey, 0.8), {});
+        canvas_.path(line_through(points), {}, Pen{paper_.pale(kGrey, 0.25), 1});
         canvas_.end();
     }
 
@@ -200,11 +163,14 @@ class SchedulePainter {
         const LaneData& plain = *scene_.plain;
         double at = plain.begin_of(plain.peak_step);
         if (at < places_.x.low || at > places_.x.high) return;
-        Point top{places_.x.at(at), places_.y.at(static_cast<double>(plain.peak))};
+        const double x = places_.x.at(at), y = places_.y.at(static_cast<double>(plain.peak));
+        const bool cut_off = y < memory_.y;
         TextStyle style = note_;
-        style.align = top.x < (left_ + right_) / 2 ? Align::left : Align::right;
-        note({top.x + (style.align == Align::left ? 6 : -6), top.y - 5},
-             "without recomputation: " + format_bytes(Bytes(plain.peak)), style);
+        style.align = x < (left_ + right_) / 2 ? Align::left : Align::right;
+        note({x + (style.align == Align::left ? 6 : -6), cut_off ? memory_.y + style.size + 4 : y - 5},
+             (cut_off ? "without recomputation: up to " : "without recomputation: ") +
+                 format_bytes(Bytes(plain.peak)),
+             style);
     }
 
     void resident() {
@@ -356,10 +322,11 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     int count = std::max(2, static_cast<int>(places.plot.width / 105));
     places.x = scene.data.axis == LaneAxis::time ? time_axis(from, to, left, right, count)
                                                  : count_axis(from, to, "runs", left, right, count);
-    std::int64_t highest =
-        std::max({scene.data.peak, scene.budget.value, scene.plain ? scene.plain->peak : 0});
-    // Headroom for the names of the peak and of the budget.
-    places.y = bytes_axis(0, static_cast<double>(highest) * 1.12, bottom, places.memory.y,
+    // Headroom for the names of the peak and of the budget. The step without recomputation may need so much more that
+    // nothing could be told apart below it: it is cut off then.
+    const double own = static_cast<double>(std::max(scene.data.peak, scene.budget.value)) * 1.12;
+    const double plain = scene.plain ? static_cast<double>(scene.plain->peak) * 1.12 : 0;
+    places.y = bytes_axis(0, std::clamp(plain, own, own * kMostAbove), bottom, places.memory.y,
                           std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));
     return places;
 }

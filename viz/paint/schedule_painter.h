@@ -9,6 +9,7 @@
 #include "viz/paint/axis.h"
 #include "viz/paint/canvas.h"
 #include "viz/paint/lane_data.h"
+#include "viz/paint/memory_stack.h"
 #include "viz/paint/palette.h"
 
 namespace rematlas {
@@ -20,6 +21,8 @@ struct ScheduleScene {
     const LaneData& data;
     /// The step without recomputation, as a grey curve behind; shown where it needs more memory.
     const LaneData* plain = nullptr;
+    /// The memory by part of the model, instead of as one curve.
+    const MemoryStack* stack = nullptr;
     Bytes budget = {};    ///< 0: none
     Bytes resident = {};  ///< there for the whole step
 

@@ -5,8 +5,8 @@
 #include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/block_tree_view.h"
 #include "app/explorer/docks/details_panel.h"
-#include "app/explorer/docks/lanes_view.h"
 #include "app/explorer/docks/plans_view.h"
+#include "app/explorer/docks/schedule_panel.h"
 #include "app/explorer/docks/solve_panel.h"
 #include "app/explorer/docks/tradeoff_view.h"
 #include "app/explorer/look/theme.h"
@@ -93,7 +93,7 @@ constexpr DockEntry kDocks[] = {
      .tip = QT_TRANSLATE_NOOP("Docks", "What runs when, and the memory held"),
      .shortcut = "Alt+6",
      .area = Qt::BottomDockWidgetArea,
-     .make = made<LanesView>},
+     .make = made<SchedulePanel>},
     {.id = "alive",
      .title = QT_TRANSLATE_NOOP("Docks", "In memory"),
      .tip = QT_TRANSLATE_NOOP("Docks", "What is held at the cursor, and why"),

@@ -28,17 +28,16 @@ LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
 }  // namespace
 
 LanesView::LanesView(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), axis_button_(new QToolButton(this)) {
+    : QWidget(parent),
+      session_(session),
+      axis_button_(corner_button(tr("Equal widths"),
+                                 tr("Draw every run as wide as any other, instead of by its time"))),
+      modules_button_(corner_button(tr("By module"), tr("Tell the memory apart by part of the model"))) {
     setMouseTracking(true);
     setFocusPolicy(Qt::ClickFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
-    axis_button_->setCheckable(true);
-    axis_button_->setText(tr("Equal widths"));
-    QFont small = font();
-    small.setPixelSize(11);
-    axis_button_->setFont(small);
-    axis_button_->setToolTip(tr("Draw every run as wide as any other, instead of by its time"));
-    axis_button_->hide();
+    modules_button_->setChecked(true);
+    connect(modules_button_, &QToolButton::toggled, this, qOverload<>(&QWidget::update));
     connect(axis_button_, &QToolButton::toggled, this,
             [this](bool equal) { set_axis(equal ? LaneAxis::steps : LaneAxis::time); });
     connect(&session_, &Session::schedule_changed, this, &LanesView::show_schedule);
@@ -47,15 +46,34 @@ LanesView::LanesView(Session& session, QWidget* parent)
     connect(&session_.selection, &Selection::cursor_moved, this, qOverload<>(&QWidget::update));
 }
 
+QToolButton* LanesView::corner_button(const QString& text, const QString& tip) {
+    auto* button = new QToolButton(this);
+    button->setCheckable(true);
+    button->setText(text);
+    QFont small = font();
+    small.setPixelSize(11);
+    button->setFont(small);
+    button->setToolTip(tip);
+    button->hide();
+    return button;
+}
+
 void LanesView::show_schedule() {
     const SchedulePtr& schedule = session_.schedule();
     axis_button_->setVisible(schedule != nullptr);
+    modules_button_->setVisible(schedule != nullptr);
     hovered_ = -1;
+    stack_ = {};
     if (!schedule) {
         data_ = plain_ = {};
+        session_.selection.set_range({});
         update();
+        emit range_changed();
         return;
     }
+    if (!schedule->simulation.steps.empty())
+        stack_ = memory_stack(schedule->graph->graph, schedule->schedule.steps,
+                              module_groups(schedule->graph->graph));
     set_axis(axis_button_->isChecked() ? LaneAxis::steps : natural_axis(schedule->simulation));
 }
 
@@ -90,7 +108,19 @@ void LanesView::set_range(double from, double to) {
     const double span = std::clamp(to - from, length / 1e5, length);
     from_ = std::clamp(from, 0.0, length - span);
     to_ = from_ + span;
+    publish_range();
     update();
+    emit range_changed();
+}
+
+/// The steps that begin in the part shown, and the one that runs where it begins.
+void LanesView::publish_range() {
+    const auto& begins = data_.step_begin;
+    if (to_ - from_ >= data_.length * (1 - 1e-9) || begins.empty()) return session_.selection.set_range({});
+    const auto index = [&](double at) {
+        return static_cast<int>(std::upper_bound(begins.begin(), begins.end(), at) - begins.begin()) - 1;
+    };
+    session_.selection.set_range({std::max(0, data_.step_at(from_)), std::max(0, index(to_))});
 }
 
 ScheduleScene LanesView::scene() const {
@@ -99,6 +129,7 @@ ScheduleScene LanesView::scene() const {
             .steps = schedule.schedule.steps,
             .data = data_,
             .plain = &plain_,
+            .stack = modules_button_->isChecked() ? &stack_ : nullptr,
             .budget = schedule.schedule.budget,
             .resident = Bytes(schedule.graph->flat.resident_bytes),
             .from = from_,
@@ -233,8 +264,13 @@ void LanesView::keyPressEvent(QKeyEvent* event) {
 
 void LanesView::resizeEvent(QResizeEvent*) {
     // The corner below the names, beside the axis.
-    axis_button_->adjustSize();
-    axis_button_->move(6, height() - axis_button_->height() - 2);
+    int bottom = height() - 2;
+    for (QToolButton* button : {axis_button_, modules_button_}) {
+        button->adjustSize();
+        bottom -= button->height();
+        button->move(6, bottom);
+        bottom -= 2;
+    }
 }
 
 }  // namespace rematlas::explorer

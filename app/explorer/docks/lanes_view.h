@@ -21,9 +21,16 @@ class LanesView : public QWidget {
     /// The shown part of the axis.
     double from() const { return from_; }
     double to() const { return to_; }
+    /// At least a small part of the whole, and within it.
+    void set_range(double from, double to);
     const LaneData& data() const { return data_; }
+    /// Where the lanes are, between their names and the edge. Only while there is a schedule.
+    Rect plot() const { return places_of(scene()).plot; }
     QSize sizeHint() const override { return {900, 290}; }
     QSize minimumSizeHint() const override { return {320, 180}; }
+
+  signals:
+    void range_changed();  ///< the part shown, or what it is a part of
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -40,11 +47,11 @@ class LanesView : public QWidget {
   private:
     void show_schedule();
     void set_axis(LaneAxis axis);
-    void set_range(double from, double to);
+    QToolButton* corner_button(const QString& text, const QString& tip);
+    void publish_range();
     void set_hovered(int step);
     /// Only while there is a schedule.
     ScheduleScene scene() const;
-    Rect plot() const { return places_of(scene()).plot; }
     double at_of(double x) const;
     void paint_empty(QPainter& painter) const;
     void mark_selection();
@@ -53,7 +60,8 @@ class LanesView : public QWidget {
     Session& session_;
     LaneData data_, plain_;        ///< of the schedule, and of the step without recomputation
     IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
-    QToolButton* axis_button_;
+    MemoryStack stack_;            ///< of the schedule, by part of the model
+    QToolButton *axis_button_, *modules_button_;
     double from_ = 0, to_ = 1;
     double press_x_ = 0, press_from_ = 0;
     bool panning_ = false;

@@ -1,5 +1,5 @@
-// What the user has selected, shared by all views: a block or an op, and a step of the schedule under the
-// cursor.
+// What the user has selected, shared by all views: a block or an op, a step of the schedule under the cursor, and the
+// part of the schedule that is looked at.
 #pragma once
 
 #include <QObject>
@@ -17,6 +17,15 @@ struct Selected {
     static Selected of(OpId op) { return {BlockId(), op}; }
     bool empty() const { return !block.valid() && !op.valid(); }
     bool operator==(const Selected&) const = default;
+};
+
+/// Steps of a schedule, both ends included; all of them when `first` is -1.
+struct StepRange {
+    int first = -1, last = -1;
+
+    bool all() const { return first < 0; }
+    bool contains(int step) const { return all() || (step >= first && step <= last); }
+    bool operator==(const StepRange&) const = default;
 };
 
 class Selection : public QObject {
@@ -37,21 +46,31 @@ class Selection : public QObject {
         cursor_ = step;
         emit cursor_moved(cursor_);
     }
+    /// The part of the schedule that is looked at.
+    const StepRange& range() const { return range_; }
+    void set_range(const StepRange& range) {
+        if (range == range_) return;
+        range_ = range;
+        emit range_changed(range_);
+    }
     /// The graph should show it, whatever it takes.
     void reveal(const Selected& selected) { emit reveal_requested(selected); }
     void clear() {
         select({});
         set_cursor(-1);
+        set_range({});
     }
 
   signals:
     void changed(const rematlas::explorer::Selected& selected);
     void cursor_moved(int step);
+    void range_changed(const rematlas::explorer::StepRange& range);
     void reveal_requested(const rematlas::explorer::Selected& selected);
 
   private:
     Selected current_;
     int cursor_ = -1;
+    StepRange range_;
 };
 
 }  // namespace rematlas::explorer

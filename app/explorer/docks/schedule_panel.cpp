@@ -1,0 +1,23 @@
+#include "app/explorer/docks/schedule_panel.h"
+
+#include <QVBoxLayout>
+
+#include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/range_brush.h"
+
+namespace rematlas::explorer {
+
+SchedulePanel::SchedulePanel(Session& session, QWidget* parent) : QWidget(parent) {
+    auto* lanes = new LanesView(session);
+    auto* brush = new RangeBrush(*lanes);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(lanes, 1);
+    layout->addWidget(brush);
+    brush->hide();
+    connect(&session, &Session::schedule_changed, brush,
+            [&session, brush] { brush->setVisible(session.schedule() != nullptr); });
+}
+
+}  // namespace rematlas::explorer

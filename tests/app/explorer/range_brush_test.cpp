@@ -1,0 +1,66 @@
+#include "app/explorer/docks/range_brush.h"
+
+#include <QtTest>
+
+#include "app/explorer/look/qt_canvas.h"
+#include "tests/app/explorer/window_fixture.h"
+
+namespace rematlas::explorer {
+namespace {
+
+class Brushes : public Windows {
+  protected:
+    void SetUp() override {
+        Windows::SetUp();
+        open(REMATLAS_SOURCE_DIR "/resources/graphs/gpt.graph.json");
+        session().plans.show(0);
+        ASSERT_TRUE(eventually([&] { return session().schedule() != nullptr && brush().isVisible(); }));
+    }
+    Session& session() { return window->session(); }
+    RangeBrush& brush() { return *child<RangeBrush>("range_brush"); }
+    QPoint at(double share) {
+        const Rect plot = window->lanes().plot();
+        return {static_cast<int>(plot.x + share * plot.width), brush().height() / 2};
+    }
+    void drag(double from, double to) {
+        QTest::mousePress(&brush(), Qt::LeftButton, {}, at(from));
+        QMouseEvent move(QEvent::MouseMove, at(to), Qt::LeftButton, Qt::LeftButton, {});
+        QCoreApplication::sendEvent(&brush(), &move);
+        QTest::mouseRelease(&brush(), Qt::LeftButton, {}, at(to));
+    }
+    double share(double at) { return at / window->lanes().data().length; }
+};
+
+TEST_F(Brushes, APartIsChosenMovedChangedAndLeftByDragging) {
+    LanesView& lanes = window->lanes();
+    drag(0.2, 0.5);
+    EXPECT_NEAR(share(lanes.from()), 0.2, 0.01);
+    EXPECT_NEAR(share(lanes.to()), 0.5, 0.01);
+    drag(0.3, 0.6);  // the part itself
+    EXPECT_NEAR(share(lanes.from()), 0.5, 0.01);
+    EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
+    drag(0.5, 0.4);  // its beginning
+    EXPECT_NEAR(share(lanes.from()), 0.4, 0.01);
+    EXPECT_NEAR(share(lanes.to()), 0.8, 0.01);
+    drag(0.8, 0.1);  // its end, beyond its beginning
+    EXPECT_NEAR(share(lanes.from()), 0.1, 0.01);
+    EXPECT_NEAR(share(lanes.to()), 0.4, 0.01);
+    QTest::mouseDClick(&brush(), Qt::LeftButton, {}, at(0.2));
+    EXPECT_TRUE(session().selection.range().all());
+}
+
+TEST_F(Brushes, ThePartChosenIsTheRangeOfStepsForAllViews) {
+    drag(0.25, 0.5);
+    const StepRange range = session().selection.range();
+    ASSERT_FALSE(range.all());
+    const LaneData& data = window->lanes().data();
+    EXPECT_LE(data.begin_of(range.first), window->lanes().from());
+    EXPECT_LE(data.begin_of(range.last), window->lanes().to());
+    EXPECT_GT(data.begin_of(range.last + 1), window->lanes().to());
+    session().plans.show(PlanList::none);
+    EXPECT_TRUE(eventually([&] { return session().selection.range().all(); }))
+        << "without a plan there is no part";
+}
+
+}  // namespace
+}  // namespace rematlas::explorer

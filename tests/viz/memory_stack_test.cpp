@@ -1,0 +1,110 @@
+#include "viz/paint/memory_stack.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <numeric>
+
+#include "core/graph/flat_graph.h"
+#include "core/planning/registry.h"
+#include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/support/random_graph.h"
+#include "tests/viz/layered_graph.h"
+
+namespace rematlas {
+namespace {
+
+/// Of half the room between what is least and most; without steps where none was found.
+std::vector<Step> solved_steps(const Graph& graph) {
+    const FlatGraph flat = flatten(graph);
+    const auto all = simulate(graph, lower(flat, keep_all_sequence(flat)));
+    const auto solver = make_solver("atlas", nullptr).take();
+    const Bytes budget((all->peak.value * 7 + flat.resident_bytes * 3) / 10);
+    const Answer answer = solver->solve({graph, flat}, budget, {.time = std::chrono::milliseconds(50)}, {});
+    const auto* solution = std::get_if<Solution>(&answer);
+    return solution ? solution->steps : std::vector<Step>();
+}
+
+void expect_layers_are_what_is_held(const Graph& graph, const std::vector<Step>& steps) {
+    const auto played = simulate(graph, steps);
+    ASSERT_TRUE(played);
+    const MemoryStack stack = memory_stack(graph, steps, module_groups(graph));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        std::int64_t sum = 0;
+        for (const MemoryLayer& layer : stack) {
+            EXPECT_GE(layer.during[i], 0) << layer.name << " at " << i;
+            sum += layer.during[i];
+        }
+        ASSERT_EQ(sum, played->steps[i].during.value) << "at " << i;
+    }
+}
+
+TEST(MemoryStack, AddsUpToWhatIsHeldAtEachStep) {
+    int found = 0, in_place = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        Graph graph = random_training_graph(seed, {.forward_ops = 8});
+        for (const OpId op : graph.ops.ids()) graph.ops[op].module = "part." + std::to_string(op.value % 3);
+        const std::vector<Step> steps = solved_steps(graph);
+        found += !steps.empty();
+        for (const Step& step : steps) in_place += step.kind == StepKind::run_inplace;
+        expect_layers_are_what_is_held(graph, steps);
+    }
+    EXPECT_GT(found, 15);
+    EXPECT_GT(in_place, 10);
+}
+
+TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
+    Graph graph = LayeredGraph::make(3);
+    graph.device = Device{};
+    graph.device->to_host_bytes_per_second = graph.device->to_device_bytes_per_second = 1e9;
+    const FlatGraph flat = flatten(graph);
+    std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
+    // What the first op makes is away while the second last step before its end runs.
+    const TensorId moved = graph.ops[OpId(0)].outputs.front();
+    const auto freed = std::find(steps.begin(), steps.end(), Step::free(moved));
+    ASSERT_NE(freed, steps.end());
+    *freed = Step::offload(moved);
+    steps.insert(freed + 1, {Step::free(moved), Step::fetch(moved), Step::free(moved)});
+    expect_layers_are_what_is_held(graph, steps);
+}
+
+TEST(ModuleGroups, TakeEqualLayersTogetherAndSplitTheHeaviest) {
+    EXPECT_EQ(module_class("blocks.11.attn.0"), "blocks.*.attn.*");
+    EXPECT_EQ(module_class(""), "");
+    EXPECT_EQ(module_class("layer1.conv2d"), "layer1.conv2d");
+
+    Graph graph = LayeredGraph::make(4);
+    for (const OpId op : graph.ops.ids())
+        graph.ops[op].module =
+            "net.blocks." + std::to_string(op.value % 4) + (op.value % 2 ? ".attn" : ".mlp");
+    const ModuleGroups groups = module_groups(graph);
+    EXPECT_EQ(groups.names.size(), 2u);
+    for (const OpId op : graph.ops.ids())
+        EXPECT_EQ(groups.names[static_cast<std::size_t>(groups.of[op])],
+                  op.value % 2 ? "net.blocks.*.attn" : "net.blocks.*.mlp");
+}
+
+TEST(ModuleGroups, AreNoMoreThanAskedFor) {
+    Graph graph = LayeredGraph::make(20);
+    for (const OpId op : graph.ops.ids())
+        graph.ops[op].module = std::string("part_") + static_cast<char>('a' + op.value % 20);
+    for (const std::size_t most : {1u, 3u, 30u}) {
+        const ModuleGroups groups = module_groups(graph, most);
+        EXPECT_LE(groups.names.size(), most + 1);
+        EXPECT_EQ(groups.of.size(), graph.ops.size());
+        for (const int group : groups.of) {
+            EXPECT_GE(group, 0);
+            EXPECT_LT(group, static_cast<int>(groups.names.size()));
+        }
+    }
+}
+
+TEST(ModuleGroups, OfAGraphWithoutModulesAreOne) {
+    Graph graph = LayeredGraph::make(3);
+    for (Op& op : graph.ops) op.module.clear();
+    EXPECT_EQ(module_groups(graph).names, std::vector<std::string>{"other"});
+}
+
+}  // namespace
+}  // namespace rematlas

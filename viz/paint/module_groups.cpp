@@ -1,0 +1,158 @@
+#include "viz/paint/module_groups.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <memory>
+
+namespace rematlas {
+
+namespace {
+
+constexpr double kTiny = 0.02;  ///< of the whole weight; smaller modules have no part of their own
+
+struct ModuleNode {
+    std::string name;  ///< class path from the root
+    std::int64_t weight = 0;
+    ModuleNode* parent = nullptr;
+    bool is_part = false;
+    std::map<std::string, std::unique_ptr<ModuleNode>, std::less<>> inner;
+
+    ModuleNode& at(const std::string& part) {
+        std::unique_ptr<ModuleNode>& node = inner[part];
+        if (!node) {
+            node = std::make_unique<ModuleNode>();
+            node->name = name.empty() ? part : name + "." + part;
+            node->parent = this;
+        }
+        return *node;
+    }
+};
+
+/// Bytes that each op makes for another phase; where no phase reads from another one, all that it makes.
+IdVector<OpId, std::int64_t> weights_of(const Graph& graph) {
+    IdVector<OpId, std::int64_t> weights(graph.ops.size(), 0), made(graph.ops.size(), 0);
+    const IdVector<TensorId, OpId> producer = producers(graph);
+    IdVector<TensorId, char> counted(graph.tensors.size(), 0);
+    std::int64_t sum = 0;
+    for (const OpId reader : graph.ops.ids()) {
+        for (const TensorId tensor : graph.ops[reader].inputs) {
+            const OpId maker = producer[tensor];
+            if (!maker.valid() || counted[tensor]) continue;
+            if (graph.ops[maker].phase != Phase::forward || graph.ops[reader].phase != Phase::backward)
+                continue;
+            counted[tensor] = 1;
+            weights[maker] += graph.tensors[tensor].bytes.value;
+            sum += graph.tensors[tensor].bytes.value;
+        }
+        for (const TensorId tensor : graph.ops[reader].outputs)
+            made[reader] += graph.tensors[tensor].bytes.value;
+    }
+    return sum > 0 ? weights : made;
+}
+
+/// The modules inside that are heavy enough for a part of their own.
+std::vector<ModuleNode*> heavy_inside(const ModuleNode& node, std::int64_t whole) {
+    std::vector<ModuleNode*> heavy;
+    for (const auto& [name, inner] : node.inner)
+        if (static_cast<double>(inner->weight) >= kTiny * static_cast<double>(whole) && inner->weight > 0)
+            heavy.push_back(inner.get());
+    return heavy;
+}
+
+/// Makes parts of the modules inside; the node stays one where it has weight besides.
+void split(ModuleNode& node, const std::vector<ModuleNode*>& inside) {
+    std::int64_t rest = node.weight;
+    for (ModuleNode* inner : inside) {
+        inner->is_part = true;
+        rest -= inner->weight;
+    }
+    node.is_part = rest > 0 && node.parent != nullptr;
+}
+
+void collect_parts(ModuleNode& node, std::vector<ModuleNode*>& parts) {
+    if (node.is_part) parts.push_back(&node);
+    for (const auto& [name, inner] : node.inner) collect_parts(*inner, parts);
+}
+
+/// Splits until `most` parts would be passed.
+std::vector<ModuleNode*> split_up(ModuleNode& root, std::size_t most) {
+    std::vector<ModuleNode*> parts, done;
+    std::vector<ModuleNode*> heaviest = heavy_inside(root, root.weight);
+    std::stable_sort(heaviest.begin(), heaviest.end(),
+                     [](const ModuleNode* a, const ModuleNode* b) { return a->weight > b->weight; });
+    if (heaviest.size() > most) heaviest.resize(most);
+    split(root, heaviest);
+    for (;;) {
+        parts.clear();
+        collect_parts(root, parts);
+        std::sort(parts.begin(), parts.end(), [](const ModuleNode* a, const ModuleNode* b) {
+            return a->weight != b->weight ? a->weight > b->weight : a->name < b->name;
+        });
+        bool grew = false;
+        for (ModuleNode* part : parts) {
+            const std::vector<ModuleNode*> inside = heavy_inside(*part, root.weight);
+            const bool was_split = std::find(done.begin(), done.end(), part) != done.end();
+            if (inside.empty() || was_split || parts.size() + inside.size() > most) continue;
+            done.push_back(part);
+            split(*part, inside);
+            grew = true;
+            break;
+        }
+        if (!grew) return parts;
+    }
+}
+
+}  // namespace
+
+std::string module_class(std::string_view module) {
+    std::string name;
+    for (std::size_t begin = 0; begin <= module.size();) {
+        const std::size_t end = std::min(module.find('.', begin), module.size());
+        const std::string_view part = module.substr(begin, end - begin);
+        const bool number = !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
+            return std::isdigit(static_cast<unsigned char>(c)) != 0;
+        });
+        if (begin > 0) name += '.';
+        name += number ? "*" : part;
+        begin = end + 1;
+    }
+    return name;
+}
+
+ModuleGroups module_groups(const Graph& graph, std::size_t most) {
+    ModuleNode root;
+    IdVector<OpId, ModuleNode*> node_of(graph.ops.size(), &root);
+    const IdVector<OpId, std::int64_t> weights = weights_of(graph);
+    for (const OpId op : graph.ops.ids()) {
+        const std::string path = module_class(graph.ops[op].module);
+        ModuleNode* node = &root;
+        root.weight += weights[op];
+        for (std::size_t begin = 0; begin < path.size();) {
+            const std::size_t end = std::min(path.find('.', begin), path.size());
+            node = &node->at(path.substr(begin, end - begin));
+            node->weight += weights[op];
+            begin = end + 1;
+        }
+        node_of[op] = node;
+    }
+    ModuleGroups groups;
+    std::map<const ModuleNode*, int> index;
+    for (const ModuleNode* part : split_up(root, most)) {
+        index[part] = static_cast<int>(groups.names.size());
+        groups.names.push_back(part->name);
+    }
+    const int other = static_cast<int>(groups.names.size());
+    groups.of.resize(graph.ops.size());
+    bool any_other = false;
+    for (const OpId op : graph.ops.ids()) {
+        const ModuleNode* node = node_of[op];
+        while (node && !node->is_part) node = node->parent;
+        groups.of[op] = node ? index.at(node) : other;
+        any_other |= !node;
+    }
+    if (any_other) groups.names.emplace_back("other");
+    return groups;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,23 @@
+// The memory of a whole schedule in a narrow strip, with the part that is looked at.
+#pragma once
+
+#include "viz/paint/canvas.h"
+#include "viz/paint/lane_data.h"
+#include "viz/paint/palette.h"
+
+namespace rematlas {
+
+/// References must stay valid while it is painted.
+struct OverviewScene {
+    const LaneData& data;
+    double from = 0, to = 0;  ///< of the axis of the data
+    Rect rect;
+    const palette::Paper& paper = palette::kLight;
+};
+
+/// The chosen part, in the picture.
+Rect window_of(const OverviewScene& scene);
+
+void paint_overview(Canvas& canvas, const OverviewScene& scene);
+
+}  // namespace rematlas
