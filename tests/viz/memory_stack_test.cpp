@@ -100,6 +100,14 @@ TEST(ModuleGroups, AreNoMoreThanAskedFor) {
     }
 }
 
+TEST(ModuleGroups, FlatNamesAreTakenTogetherWithoutTheirNumbers) {
+    Graph graph = LayeredGraph::make(20);
+    for (const OpId op : graph.ops.ids())
+        graph.ops[op].module = "conv" + std::to_string(op.value % 40) + (op.value % 2 ? "_bn" : "_relu");
+    for (const std::string& name : module_groups(graph).names)
+        EXPECT_TRUE(name == "conv*_bn" || name == "conv*_relu") << name;
+}
+
 TEST(ModuleGroups, OfAGraphWithoutModulesAreOne) {
     Graph graph = LayeredGraph::make(3);
     for (Op& op : graph.ops) op.module.clear();

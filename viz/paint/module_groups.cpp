@@ -103,6 +103,17 @@ std::vector<ModuleNode*> split_up(ModuleNode& root, std::size_t most) {
     }
 }
 
+/// "conv*_block*" for "conv2_block11".
+std::string without_numbers(std::string_view module) {
+    std::string name;
+    for (const char c : module) {
+        const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+        if (!digit) name += c;
+        if (digit && !name.ends_with('*')) name += '*';
+    }
+    return name;
+}
+
 }  // namespace
 
 std::string module_class(std::string_view module) {
@@ -120,25 +131,46 @@ std::string module_class(std::string_view module) {
     return name;
 }
 
-ModuleGroups module_groups(const Graph& graph, std::size_t most) {
+namespace {
+
+/// The modules of a graph as a tree, and the node of each op.
+struct ModuleTree {
     ModuleNode root;
-    IdVector<OpId, ModuleNode*> node_of(graph.ops.size(), &root);
-    const IdVector<OpId, std::int64_t> weights = weights_of(graph);
-    for (const OpId op : graph.ops.ids()) {
-        const std::string path = module_class(graph.ops[op].module);
+    IdVector<OpId, ModuleNode*> node_of;
+
+    ModuleTree(const Graph& graph, const IdVector<OpId, std::int64_t>& weights, bool any_number)
+        : node_of(graph.ops.size(), &root) {
+        for (const OpId op : graph.ops.ids()) {
+            const std::string& module = graph.ops[op].module;
+            node_of[op] = &add(any_number ? without_numbers(module) : module_class(module), weights[op]);
+        }
+    }
+
+  private:
+    ModuleNode& add(const std::string& path, std::int64_t weight) {
         ModuleNode* node = &root;
-        root.weight += weights[op];
+        root.weight += weight;
         for (std::size_t begin = 0; begin < path.size();) {
             const std::size_t end = std::min(path.find('.', begin), path.size());
             node = &node->at(path.substr(begin, end - begin));
-            node->weight += weights[op];
+            node->weight += weight;
             begin = end + 1;
         }
-        node_of[op] = node;
+        return *node;
     }
+};
+
+}  // namespace
+
+ModuleGroups module_groups(const Graph& graph, std::size_t most) {
+    const IdVector<OpId, std::int64_t> weights = weights_of(graph);
+    auto tree = std::make_unique<ModuleTree>(graph, weights, false);
+    // Some models have flat names, "conv2_block1_0_conv": there the numbers within them make no difference either.
+    if (heavy_inside(tree->root, tree->root.weight).size() > most)
+        tree = std::make_unique<ModuleTree>(graph, weights, true);
     ModuleGroups groups;
     std::map<const ModuleNode*, int> index;
-    for (const ModuleNode* part : split_up(root, most)) {
+    for (const ModuleNode* part : split_up(tree->root, most)) {
         index[part] = static_cast<int>(groups.names.size());
         groups.names.push_back(part->name);
     }
@@ -146,7 +178,7 @@ ModuleGroups module_groups(const Graph& graph, std::size_t most) {
     groups.of.resize(graph.ops.size());
     bool any_other = false;
     for (const OpId op : graph.ops.ids()) {
-        const ModuleNode* node = node_of[op];
+        const ModuleNode* node = tree->node_of[op];
         while (node && !node->is_part) node = node->parent;
         groups.of[op] = node ? index.at(node) : other;
         any_other |= !node;
