@@ -40,6 +40,27 @@ QString decision_text(Decision decision) {
     return QCoreApplication::translate("Decision", "kept");
 }
 
+QString phase_text(Phase phase) {
+    switch (phase) {
+        case Phase::forward:
+            return QCoreApplication::translate("Phase", "forward");
+        case Phase::loss:
+            return QCoreApplication::translate("Phase", "loss");
+        case Phase::backward:
+            return QCoreApplication::translate("Phase", "backward");
+        case Phase::optimizer:
+            break;
+    }
+    return QCoreApplication::translate("Phase", "optimizer");
+}
+
+QString status_text(const std::string& status) {
+    if (status == "optimal") return QCoreApplication::translate("Status", "best possible");
+    if (status == "feasible") return QCoreApplication::translate("Status", "found");
+    if (status == "infeasible") return QCoreApplication::translate("Status", "nothing fits");
+    return text(status);
+}
+
 QString short_op_name(const Op& op) {
     const std::size_t colons = op.name.rfind("::");
     return text(colons == std::string::npos ? std::string_view(op.name)

@@ -15,6 +15,9 @@ QString time_text(Nanoseconds time);
 QString percent_text(double share);      ///< 0.123 -> "12.3 %"
 QString overhead_text(double overhead);  ///< 1.072 -> "+7.2 %"
 QString decision_text(Decision decision);
+QString phase_text(Phase phase);
+/// Of an answer, as schedules and sweeps have it: "best possible" for optimal.
+QString status_text(const std::string& status);
 
 /// "convolution" for aten::convolution of layer1.0.conv1.
 QString short_op_name(const Op& op);

@@ -1,0 +1,114 @@
+#include "app/explorer/session/steps_table.h"
+
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+
+void StepsTable::set_schedule(SchedulePtr schedule) {
+    beginResetModel();
+    schedule_ = schedule && !schedule->simulation.steps.empty() ? std::move(schedule) : nullptr;
+    endResetModel();
+}
+
+const Step& StepsTable::step_at(int row) const {
+    return schedule_->schedule.steps[static_cast<std::size_t>(row)];
+}
+
+OpId StepsTable::op_of(int row) const {
+    const Step& step = step_at(row);
+    return step.runs() ? step.op() : schedule_->graph->producer[step.tensor()];
+}
+
+Selected StepsTable::selected_at(int row) const {
+    return Selected::of(op_of(row));
+}
+
+int StepsTable::row_of(const Selected& selected) const {
+    if (!schedule_) return -1;
+    const auto first_run = [&](OpId op) {
+        const std::vector<int>& steps = schedule_->steps_of[op];
+        return steps.empty() ? -1 : steps.front();
+    };
+    if (selected.op.valid()) return first_run(selected.op);
+    if (!selected.block.valid()) return -1;
+    const OpId first = schedule_->graph->facts[selected.block].first;
+    return first.valid() ? first_run(first) : -1;
+}
+
+int StepsTable::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() || !schedule_ ? 0 : static_cast<int>(schedule_->simulation.steps.size());
+}
+
+std::vector<FiguresTable::Column> StepsTable::columns() const {
+    return {{tr("Step"), tr("Its place in the schedule"), true},
+            {tr("What"), tr("What happens in it"), false},
+            {tr("Name"), tr("The op that runs, or the tensor"), false},
+            {tr("Module"), tr("Of the op that runs, or that made the tensor"), false},
+            {tr("Phase"), tr("Of the training step"), false},
+            {tr("Start"), tr("Since the training step began"), true},
+            {tr("Time"), tr("That it takes"), true},
+            {tr("Held during"), tr("Memory held while it runs"), true},
+            {tr("Held after"), tr("Memory held when it is over"), true}};
+}
+
+QString StepsTable::what_happens(int row) const {
+    const Step& step = step_at(row);
+    switch (step.kind) {
+        case StepKind::free:
+            return tr("free");
+        case StepKind::offload:
+            return tr("copy to host");
+        case StepKind::fetch:
+            return tr("copy to device");
+        case StepKind::run:
+        case StepKind::run_inplace:
+            break;
+    }
+    if (schedule_->steps_of[step.op()].front() != row) return tr("run again");
+    return step.kind == StepKind::run_inplace ? tr("run in place") : tr("run");
+}
+
+QString StepsTable::text_at(int row, int column) const {
+    const LoadedGraph& graph = *schedule_->graph;
+    const Step& step = step_at(row);
+    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(row)];
+    const OpId op = op_of(row);
+    switch (column) {
+        case StepsTable::step:
+            return QString::number(row);
+        case what:
+            return what_happens(row);
+        case name:
+            return step.runs() ? numbered_op(graph, op) : tensor_name(graph, step.tensor());
+        case module:
+            return op.valid() ? text(graph.graph.ops[op].module) : QString();
+        case phase:
+            return op.valid() ? phase_text(graph.graph.ops[op].phase) : QString();
+        case start:
+            return time_text(trace.start);
+        case time:
+            return step.runs() ? time_text(trace.end - trace.start) : QString();
+        case during:
+            return bytes_text(trace.during);
+        default:
+            return bytes_text(trace.after);
+    }
+}
+
+QVariant StepsTable::value_at(int row, int column) const {
+    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(row)];
+    switch (column) {
+        case StepsTable::step:
+            return row;
+        case start:
+            return static_cast<qint64>(trace.start.value);
+        case time:
+            return static_cast<qint64>((trace.end - trace.start).value);
+        case during:
+            return static_cast<qint64>(trace.during.value);
+        default:
+            return static_cast<qint64>(trace.after.value);
+    }
+}
+
+}  // namespace rematlas::explorer

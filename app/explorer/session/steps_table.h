@@ -1,0 +1,38 @@
+// The steps of a schedule as a table, with the memory held at each: the twin of the lanes and of the curve below them.
+#pragma once
+
+#include "app/explorer/session/figures_table.h"
+#include "app/explorer/session/loaded_schedule.h"
+
+namespace rematlas::explorer {
+
+class StepsTable : public FiguresTable {
+    Q_OBJECT
+  public:
+    enum Place { step, what, name, module, phase, start, time, during, after, column_count };
+
+    using FiguresTable::FiguresTable;
+
+    /// Null, or one that cannot be played: no rows. A row is a step, in their order.
+    void set_schedule(SchedulePtr schedule);
+    const SchedulePtr& schedule() const { return schedule_; }
+
+    Selected selected_at(int row) const override;
+    /// The first run of an op, or of the ops of a block.
+    int row_of(const Selected& selected) const override;
+    int rowCount(const QModelIndex& parent = {}) const override;
+
+  protected:
+    std::vector<Column> columns() const override;
+    QString text_at(int row, int column) const override;
+    QVariant value_at(int row, int column) const override;
+
+  private:
+    const Step& step_at(int row) const;
+    QString what_happens(int row) const;
+    OpId op_of(int row) const;  ///< that runs, or made the tensor
+
+    SchedulePtr schedule_;
+};
+
+}  // namespace rematlas::explorer
