@@ -71,6 +71,7 @@ int main(int argc, char** argv) {
     add_solve_commands(commands);
     add_maxbatch_command(commands);
     add_schedule_commands(commands);
+    add_diff_command(commands);
     add_draw_command(commands);
     add_dtr_command(commands);
     add_config_commands(commands);

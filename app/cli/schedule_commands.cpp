@@ -1,4 +1,4 @@
-// rematlas check, rematlas export, rematlas diff
+// rematlas check, rematlas export
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -135,94 +135,11 @@ Result<Exit> export_command(const std::string& schedule_path, const std::string&
     return Exit::success;
 }
 
-std::vector<std::size_t> runs_by_op(const Schedule& schedule) {
-    std::vector<std::size_t> runs;
-    for (const Step& step : schedule.steps) {
-        if (!step.runs()) continue;
-        const auto op = static_cast<std::size_t>(step.id);
-        if (runs.size() <= op && op < std::size_t{1} << 28) runs.resize(op + 1, 0);
-        if (op < runs.size()) ++runs[op];
-    }
-    return runs;
-}
-
-struct Difference {
-    std::size_t op;
-    std::size_t a, b;
-};
-
-std::vector<Difference> differences(const Schedule& a, const Schedule& b) {
-    std::vector<std::size_t> left = runs_by_op(a), right = runs_by_op(b);
-    left.resize(std::max(left.size(), right.size()), 0);
-    right.resize(left.size(), 0);
-    std::vector<Difference> found;
-    for (std::size_t op = 0; op < left.size(); ++op) {
-        if (left[op] != right[op]) found.push_back({op, left[op], right[op]});
-    }
-    return found;
-}
-
-void print_difference(const Schedule& a, const Schedule& b, const std::vector<Difference>& found,
-                      const Graph* graph) {
-    const auto row = [](const char* name, const std::string& left, const std::string& right) {
-        std::printf("%-10s %18s %18s\n", name, left.c_str(), right.c_str());
-    };
-    const auto number = [](double value) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%.4f", value);
-        return std::string(text);
-    };
-    row("", "a", "b");
-    row("solver", a.solver, b.solver);
-    row("budget", format_bytes(a.budget), format_bytes(b.budget));
-    row("overhead", number(a.overhead), number(b.overhead));
-    row("peak", format_bytes(a.peak), format_bytes(b.peak));
-    row("steps", std::to_string(a.steps.size()), std::to_string(b.steps.size()));
-    std::printf("%zu ops run a different number of times\n", found.size());
-    for (std::size_t i = 0; i < found.size() && i < 30; ++i) {
-        const OpId id(static_cast<std::int64_t>(found[i].op));
-        const std::string name =
-            graph && graph->ops.contains(id) ? graph->ops[id].name + " " + graph->ops[id].module : "";
-        std::printf("  op %-6zu %zu -> %zu  %s\n", found[i].op, found[i].a, found[i].b, name.c_str());
-    }
-    if (found.size() > 30) std::printf("  and %zu more (--json lists all)\n", found.size() - 30);
-}
-
-Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
-                          const OutputFlags& output) {
-    const Result<Schedule> a = read_schedule(left_path);
-    if (!a) return a.error();
-    const Result<Schedule> b = read_schedule(right_path);
-    if (!b) return b.error();
-    if (a->graph_sha256 != b->graph_sha256)
-        return Error{right_path + ": belongs to another graph than " + left_path};
-    const std::vector<Difference> found = differences(*a, *b);
-    if (output.json) {
-        const auto side = [](const Schedule& s) {
-            return json{{"solver", s.solver},
-                        {"budget_bytes", s.budget.value},
-                        {"overhead", s.overhead},
-                        {"peak_bytes", s.peak.value},
-                        {"steps", s.steps.size()}};
-        };
-        json ops = json::array();
-        for (const Difference& d : found) ops.push_back({{"op", d.op}, {"a", d.a}, {"b", d.b}});
-        print_json({{"a", side(*a)},
-                    {"b", side(*b)},
-                    {"same_steps", a->steps == b->steps},
-                    {"ops", std::move(ops)}});
-        return Exit::success;
-    }
-    const Result<Graph> graph = graph_for(*a, left_path, "");
-    print_difference(*a, *b, found, graph ? &*graph : nullptr);
-    return Exit::success;
-}
-
 }  // namespace
 
 void add_schedule_commands(const Commands& commands) {
     static OutputFlags output;
-    static std::string graph, schedule, budget, format = "plan", out, other;
+    static std::string graph, schedule, budget, format = "plan", out;
     static bool in_arena = false;
     CLI::App* check_app =
         commands.add("check", "re-simulate a schedule with the independent checker",
@@ -245,12 +162,6 @@ void add_schedule_commands(const Commands& commands) {
         ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
         ->capture_default_str();
     export_app->add_option("-o,--output", out, "the file to write")->required();
-
-    CLI::App* diff_app = commands.add("diff", "what two schedules of one graph do differently",
-                                      "rematlas diff a.schedule.json b.schedule.json", output,
-                                      [] { return diff_command(schedule, other, output); });
-    diff_app->add_option("a", schedule, "a .schedule.json file")->required();
-    diff_app->add_option("b", other, "another one")->required();
 }
 
 }  // namespace rematlas

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/addresses/packing.h"
+#include "core/addresses/round_up.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {
@@ -54,7 +55,7 @@ class Recorder {
         for (std::size_t i = 0; i < lives_.size(); ++i) {
             if (whole_step(lives_[i])) {
                 lives_[i].offset = Bytes(base);
-                base += round_up(lives_[i].bytes.value);
+                base += aligned(lives_[i].bytes.value);
                 plan.live_peak += lives_[i].bytes;
             } else if (taken_over_from_[i] == kNone) {
                 for (auto at = static_cast<std::int32_t>(i); at != kNone; at = taken_over_by_[at])
@@ -115,8 +116,7 @@ class Recorder {
     }
 
     bool whole_step(const Placement& life) const { return life.first < 0 && life.end == now_; }
-    std::int64_t round_up(std::int64_t bytes, std::int64_t to) const { return (bytes + to - 1) / to * to; }
-    std::int64_t round_up(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
+    std::int64_t aligned(std::int64_t bytes) const { return round_up(bytes, options_.alignment); }
 
     /// The lifetimes linked from `at` on. During a run in place the block is as wide as the larger of the
     /// two.

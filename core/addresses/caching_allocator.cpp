@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "core/addresses/round_up.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {
@@ -17,10 +18,6 @@ constexpr std::int64_t kOwnSegmentGranularity = 2 * MiB;
 /// The address space of a segment that grows.
 constexpr std::int64_t kExpandableRange = std::int64_t{1} << 61;
 constexpr std::int64_t kMostReserved = std::int64_t{1} << 60;
-
-std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
-    return (bytes + to - 1) / to * to;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/addresses/packing.h"
+#include "core/addresses/round_up.h"
 
 namespace rematlas {
 namespace {
@@ -39,10 +40,6 @@ class Occupants {
     };
     std::map<std::int64_t, Piece> pieces_;  ///< by their lowest byte
 };
-
-std::int64_t round_up(std::int64_t bytes, std::int64_t to) {
-    return (bytes + to - 1) / to * to;
-}
 
 }  // namespace
 

@@ -293,7 +293,21 @@ TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
     const json different =
         json::parse(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --json").out);
     EXPECT_FALSE(different["same_steps"]);
-    EXPECT_FALSE(different["ops"].empty());
+    ASSERT_FALSE(different["ops"].empty());
+    EXPECT_GT(different["time_ns"], 0);
+    EXPECT_LT(different["peak_bytes"], 0);
+    EXPECT_EQ(different["time_ns"],
+              different["more_time_ns"].get<std::int64_t>() - different["fewer_time_ns"].get<std::int64_t>());
+    const std::string words = run("diff " + file("a.schedule.json") + " " + file("b.schedule.json")).out;
+    EXPECT_NE(words.find(" more and needs "), std::string::npos) << words;
+    fs::remove(file("g.graph.json"));
+    const json without =
+        json::parse(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --json").out);
+    EXPECT_FALSE(without["ops"].empty()) << "which ops run more often can be said without the graph";
+    EXPECT_FALSE(without.contains("time_ns"));
+    expect_error(run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --graph " +
+                     file("gone.graph.json")),
+                 2, "gone.graph.json");
 }
 
 TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {

@@ -1,0 +1,127 @@
+#include "core/schedule/comparison.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+/// In place or not, it is the same run.
+StepKind matched_kind(StepKind kind) {
+    return kind == StepKind::run_inplace ? StepKind::run : kind;
+}
+
+/// The steps that do a thing, in order.
+using StepsOf = std::map<std::pair<StepKind, std::int64_t>, std::vector<int>>;
+
+StepsOf steps_of(const std::vector<Step>& steps) {
+    StepsOf found;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        found[{matched_kind(steps[i].kind), steps[i].id}].push_back(static_cast<int>(i));
+    return found;
+}
+
+/// The n-th step of a that does a thing belongs to the n-th of b.
+void match_steps(const StepsOf& a, const StepsOf& b, Comparison& comparison) {
+    for (const auto& [what, in_a] : a) {
+        const auto other = b.find(what);
+        if (other == b.end()) continue;
+        for (std::size_t i = 0; i < std::min(in_a.size(), other->second.size()); ++i) {
+            comparison.in_b[static_cast<std::size_t>(in_a[i])] = other->second[i];
+            comparison.in_a[static_cast<std::size_t>(other->second[i])] = in_a[i];
+        }
+    }
+}
+
+/// What is held while a step runs, by tensor; what it writes and what it writes over are both held.
+IdVector<TensorId, char> held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at) {
+    IdVector<TensorId, char> held(graph.tensors.size(), 0);
+    const IdVector<TensorId, OpId> producer = producers(graph);
+    for (const TensorId tensor : graph.tensors.ids()) held[tensor] = producer[tensor].valid() ? 0 : 1;
+    for (std::size_t i = 0; i <= at && i < steps.size(); ++i) {
+        const Step& step = steps[i];
+        if (step.kind == StepKind::free && i < at) held[step.tensor()] = 0;
+        if (step.kind == StepKind::fetch) held[step.tensor()] = 1;
+        if (!step.runs()) continue;
+        for (const TensorId output : graph.ops[step.op()].outputs) held[output] = 1;
+        if (step.kind == StepKind::run_inplace && i < at)
+            for (const InplacePair& pair : graph.ops[step.op()].inplace) held[pair.in] = 0;
+    }
+    return held;
+}
+
+Bytes held_outputs(const Graph& graph, const Op& op, const IdVector<TensorId, char>& held) {
+    Bytes sum;
+    for (const TensorId output : op.outputs)
+        if (held[output]) sum += graph.tensors[output].bytes;
+    return sum;
+}
+
+int runs_in(const StepsOf& steps, OpId op) {
+    const auto found = steps.find({StepKind::run, op.value});
+    return found == steps.end() ? 0 : static_cast<int>(found->second.size());
+}
+
+void sort_by_weight(std::vector<OpDifference>& ops) {
+    const auto bytes = [](const OpDifference& op) { return std::abs((op.at_peak_b - op.at_peak_a).value); };
+    std::stable_sort(ops.begin(), ops.end(), [&](const OpDifference& a, const OpDifference& b) {
+        const std::int64_t one = std::abs(a.time.value), other = std::abs(b.time.value);
+        return one != other ? one > other : bytes(a) > bytes(b);
+    });
+}
+
+}  // namespace
+
+Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b) {
+    const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
+    if (!played_a) return played_a.error();
+    if (!played_b) return played_b.error();
+    Comparison comparison{.time_a = played_a->time,
+                          .time_b = played_b->time,
+                          .peak_a = played_a->peak,
+                          .peak_b = played_b->peak,
+                          .peak_step_a = played_a->peak_step,
+                          .peak_step_b = played_b->peak_step,
+                          .ops = {},
+                          .more_time = {},
+                          .fewer_time = {},
+                          .in_b = std::vector<int>(a.size(), -1),
+                          .in_a = std::vector<int>(b.size(), -1)};
+    const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
+    match_steps(steps_a, steps_b, comparison);
+    const auto held_a = held_during(graph, a, played_a->peak_step);
+    const auto held_b = held_during(graph, b, played_b->peak_step);
+    for (const OpId id : graph.ops.ids()) {
+        const Op& op = graph.ops[id];
+        OpDifference found{.op = id,
+                           .runs_a = runs_in(steps_a, id),
+                           .runs_b = runs_in(steps_b, id),
+                           .time = {},
+                           .at_peak_a = held_outputs(graph, op, held_a),
+                           .at_peak_b = held_outputs(graph, op, held_b)};
+        const int more = found.runs_b - found.runs_a;
+        if (more == 0 && found.at_peak_a == found.at_peak_b) continue;
+        found.time = Nanoseconds(op.time.value * more);
+        (more > 0 ? comparison.more_runs : comparison.fewer_runs) += std::abs(more);
+        (more > 0 ? comparison.more_time : comparison.fewer_time) += Nanoseconds(std::abs(found.time.value));
+        comparison.ops.push_back(found);
+    }
+    sort_by_weight(comparison.ops);
+    return comparison;
+}
+
+std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b) {
+    std::map<OpId, RunDifference> runs;
+    for (const Step& step : a)
+        if (step.runs()) ++runs[step.op()].a;
+    for (const Step& step : b)
+        if (step.runs()) ++runs[step.op()].b;
+    std::vector<RunDifference> found;
+    for (const auto& [op, counts] : runs)
+        if (counts.a != counts.b) found.push_back({op, counts.a, counts.b});
+    return found;
+}
+
+}  // namespace rematlas

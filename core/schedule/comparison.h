@@ -1,0 +1,48 @@
+// What two schedules of one graph do differently.
+//
+//     Result<Comparison> compared = compare(graph, a.steps, b.steps);
+//     for (const OpDifference& op : compared->ops) ...
+#pragma once
+
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "core/schedule/simulate.h"
+
+namespace rematlas {
+
+/// An op that runs more often in one schedule, or whose outputs lie in memory at one's peak and not at the other's.
+struct OpDifference {
+    OpId op;
+    int runs_a = 0, runs_b = 0;
+    Nanoseconds time;            ///< of its runs in b, less those in a
+    Bytes at_peak_a, at_peak_b;  ///< of its outputs, that are held while the schedule's peak is reached
+};
+
+struct Comparison {
+    Nanoseconds time_a, time_b;
+    Bytes peak_a, peak_b;
+    std::size_t peak_step_a = 0, peak_step_b = 0;
+    std::vector<OpDifference>
+        ops;  ///< by what they cost or save in time, then in bytes at the peaks; the most first
+    int more_runs = 0,
+        fewer_runs = 0;  ///< of b: runs that a does not have, and runs of a that b does not have
+    Nanoseconds more_time, fewer_time;  ///< that those take
+    /// For each step the one of the other schedule that does the same: the same run of the same op, counted from the
+    /// first, or the same copy or end of the same tensor; -1 where the other has none.
+    std::vector<int> in_b, in_a;
+};
+
+/// Errors: the first step of either that cannot be played. Cost: linear in the steps.
+Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
+
+/// How often two lists of steps run an op, where it is not equally often; the graph is not needed.
+struct RunDifference {
+    OpId op;
+    int a = 0, b = 0;
+};
+/// By op.
+std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b);
+
+}  // namespace rematlas

@@ -1,0 +1,112 @@
+#include "core/schedule/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include "core/graph/flat_graph.h"
+#include "core/planning/registry.h"
+#include "core/schedule/run_sequence.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas {
+namespace {
+
+struct Pair {
+    Graph graph;
+    std::vector<Step> all_kept, planned;  ///< `planned` is empty where no schedule was found
+};
+
+Pair pair_of(std::uint64_t seed) {
+    Pair pair{random_training_graph(seed, {.forward_ops = 8}), {}, {}};
+    const FlatGraph flat = flatten(pair.graph);
+    pair.all_kept = lower(flat, keep_all_sequence(flat));
+    const Bytes budget((simulate(pair.graph, pair.all_kept)->peak.value * 7 + flat.resident_bytes * 3) / 10);
+    const auto solver = make_solver("atlas", nullptr).take();
+    const Answer answer =
+        solver->solve({pair.graph, flat}, budget, {.time = std::chrono::milliseconds(50)}, {});
+    if (const auto* solution = std::get_if<Solution>(&answer)) pair.planned = solution->steps;
+    return pair;
+}
+
+TEST(Comparison, OfAScheduleWithItselfIsEmpty) {
+    const Pair pair = pair_of(3);
+    const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.all_kept);
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->ops.empty());
+    EXPECT_EQ(found->time_a, found->time_b);
+    for (std::size_t i = 0; i < pair.all_kept.size(); ++i) EXPECT_EQ(found->in_b[i], static_cast<int>(i));
+}
+
+TEST(Comparison, ItsTimesAddUpToTheDifferenceOfTheSteps) {
+    int reruns = 0;
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Pair pair = pair_of(seed);
+        if (pair.planned.empty()) continue;
+        const Result<Comparison> there = compare(pair.graph, pair.all_kept, pair.planned);
+        const Result<Comparison> back = compare(pair.graph, pair.planned, pair.all_kept);
+        ASSERT_TRUE(there && back);
+        EXPECT_EQ(there->more_time - there->fewer_time, there->time_b - there->time_a) << seed;
+        EXPECT_EQ(there->fewer_runs, 0) << "nothing runs less often than once";
+        EXPECT_EQ(there->more_runs, back->fewer_runs);
+        EXPECT_EQ(there->ops.size(), back->ops.size());
+        EXPECT_EQ(there->in_b, back->in_a);
+        reruns += there->more_runs;
+    }
+    EXPECT_GT(reruns, 20);
+}
+
+TEST(Comparison, MatchesTheSameRunOfTheSameOpAndNothingElse) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Pair pair = pair_of(seed);
+        if (pair.planned.empty()) continue;
+        const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.planned);
+        ASSERT_TRUE(found);
+        int without = 0;
+        for (std::size_t i = 0; i < pair.planned.size(); ++i) {
+            const int match = found->in_a[i];
+            if (match < 0) {
+                without += pair.planned[i].runs();
+                continue;
+            }
+            const Step& other = pair.all_kept[static_cast<std::size_t>(match)];
+            EXPECT_EQ(other.id, pair.planned[i].id);
+            EXPECT_EQ(other.runs(), pair.planned[i].runs());
+            EXPECT_EQ(found->in_b[static_cast<std::size_t>(match)], static_cast<int>(i));
+        }
+        EXPECT_EQ(without, found->more_runs);
+    }
+}
+
+TEST(Comparison, TellsWhatLiesAtThePeaks) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+        const Pair pair = pair_of(seed);
+        if (pair.planned.empty()) continue;
+        const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.planned);
+        ASSERT_TRUE(found);
+        Bytes change;
+        for (const OpDifference& op : found->ops) change += op.at_peak_b - op.at_peak_a;
+        // The rest is what the two ops at the peaks need to run, and write in place.
+        const auto room = [&](const std::vector<Step>& steps, std::size_t at) {
+            const Op& op = pair.graph.ops[steps[at].op()];
+            Bytes extra = op.workspace;
+            if (steps[at].kind == StepKind::run_inplace)
+                for (const InplacePair& p : op.inplace)
+                    extra -= std::min(pair.graph.tensors[p.in].bytes, pair.graph.tensors[p.out].bytes);
+            return extra;
+        };
+        EXPECT_EQ(found->peak_b - found->peak_a,
+                  change + room(pair.planned, found->peak_step_b) - room(pair.all_kept, found->peak_step_a))
+            << seed;
+    }
+}
+
+TEST(Comparison, NamesTheStepThatCannotBePlayed) {
+    const Pair pair = pair_of(3);
+    const std::vector<Step> broken(pair.all_kept.begin() + 1, pair.all_kept.end());
+    EXPECT_FALSE(compare(pair.graph, pair.all_kept, broken));
+    const Result<Comparison> found = compare(pair.graph, broken, pair.all_kept);
+    ASSERT_FALSE(found);
+    EXPECT_NE(found.error().message.find("step "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rematlas
