@@ -1,6 +1,7 @@
 #include "viz/paint/lane_painter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@ using namespace palette;
 
 constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
 constexpr int kShades = 12;
+constexpr std::size_t kMostStretches = 32;
 
 Color lane_color(Lane lane, Phase phase) {
     if (lane == Lane::recompute) return of(Decision::recompute);
@@ -263,6 +265,26 @@ class LanePainter {
 };
 
 }  // namespace
+
+int module_level(const LaneData& data, const Axis& x) {
+    constexpr int kDeepest = 12;
+    std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // bars, by parts shared
+    for (const LaneBar& bar : data.bars) {
+        if (bar.end < x.low || bar.begin > x.high) continue;
+        auto shared = static_cast<std::size_t>(std::min(bar.shared, kDeepest));
+        if (bar.lane == Lane::forward) ++forward[shared];
+        if (bar.lane == Lane::backward) ++backward[shared];
+    }
+    bool any = std::any_of(forward.begin(), forward.end(), [](std::size_t n) { return n > 0; });
+    const auto& bars = any ? forward : backward;
+    std::size_t stretches = bars[0] + 1;
+    for (int level = 1; level < kDeepest; ++level) {
+        // What shares this many parts with its neighbour begins anew one level deeper.
+        stretches += bars[static_cast<std::size_t>(level)];
+        if (stretches > kMostStretches) return level;
+    }
+    return kDeepest;
+}
 
 void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, Lane lane,
                 const Rect& rect) {

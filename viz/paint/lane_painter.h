@@ -10,4 +10,8 @@ namespace rematlas {
 void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, Lane lane,
                 const Rect& rect);
 
+/// The deepest level of modules at which the forward pass, or where it is not shown the backward pass, has no more
+/// stretches than can be told apart: how many first parts of module paths tell the bars of a lane apart.
+int module_level(const LaneData& data, const Axis& x);
+
 }  // namespace rematlas

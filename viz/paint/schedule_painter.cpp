@@ -1,7 +1,6 @@
 #include "viz/paint/schedule_painter.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -20,7 +19,6 @@ using namespace palette;
 constexpr double kTopRoom = 4;         // the grid reaches a little above the lanes
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
-constexpr std::size_t kMostStretches = 32;
 constexpr double kMostAbove = 2.2;  // of the height, over what the schedule itself needs
 
 class SchedulePainter {
@@ -39,7 +37,7 @@ class SchedulePainter {
 
     void paint() {
         grid();
-        const int modules = level();
+        const int modules = module_level(scene_.data, places_.x);
         TextStyle name{.size = scene_.text_size + (scene_.axis_titles ? 1 : 0),
                        .color = paper_.ink,
                        .align = Align::right};
@@ -54,28 +52,6 @@ class SchedulePainter {
     }
 
   private:
-    /// The deepest level of modules at which the forward pass, or where it is not shown the backward pass,
-    /// has no more stretches than can be told apart.
-    int level() const {
-        constexpr int kDeepest = 12;
-        std::array<std::size_t, kDeepest + 1> forward{}, backward{};  // bars, by parts shared
-        for (const LaneBar& bar : scene_.data.bars) {
-            if (bar.end < places_.x.low || bar.begin > places_.x.high) continue;
-            auto shared = static_cast<std::size_t>(std::min(bar.shared, kDeepest));
-            if (bar.lane == Lane::forward) ++forward[shared];
-            if (bar.lane == Lane::backward) ++backward[shared];
-        }
-        bool any = std::any_of(forward.begin(), forward.end(), [](std::size_t n) { return n > 0; });
-        const auto& bars = any ? forward : backward;
-        std::size_t stretches = bars[0] + 1;
-        for (int level = 1; level < kDeepest; ++level) {
-            // What shares this many parts with its neighbour begins anew one level deeper.
-            stretches += bars[static_cast<std::size_t>(level)];
-            if (stretches > kMostStretches) return level;
-        }
-        return kDeepest;
-    }
-
     void grid() {
         canvas_.rectangle(memory_, paper_.panel);
         TextStyle style = tick_;

@@ -4,6 +4,7 @@
 
 #include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/block_tree_view.h"
+#include "app/explorer/docks/compare_view.h"
 #include "app/explorer/docks/details_panel.h"
 #include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/schedule_panel.h"
@@ -101,6 +102,12 @@ constexpr DockEntry kDocks[] = {
      .area = Qt::RightDockWidgetArea,
      .make = made<AliveView>,
      .add_actions = add_alive_actions},
+    {.id = "compare",
+     .title = QT_TRANSLATE_NOOP("Docks", "Compare"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "Two plans side by side, and what they do differently"),
+     .shortcut = "Alt+8",
+     .area = Qt::BottomDockWidgetArea,
+     .make = made<CompareView>},
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ PlansView::PlansView(Session& session, QWidget* parent)
       forward_(new QAction(theme::icon("forward"), tr("Plan shown &after"), this)),
       remove_(new QAction(theme::icon("cancel"), tr("&Remove the plan"), this)),
       undo_(new QAction(theme::icon("undo"), tr("&Undo the removal"), this)),
-      rename_(new QAction(tr("Rename the pla&n"), this)) {
+      rename_(new QAction(tr("Rename the pla&n"), this)),
+      compare_(new QAction(tr("Compare the shown plan with &it"), this)) {
     setMinimumWidth(200);
     back_->setShortcut(QKeySequence("Alt+Left"));
     forward_->setShortcut(QKeySequence("Alt+Right"));
@@ -26,7 +27,9 @@ PlansView::PlansView(Session& session, QWidget* parent)
     remove_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
     rename_->setShortcut(Qt::Key_F2);
     rename_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    addActions({remove_, rename_});
+    compare_->setShortcut(QKeySequence("Ctrl+D"));
+    compare_->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    addActions({remove_, rename_, compare_});
 
     sorted_->setSourceModel(&session_.plans);
     sorted_->setSortRole(PlanList::sort_role);
@@ -58,6 +61,9 @@ PlansView::PlansView(Session& session, QWidget* parent)
     connect(remove_, &QAction::triggered, this, &PlansView::remove_current);
     connect(rename_, &QAction::triggered, this,
             [this] { table_->edit(table_->currentIndex().siblingAtColumn(PlanList::name)); });
+    connect(compare_, &QAction::triggered, this, [this] {
+        if (current_row() != PlanList::none) session_.compare_with(current_row());
+    });
     connect(table_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
         const int row = sorted_->mapToSource(index).row();
         if (index.column() == PlanList::star)
@@ -76,7 +82,7 @@ PlansView::PlansView(Session& session, QWidget* parent)
 
 void PlansView::add_actions_to(QMenu& menu) {
     menu.addSeparator();
-    menu.addActions({back_, forward_, rename_, remove_, undo_});
+    menu.addActions({back_, forward_, compare_, rename_, remove_, undo_});
     menu.addSeparator();
 }
 
@@ -102,7 +108,7 @@ void PlansView::show_menu(const QPoint& position) {
     auto* menu = new QMenu(this);
     menu->setAttribute(Qt::WA_DeleteOnClose);
     menu->addAction(tr("Show"), this, &PlansView::show_current);
-    menu->addActions({rename_, remove_});
+    menu->addActions({compare_, rename_, remove_});
     menu->popup(table_->viewport()->mapToGlobal(position));
 }
 

@@ -30,7 +30,7 @@ class PlansView : public QWidget {
     Session& session_;
     QSortFilterProxyModel* sorted_;
     QTreeView* table_ = nullptr;
-    QAction *back_, *forward_, *remove_, *undo_, *rename_;
+    QAction *back_, *forward_, *remove_, *undo_, *rename_, *compare_;
 };
 
 }  // namespace rematlas::explorer

@@ -26,6 +26,10 @@ Session::Session(QObject* parent) : QObject(parent) {
     connect(&plans, &PlanList::plan_renamed, this,
             [this](int row) { journal.note_renamed(plans.plan(row)); });
     connect(&plans, &PlanList::plan_removed, &journal, &PlanJournal::note_removed);
+    connect(&plans, &PlanList::plan_removed, this, [this](const QString& key) {
+        if (key == compared_) compare_with(0);
+    });
+    connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
     connect(&journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
         emit failed(
@@ -98,6 +102,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     graph_ = std::move(graph);
     smallest_known_ = {};
     selection.clear();
+    compare.clear();
     sweep.clear();
     journal.open({}, {});
     plans.clear();
@@ -112,6 +117,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     emit schedule_changed();
     if (!graph_) return;
     const int all = plans.add(all_kept_->schedule, Plan::Origin::all_kept);
+    compare_with(all);
     for (const Plan& plan : kept.plans) note_feasible(plan.schedule->peak);
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
@@ -183,6 +189,19 @@ void Session::show_prepared(SchedulePtr schedule) {
     selection.set_cursor(-1);
     ladder.set_schedule(schedule_);
     emit schedule_changed();
+    compare_shown();
+}
+
+void Session::compare_with(int row) {
+    compared_ = row == PlanList::none ? QString() : plans.plan(row).key;
+    emit compared_plan_changed();
+    compare_shown();
+}
+
+void Session::compare_shown() {
+    const int a = plans.shown(), b = compared_plan();
+    if (a == PlanList::none || b == PlanList::none) return compare.clear();
+    compare.compare_plans(schedule_, plans.plan(a).name, plans.plan(b).schedule, plans.plan(b).name);
 }
 
 void Session::keep_point(const std::string& name, const SweepPoint& point) {

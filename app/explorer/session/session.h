@@ -11,6 +11,7 @@
 #include "app/explorer/session/background_job.h"
 #include "app/explorer/session/budget_controller.h"
 #include "app/explorer/session/capture_controller.h"
+#include "app/explorer/session/compare_controller.h"
 #include "app/explorer/session/ladder_controller.h"
 #include "app/explorer/session/open_file.h"
 #include "app/explorer/session/plan_journal.h"
@@ -46,6 +47,11 @@ class Session : public QObject {
     void show_point(const std::string& solver, const SweepPoint& point);
     void solve(const SolveRequest& request);
 
+    /// The plan that the shown one is compared with; from the beginning the step without recomputation.
+    void compare_with(int row);
+    /// Its row; `PlanList::none` without a graph.
+    int compared_plan() const { return plans.row_of(compared_); }
+
     /// Where the blocks of all views begin and end, of this graph and of those opened later; none: each
     /// graph's own. In the background; the schedule, the budget, the sweep and what is under way stay.
     void set_partition(std::optional<Partition> partition);
@@ -63,11 +69,13 @@ class Session : public QObject {
     SmallestBudgetProbe probe;
     SweepController sweep;
     CaptureController capture;
+    CompareController compare;
     LadderController ladder;
 
   signals:
     void graph_changed();
-    void blocks_changed();     ///< the same graph in other blocks
+    void blocks_changed();  ///< the same graph in other blocks
+    void compared_plan_changed();
     void partition_changed();  ///< what was chosen, before the blocks follow
     void schedule_changed();
     void opened(const QString& path);
@@ -84,11 +92,13 @@ class Session : public QObject {
     void keep_point(const std::string& solver, const SweepPoint& point);
     void show_in_blocks(GraphPtr graph);
     void note_feasible(Bytes peak);
+    void compare_shown();
 
     GraphPtr graph_;
     SchedulePtr schedule_, all_kept_;
     SchedulePtr prepared_;  ///< of the plan that is about to be shown; or null
     bool keeps_plans_ = true;
+    QString compared_;  ///< key of the plan that the shown one is compared with
     QStringList queue_;
     std::optional<Partition> partition_;
     Bytes smallest_known_;  ///< 0 while only the proven bound is known

@@ -20,7 +20,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int narrow_width = 1200, narrow_height = 700;  ///< below, neighbouring docks share their place
-constexpr int layout_version = 2;  ///< raised when docks change, so that old saved layouts are ignored
+constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
 
@@ -84,14 +84,16 @@ void MainWindow::make_docks() {
 /// Where there is no room for all, neighbours are tabs of one place; each stays where the user has moved it.
 void MainWindow::arrange_docks() {
     const struct {
-        const char *first, *second, *with_second;
+        const char *first, *second, *third;
+        bool third_with_first;  ///< as a tab, also where there is room; else with the second
         Qt::Orientation apart;
-    } neighbours[] = {{"plans", "blocks", nullptr, Qt::Vertical},
-                      {"solve", "details", "alive", Qt::Vertical},
-                      {"schedule", "tradeoff", nullptr, Qt::Horizontal}};
-    for (const auto& [first, second, with_second, apart] : neighbours) {
+    } neighbours[] = {{"plans", "blocks", nullptr, false, Qt::Vertical},
+                      {"solve", "details", "alive", false, Qt::Vertical},
+                      {"schedule", "tradeoff", "compare", true, Qt::Horizontal}};
+    for (const auto& [first, second, with_them, third_with_first, apart] : neighbours) {
         QDockWidget *one = docks_[first], *other = docks_[second];
-        QDockWidget* third = with_second ? docks_[with_second] : nullptr;
+        QDockWidget* third = with_them ? docks_[with_them] : nullptr;
+        QDockWidget* host = narrow_ || third_with_first ? one : other;
         const auto is_beside = [&](QDockWidget* dock) {
             return dock && !dock->isFloating() && dockWidgetArea(dock) == dockWidgetArea(one);
         };
@@ -103,8 +105,8 @@ void MainWindow::arrange_docks() {
             other->setHidden(hidden);
         }
         if (narrow_) tabifyDockWidget(one, other);
-        if (is_beside(third)) tabifyDockWidget(narrow_ ? one : other, third);
-        (narrow_ ? one : other)->raise();
+        if (is_beside(third)) tabifyDockWidget(host, third);
+        host->raise();
     }
 }
 

@@ -1,0 +1,173 @@
+#include "app/explorer/docks/compare_picture.h"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "app/explorer/look/qt_canvas.h"
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/wording.h"
+
+namespace rematlas::explorer {
+namespace {
+
+std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
+    return ComparePicture::tr("%1: %2 time, peak %3")
+        .arg(plan, overhead_text(schedule.report.overhead), bytes_text(schedule.report.peak))
+        .toStdString();
+}
+
+LaneData played_lanes(const LoadedSchedule& schedule, LaneAxis axis) {
+    return lane_data(schedule.graph->graph, schedule.schedule.steps, schedule.simulation, axis);
+}
+
+}  // namespace
+
+ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+    setObjectName("compare_picture");
+    setAccessibleName(tr("Two plans over time"));
+    setAttribute(Qt::WA_OpaquePaintEvent);
+    connect(&session_.compare, &CompareController::changed, this, &ComparePicture::show_compared);
+    connect(&session_.selection, &Selection::changed, this, &ComparePicture::mark_selection);
+    connect(&session_.selection, &Selection::range_changed, this, &ComparePicture::follow_range);
+    connect(&session_.selection, &Selection::cursor_moved, this, [this] {
+        cursor_b_ = -1;
+        update();
+    });
+}
+
+void ComparePicture::show_compared() {
+    compared_ = session_.compare.compared();
+    cursor_b_ = -1;
+    if (compared_) {
+        const LaneAxis axis = natural_axis(compared_->a->simulation);
+        a_ = played_lanes(*compared_->a, axis);
+        b_ = played_lanes(*compared_->b, axis);
+        alone_a_ = bars_alone(a_, compared_->found.in_b);
+        alone_b_ = bars_alone(b_, compared_->found.in_a);
+    }
+    mark_selection();
+    follow_range();
+}
+
+double ComparePicture::length() const {
+    return std::max({a_.length, b_.length, 1e-6});
+}
+
+/// The part of A that is looked at elsewhere, and what B does in that time.
+void ComparePicture::follow_range() {
+    const StepRange& range = session_.selection.range();
+    if (!compared_ || range.all()) return set_range(0, length());
+    const int next = range.last + 1;
+    set_range(a_.begin_of(range.first),
+              next < static_cast<int>(a_.step_begin.size()) ? a_.begin_of(next) : a_.length);
+}
+
+void ComparePicture::set_range(double from, double to) {
+    const double span = std::clamp(to - from, length() / 1e5, length());
+    from_ = std::clamp(from, 0.0, length() - span);
+    to_ = from_ + span;
+    update();
+}
+
+void ComparePicture::mark_selection() {
+    const Selected& selected = session_.selection.current();
+    marked_ = {};
+    if (session_.graph() && !selected.empty()) {
+        marked_.resize(session_.graph()->graph.ops.size());
+        if (selected.op.valid()) {
+            marked_[selected.op] = 1;
+        } else {
+            for (const OpId op : ops_under(*session_.graph(), selected.block)) marked_[op] = 1;
+        }
+    }
+    update();
+}
+
+int ComparePicture::cursor_in_b() const {
+    if (cursor_b_ >= 0) return cursor_b_;
+    const int cursor = session_.selection.cursor();
+    const auto& match = compared_->found.in_b;
+    return cursor >= 0 && cursor < static_cast<int>(match.size()) ? match[static_cast<std::size_t>(cursor)]
+                                                                  : -1;
+}
+
+CompareScene ComparePicture::scene() const {
+    const LoadedSchedule &a = *compared_->a, &b = *compared_->b;
+    const QString &name_a = compared_->name_a, &name_b = compared_->name_b;
+    const int cursor_a = cursor_b_ >= 0 ? compared_->found.in_a[static_cast<std::size_t>(cursor_b_)]
+                                        : session_.selection.cursor();
+    return {.graph = a.graph->graph,
+            .a = {name_a.toStdString(), side_title(name_a, a), a.schedule.steps, a_, alone_a_, cursor_a},
+            .b = {name_b.toStdString(), side_title(name_b, b), b.schedule.steps, b_, alone_b_, cursor_in_b()},
+            .from = from_,
+            .to = to_,
+            .rect = {0, 2, static_cast<double>(width()), height() - 2.0},
+            .marked = &marked_};
+}
+
+void ComparePicture::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.fillRect(rect(), theme::base);
+    if (!compared_) {
+        painter.setPen(theme::muted);
+        painter.drawText(rect().adjusted(30, 10, -30, -10), Qt::AlignCenter | Qt::TextWordWrap,
+                         session_.schedule() ? tr("Choose a plan to compare with the one that is shown.")
+                                             : tr("Show a plan to compare it with another one."));
+        return;
+    }
+    QtCanvas canvas(painter);
+    paint_comparison(canvas, scene());
+}
+
+double ComparePicture::at_of(double x) const {
+    const Rect area = places_of(scene()).memory;
+    return from_ + (x - area.x) / area.width * (to_ - from_);
+}
+
+void ComparePicture::wheelEvent(QWheelEvent* event) {
+    if (!compared_) return;
+    const double at = at_of(event->position().x());
+    const double span = std::min((to_ - from_) * std::pow(1.0015, -event->angleDelta().y()), length());
+    const double share = (at - from_) / (to_ - from_);
+    set_range(at - share * span, at - share * span + span);
+    event->accept();
+}
+
+void ComparePicture::mousePressEvent(QMouseEvent* event) {
+    press_x_ = event->localPos().x();
+    press_from_ = from_;
+    panning_ = false;
+}
+
+void ComparePicture::mouseMoveEvent(QMouseEvent* event) {
+    if (!compared_ || !(event->buttons() & Qt::LeftButton)) return;
+    const double delta = event->localPos().x() - press_x_;
+    if (!panning_ && std::abs(delta) < 4) return;
+    panning_ = true;
+    const double from = press_from_ - delta / places_of(scene()).memory.width * (to_ - from_);
+    set_range(from, from + to_ - from_);
+}
+
+void ComparePicture::mouseReleaseEvent(QMouseEvent* event) {
+    if (panning_ || !compared_ || event->button() != Qt::LeftButton) return;
+    const ComparePlaces places = places_of(scene());
+    const double y = event->localPos().y();
+    const bool in_b = y >= places.b.all.y && y < places.b.all.y + places.b.all.height;
+    const int step = (in_b ? b_ : a_).step_at(at_of(event->localPos().x()));
+    if (step < 0) return;
+    const LoadedSchedule& side = in_b ? *compared_->b : *compared_->a;
+    session_.selection.select(Selected::of(side.schedule.steps[static_cast<std::size_t>(step)].op()));
+    const int in_a = in_b ? compared_->found.in_a[static_cast<std::size_t>(step)] : step;
+    session_.selection.set_cursor(in_a);
+    cursor_b_ = in_b ? step : -1;
+    update();
+}
+
+void ComparePicture::mouseDoubleClickEvent(QMouseEvent*) {
+    set_range(0, length());
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,51 @@
+// Two plans above each other on one axis, with cursors that stand on the same run in both.
+//
+// Wheel: zoom at the pointer. Drag: pan. Click: select the op that runs there. Double click: show all.
+#pragma once
+
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+#include "viz/paint/compare_painter.h"
+
+namespace rematlas::explorer {
+
+class ComparePicture : public QWidget {
+    Q_OBJECT
+  public:
+    explicit ComparePicture(Session& session, QWidget* parent = nullptr);
+
+    QSize sizeHint() const override { return {700, 320}; }
+    QSize minimumSizeHint() const override { return {300, 200}; }
+    /// Only while something is compared.
+    CompareScene scene() const;
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+
+  private:
+    void show_compared();
+    void follow_range();
+    void mark_selection();
+    void set_range(double from, double to);
+    double length() const;
+    double at_of(double x) const;
+    /// Step of B that stands for the cursor, which is one of A.
+    int cursor_in_b() const;
+
+    Session& session_;
+    ComparedPtr compared_;
+    LaneData a_, b_, alone_a_, alone_b_;
+    IdVector<OpId, char> marked_;
+    double from_ = 0, to_ = 1;
+    double press_x_ = 0, press_from_ = 0;
+    bool panning_ = false;
+    int cursor_b_ = -1;  ///< chosen in B, where A does not do it; -1: none
+};
+
+}  // namespace rematlas::explorer

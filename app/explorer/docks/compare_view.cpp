@@ -1,0 +1,71 @@
+#include "app/explorer/docks/compare_view.h"
+
+#include <QHBoxLayout>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "app/explorer/docks/compare_picture.h"
+#include "app/explorer/look/theme.h"
+
+namespace rematlas::explorer {
+
+CompareView::CompareView(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      model_(new DifferencesTable(this)),
+      sorted_(new QSortFilterProxyModel(this)),
+      other_(new QComboBox),
+      headline_(new QLabel) {
+    sorted_->setSourceModel(model_);
+    sorted_->setSortRole(FiguresTable::value_role);
+    table_ = theme::sortable_list(*sorted_, {120, 140, 84, 84, 82, 130, 130});
+    table_->setObjectName("differences");
+    table_->setAccessibleName(tr("What the two plans do differently"));
+    other_->setObjectName("compare_with");
+    other_->setAccessibleName(tr("Plan to compare with"));
+    other_->setModel(&session_.plans);
+    other_->setModelColumn(PlanList::name);
+    other_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    headline_->setObjectName("compare_headline");
+    headline_->setWordWrap(true);
+    auto* with = theme::quiet_label(tr("The shown plan &with"));
+    with->setBuddy(other_);
+    auto* bar = new QHBoxLayout;
+    bar->setContentsMargins(theme::margin, theme::gap / 2, theme::margin, theme::gap / 2);
+    bar->setSpacing(theme::gap);
+    bar->addWidget(with);
+    bar->addWidget(other_);
+    bar->addWidget(headline_, 1);
+    auto* split = new QSplitter(Qt::Horizontal);
+    split->addWidget(new ComparePicture(session_));
+    split->addWidget(table_);
+    split->setStretchFactor(0, 3);
+    split->setStretchFactor(1, 2);
+    split->setChildrenCollapsible(false);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(bar);
+    layout->addWidget(split, 1);
+
+    connect(other_, qOverload<int>(&QComboBox::activated), &session_, &Session::compare_with);
+    connect(&session_, &Session::compared_plan_changed, this, &CompareView::follow_other);
+    connect(&session_.compare, &CompareController::changed, this, &CompareView::show_compared);
+    connect(table_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
+        session_.selection.select(model_->selected_at(sorted_->mapToSource(index).row()));
+    });
+    follow_other();
+    show_compared();
+}
+
+void CompareView::follow_other() {
+    other_->setCurrentIndex(session_.compared_plan());
+}
+
+void CompareView::show_compared() {
+    const ComparedPtr& compared = session_.compare.compared();
+    model_->set_compared(compared);
+    headline_->setText(compared ? headline_of(*compared) : QString());
+}
+
+}  // namespace rematlas::explorer

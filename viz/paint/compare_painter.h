@@ -1,0 +1,60 @@
+// Two schedules of one graph above each other on one axis, what only one of them does, and the memory of both.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/comparison.h"
+#include "viz/paint/axis.h"
+#include "viz/paint/canvas.h"
+#include "viz/paint/lane_data.h"
+#include "viz/paint/palette.h"
+
+namespace rematlas {
+
+/// One of the two. References must stay valid while it is painted.
+struct ComparedSchedule {
+    std::string name;   ///< "B"
+    std::string title;  ///< "B: +33 % time, peak 1.02 GiB"
+    const std::vector<Step>& steps;
+    const LaneData& data;
+    const LaneData& alone;  ///< `bars_alone`
+    int cursor = -1;        ///< step with a line through it; -1: none
+};
+
+struct CompareScene {
+    const Graph& graph;
+    ComparedSchedule a, b;
+    double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
+    Rect rect;
+    double names_width = 96, right_room = 14;
+    double lane_height = 16, lane_gap = 3;
+    double text_size = 11;
+    const IdVector<OpId, char>* marked = nullptr;  ///< ops that are selected
+    const palette::Paper& paper = palette::kLight;
+};
+
+struct ComparePlaces {
+    struct Side {
+        Rect all;                 ///< name and lanes
+        std::vector<Rect> lanes;  ///< as `LaneData::lanes`
+        Rect alone;
+    };
+    Side a, b;
+    Rect memory;
+    Axis x, y;
+};
+
+ComparePlaces places_of(const CompareScene& scene);
+
+/// The bars of steps that the other schedule has no match for (`Comparison::in_b`, `in_a`), all in the lane of what is
+/// recomputed.
+LaneData bars_alone(const LaneData& data, const std::vector<int>& match);
+
+void paint_comparison(Canvas& canvas, const CompareScene& scene);
+
+/// Room that all but the memory needs.
+double compare_height(const LaneData& a, const LaneData& b, const CompareScene& scene);
+
+}  // namespace rematlas
