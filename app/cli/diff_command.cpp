@@ -9,6 +9,7 @@
 #include "core/base/sizes.h"
 #include "core/schedule/comparison.h"
 #include "core/schedule/schedule_file.h"
+#include "viz/paint/draw.h"
 
 namespace rematlas {
 namespace {
@@ -112,7 +113,7 @@ json to_json(const std::vector<RunDifference>& found) {
 
 /// Where the graph is found: what its ops cost. Else, which run more often.
 Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
-                          const std::string& graph_path, const OutputFlags& output) {
+                          const std::string& graph_path, const std::string& plot, const OutputFlags& output) {
     const Result<Schedule> a = read_schedule(left_path);
     if (!a) return a.error();
     const Result<Schedule> b = read_schedule(right_path);
@@ -120,12 +121,16 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
     if (a->graph_sha256 != b->graph_sha256)
         return Error{right_path + ": belongs to another graph than " + left_path};
     const Result<Graph> graph = graph_for(*a, left_path, graph_path);
-    if (!graph && !graph_path.empty()) return graph.error();
+    if (!graph && !(graph_path.empty() && plot.empty())) return graph.error();
+    if (const Result<void> can = plot.empty() ? Result<void>() : check_picture_path(plot); !can)
+        return can.error();
     std::optional<Comparison> compared;
     if (graph) {
         Result<Comparison> found = compare(*graph, a->steps, b->steps);
         if (!found) return found.error();
         compared = std::move(*found);
+        const Result<void> drawn = plot.empty() ? Result<void>() : draw_comparison_file(*graph, *a, *b, plot);
+        if (!drawn) return drawn.error();
     }
     const std::vector<RunDifference> runs = run_differences(a->steps, b->steps);
     if (output.json) {
@@ -155,12 +160,13 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
 
 void add_diff_command(const Commands& commands) {
     static OutputFlags output;
-    static std::string a, b, graph;
+    static std::string a, b, graph, plot;
     CLI::App* app = commands.add("diff", "what two schedules of one graph do differently",
                                  "rematlas diff a.schedule.json b.schedule.json", output,
-                                 [] { return diff_command(a, b, graph, output); });
+                                 [] { return diff_command(a, b, graph, plot, output); });
     app->add_option("a", a, "a .schedule.json file")->required();
     app->add_option("b", b, "another one")->required();
+    app->add_option("--plot", plot, "draw both to this file (.svg, .png, .pdf)");
     app->add_option("--graph", graph, "their graph (default: the file beside a with the digest it names)");
 }
 

@@ -87,6 +87,15 @@ Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
     return write(draw_schedule(graph, schedule, *simulation, *format), path);
 }
 
+Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,
+                                  const std::filesystem::path& path) {
+    const auto format = format_of(path);
+    if (!format) return format.error();
+    for (const Schedule* schedule : {&a, &b})
+        if (auto same = check_belongs(schedule->graph_sha256, graph, path, "schedule"); !same) return same;
+    return write(draw_comparison(graph, a, b, *format), path);
+}
+
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path, const Graph* graph) {
     auto format = format_of(path);
     if (!format) return format.error();

@@ -25,6 +25,10 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
 Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
                                 const std::filesystem::path& path);
 
+/// Two schedules above each other, what only one of them does, and the memory of both.
+Result<void> draw_comparison_file(const Graph& graph, const Schedule& a, const Schedule& b,
+                                  const std::filesystem::path& path);
+
 /// The trade-off between memory and time, a curve a solver. With the graph, also its peak without
 /// recomputation and the least peak that any schedule can have.
 Result<void> draw_sweep_file(const Sweep& sweep, const std::filesystem::path& path,

@@ -25,6 +25,10 @@ Result<void> draw_graph_file(const Graph&, const Schedule*, const std::filesyste
 Result<void> draw_schedule_file(const Graph&, const Schedule&, const std::filesystem::path& path) {
     return no_cairo(path);
 }
+Result<void> draw_comparison_file(const Graph&, const Schedule&, const Schedule&,
+                                  const std::filesystem::path& path) {
+    return no_cairo(path);
+}
 Result<void> draw_sweep_file(const Sweep&, const std::filesystem::path& path, const Graph*) {
     return no_cairo(path);
 }

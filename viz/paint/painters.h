@@ -31,6 +31,10 @@ Result<std::string> draw_blocks(const BlockPicture& picture, PictureFormat forma
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format);
 
+/// Errors: the first step of either that cannot be played.
+Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
+                                    PictureFormat format);
+
 Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format);
 
 }  // namespace rematlas

@@ -298,6 +298,11 @@ TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
     EXPECT_LT(different["peak_bytes"], 0);
     EXPECT_EQ(different["time_ns"],
               different["more_time_ns"].get<std::int64_t>() - different["fewer_time_ns"].get<std::int64_t>());
+    ASSERT_EQ(
+        run("diff " + file("a.schedule.json") + " " + file("b.schedule.json") + " --plot " + file("d.svg"))
+            .exit,
+        0);
+    EXPECT_NE(slurp(file("d.svg")).find("only in b"), std::string::npos);
     const std::string words = run("diff " + file("a.schedule.json") + " " + file("b.schedule.json")).out;
     EXPECT_NE(words.find(" more and needs "), std::string::npos) << words;
     fs::remove(file("g.graph.json"));
