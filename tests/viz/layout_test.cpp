@@ -11,12 +11,12 @@ using Json = nlohmann::json;
 
 LayoutRequest sample_request() {
     LayoutRequest request;
-    request.items = {{{80, 30}, 1}, {{90.5, 30}, 1}, {{70, 20}, -1}};
+    request.items = {{{80, 30}, 1}, {{90.5, 30}, 1, LayoutRow::last}, {{70, 20}, -1}};
     request.edges = {{0, 1, EdgeRole::down, 4},
                      {1, 2, EdgeRole::rung, 1},
                      {0, 2, EdgeRole::free, 1},
                      {2, 2, EdgeRole::up, 2}};
-    request.clusters = {{-1, {40, 12}}, {0, {}}};
+    request.clusters = {{-1, {40, 12}}, {0, {}}, {-1, {}, 0}};
     request.pairs = {{1, 2}};
     request.rank_gap = 31;
     return request;
@@ -61,21 +61,19 @@ TEST_P(DamagedRequest, IsRefusedByNameOfTheField) {
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layout, DamagedRequest,
-                         testing::Values(Damage{"format", "/format", "other", "format"},
-                                         Damage{"version", "/version", 2, "version"},
-                                         Damage{"items", "/items", 3, "items"},
-                                         Damage{"size", "/items/1", Json{-1, 20, -1}, "items[1]"},
-                                         Damage{"empty", "/items/0", Json{0, 20, -1}, "items[0]"},
-                                         Damage{"no_cluster", "/items/2/2", 2, "items[2]"},
-                                         Damage{"huge", "/items/0/0", 1e300, "items[0]"},
-                                         Damage{"no_item", "/edges/0/1", 3, "edges[0]"},
-                                         Damage{"negative", "/edges/1/0", -1, "edges[1]"},
-                                         Damage{"role", "/edges/0/2", "sideways", "edges[0]"},
-                                         Damage{"cycle", "/clusters/0/0", 1, "clusters[0]"},
-                                         Damage{"pair", "/pairs/0", Json{0, 9}, "pairs[0]"},
-                                         Damage{"gap", "/rank_gap", "wide", "rank_gap"}),
-                         [](const auto& info) { return std::string(info.param.what); });
+INSTANTIATE_TEST_SUITE_P(
+    Layout, DamagedRequest,
+    testing::Values(
+        Damage{"format", "/format", "other", "format"}, Damage{"version", "/version", 2, "version"},
+        Damage{"items", "/items", 3, "items"}, Damage{"size", "/items/1", Json{-1, 20, -1, 0}, "items[1]"},
+        Damage{"empty", "/items/0", Json{0, 20, -1, 0}, "items[0]"},
+        Damage{"no_cluster", "/items/2/2", 3, "items[2]"}, Damage{"huge", "/items/0/0", 1e300, "items[0]"},
+        Damage{"no_item", "/edges/0/1", 3, "edges[0]"}, Damage{"negative", "/edges/1/0", -1, "edges[1]"},
+        Damage{"role", "/edges/0/2", "sideways", "edges[0]"},
+        Damage{"cycle", "/clusters/0/0", 1, "clusters[0]"}, Damage{"row", "/items/1/3", 3, "items[1]"},
+        Damage{"twin", "/clusters/2/3", 3, "clusters[2]"}, Damage{"pair", "/pairs/0", Json{0, 9}, "pairs[0]"},
+        Damage{"gap", "/rank_gap", "wide", "rank_gap"}),
+    [](const auto& info) { return std::string(info.param.what); });
 
 TEST(Layout, SplinesMustBeCubic) {
     Json json = to_json(sample_layout());

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Skips where the build has no Graphviz.
-class LayoutWorker : public testing::Test {
+class LayoutWorkers : public testing::Test {
   protected:
     void SetUp() override {
         if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
@@ -72,7 +72,7 @@ double distance(Point p, const Rect& r) {
     return std::hypot(dx, dy);
 }
 
-TEST_F(LayoutWorker, ForwardRunsDownAndItsGradientsStandBesideIt) {
+TEST_F(LayoutWorkers, ForwardRunsDownAndItsGradientsStandBesideIt) {
     auto layout = layout_in_worker(ladder(6));
     ASSERT_TRUE(layout) << layout.error().message;
     for (int i = 0; i < 6; ++i) {
@@ -84,7 +84,7 @@ TEST_F(LayoutWorker, ForwardRunsDownAndItsGradientsStandBesideIt) {
     }
 }
 
-TEST_F(LayoutWorker, ItemsKeepTheirSizesAndDoNotOverlap) {
+TEST_F(LayoutWorkers, ItemsKeepTheirSizesAndDoNotOverlap) {
     LayoutRequest request = ladder(20);
     request.items[3].size = {200, 50};
     auto layout = layout_in_worker(request);
@@ -97,7 +97,7 @@ TEST_F(LayoutWorker, ItemsKeepTheirSizesAndDoNotOverlap) {
     }
 }
 
-TEST_F(LayoutWorker, SplinesLeadFromTheirItemToTheOther) {
+TEST_F(LayoutWorkers, SplinesLeadFromTheirItemToTheOther) {
     LayoutRequest request = ladder(5);
     request.edges.push_back({0, 9, EdgeRole::free});
     request.edges.push_back({2, 2, EdgeRole::down});
@@ -111,7 +111,7 @@ TEST_F(LayoutWorker, SplinesLeadFromTheirItemToTheOther) {
     EXPECT_TRUE(layout->edges.back().empty());
 }
 
-TEST_F(LayoutWorker, RungsBetweenClustersLeadStraightAcross) {
+TEST_F(LayoutWorkers, RungsBetweenClustersLeadStraightAcross) {
     LayoutRequest request = ladder(3);
     request.items.push_back({{80, 30}, 0});
     request.clusters = {{-1, {60, 12}}, {-1, {60, 12}}};
@@ -128,7 +128,7 @@ TEST_F(LayoutWorker, RungsBetweenClustersLeadStraightAcross) {
     }
 }
 
-TEST_F(LayoutWorker, ClustersHoldTheirItemsAndTitles) {
+TEST_F(LayoutWorkers, ClustersHoldTheirItemsAndTitles) {
     LayoutRequest request = ladder(4);
     request.clusters = {{-1, {150, 14}}, {0, {60, 14}}};
     request.items[0].cluster = 0;
@@ -144,13 +144,13 @@ TEST_F(LayoutWorker, ClustersHoldTheirItemsAndTitles) {
     EXPECT_GE(layout->items[1].y - layout->clusters[1].y, 14);
 }
 
-TEST_F(LayoutWorker, EqualRequestsGiveEqualLayouts) {
+TEST_F(LayoutWorkers, EqualRequestsGiveEqualLayouts) {
     auto first = layout_in_worker(ladder(12)), second = layout_in_worker(ladder(12));
     ASSERT_TRUE(first && second);
     EXPECT_EQ(*first, *second);
 }
 
-TEST_F(LayoutWorker, ThreadsMayLayOutAtOnce) {
+TEST_F(LayoutWorkers, ThreadsMayLayOutAtOnce) {
     std::vector<std::thread> threads;
     std::vector<int> sizes(4, 0);
     for (int i = 0; i < 4; ++i) {
@@ -163,7 +163,7 @@ TEST_F(LayoutWorker, ThreadsMayLayOutAtOnce) {
     EXPECT_EQ(sizes, (std::vector<int>{6, 8, 10, 12}));
 }
 
-TEST_F(LayoutWorker, AWholeTrainingGraphIsLaidOut) {
+TEST_F(LayoutWorkers, AWholeTrainingGraphIsLaidOut) {
     Graph graph = LayeredGraph::make(12);
     Blocks blocks = decompose(graph);
     BlockView view = make_block_view(graph, blocks, expanded_to_depth(blocks, full_depth(blocks)));
@@ -176,7 +176,7 @@ TEST_F(LayoutWorker, AWholeTrainingGraphIsLaidOut) {
     }
 }
 
-TEST_F(LayoutWorker, AnInvalidRequestIsRefusedWithItsReason) {
+TEST_F(LayoutWorkers, AnInvalidRequestIsRefusedWithItsReason) {
     LayoutRequest request = ladder(2);
     request.edges.push_back({0, 77});
     auto layout = layout_in_worker(request);
@@ -184,7 +184,7 @@ TEST_F(LayoutWorker, AnInvalidRequestIsRefusedWithItsReason) {
     EXPECT_NE(layout.error().message.find("edges[4]"), std::string::npos) << layout.error().message;
 }
 
-TEST_F(LayoutWorker, TooLittleMemoryIsAnError) {
+TEST_F(LayoutWorkers, TooLittleMemoryIsAnError) {
     auto layout = layout_in_worker(ladder(3000), {.time = 30s, .bytes = Bytes(24 << 20)});
     ASSERT_FALSE(layout);
     EXPECT_EQ(layout.error().message.rfind("layout: ", 0), 0u) << layout.error().message;
@@ -203,7 +203,7 @@ std::string output_of(const std::string& input) {
     return out;
 }
 
-TEST_F(LayoutWorker, MalformedInputIsAnsweredByOneError) {
+TEST_F(LayoutWorkers, MalformedInputIsAnsweredByOneError) {
     for (const char* input : {"{", "[1, 2]", "{\"format\": \"other\"}", "{\"format\": 3}"}) {
         nlohmann::json answer = nlohmann::json::parse(output_of(input), nullptr, false);
         ASSERT_TRUE(answer.is_object()) << input;
@@ -211,7 +211,7 @@ TEST_F(LayoutWorker, MalformedInputIsAnsweredByOneError) {
     }
 }
 
-TEST_F(LayoutWorker, OneProgramAnswersASeries) {
+TEST_F(LayoutWorkers, OneProgramAnswersASeries) {
     std::string good = to_json(ladder(2)).dump(), bad = "{}";
     std::string out;
     for (const std::string& request : {good, bad, good})
@@ -286,12 +286,44 @@ TEST(LayoutWorkerProcess, AnExitWithoutAnswerIsToldWithItsStatus) {
 }
 
 TEST(LayoutWorkerProcess, NonsenseAndAnswersToAnotherRequestAreRefused) {
-    Script babbles("cat > /dev/null; echo hello");
+    Script babbles("echo hello; exec sleep 1000");
     EXPECT_FALSE(layout_in_worker(ladder(2), {.worker = babbles.path()}));
-    Script other("cat > /dev/null; echo '" + to_json(Layout{}).dump() + "'");
+    const std::string empty = to_json(Layout{}).dump();
+    Script other("echo " + std::to_string(empty.size()) + "; echo '" + empty + "'; exec sleep 1000");
     auto layout = layout_in_worker(ladder(2), {.worker = other.path()});
     ASSERT_FALSE(layout);
     EXPECT_NE(layout.error().message.find("does not fit"), std::string::npos) << layout.error().message;
+}
+
+TEST_F(LayoutWorkers, OneObjectAnswersAgainAndAgainUntilARequestIsRefused) {
+    LayoutWorker worker;
+    const LayoutRequest requests[] = {ladder(2), ladder(5), ladder(2)};
+    auto first = worker.lay_out(requests), second = worker.lay_out(requests);
+    ASSERT_TRUE(first) << first.error().message;
+    ASSERT_TRUE(second) << second.error().message;
+    EXPECT_EQ(*first, *second);
+    EXPECT_EQ((*first)[0], (*first)[2]);
+    EXPECT_EQ((*first)[1].items.size(), 10u);
+    LayoutRequest wrong = ladder(2);
+    wrong.edges.push_back({0, 77});
+    const LayoutRequest with_wrong[] = {ladder(3), wrong};
+    EXPECT_FALSE(worker.lay_out(with_wrong));
+}
+
+TEST_F(LayoutWorkers, ItemsOfTheFirstAndTheLastRowAreBeyondAllOthers) {
+    LayoutRequest request;
+    for (int i = 0; i < 4; ++i) request.items.push_back({{80, 30}});
+    for (LayoutRow row : {LayoutRow::first, LayoutRow::first, LayoutRow::last})
+        request.items.push_back({{1, 1}, -1, row});
+    // A chain of four; the first row leads to its middle and its end, its beginning to the last row.
+    request.edges = {{0, 1}, {1, 2}, {2, 3}, {4, 3}, {5, 2}, {0, 6}};
+    auto layout = layout_in_worker(request);
+    ASSERT_TRUE(layout) << layout.error().message;
+    EXPECT_EQ(layout->items[4].y, layout->items[5].y);
+    for (int i = 0; i < 4; ++i) {
+        EXPECT_GT(layout->items[i].y, layout->items[4].y) << i;
+        EXPECT_LT(layout->items[i].y, layout->items[6].y) << i;
+    }
 }
 
 TEST(LayoutWorkerProcess, AMissingProgramIsNamed) {

@@ -82,7 +82,8 @@ class ViewBuilder {
           expanded_(expanded),
           decisions_(decisions),
           item_of_(graph.ops.size(), -1),
-          covered_(op_counts(blocks)) {}
+          covered_(op_counts(blocks)),
+          cluster_of_(blocks.size(), -1) {}
 
     BlockView build() {
         for (BlockId b : blocks_.ids())
@@ -94,6 +95,7 @@ class ViewBuilder {
             if (item_of_[op] < 0) add_op(op, -1);
         sort_by_first_op();
         sum_up();
+        pair_clusters();
         pair_twins();
         connect();
         return std::move(view_);
@@ -140,12 +142,13 @@ class ViewBuilder {
             if (only_child && around.parent.valid()) {
                 frame.label += "." + name_of(blocks_[b]);
                 frame.path = blocks_[b].path;
+                cluster_of_[b] = parent;
                 return parent;
             }
         }
         view_.clusters.push_back(
             {b, parent, repeats_of(b), label_of(blocks_, b), blocks_[b].path, Phase::forward});
-        return static_cast<int>(view_.clusters.size()) - 1;
+        return cluster_of_[b] = static_cast<int>(view_.clusters.size()) - 1;
     }
 
     void add_op(OpId op, int cluster) {
@@ -220,6 +223,19 @@ class ViewBuilder {
                 view_.clusters[c].phase = item.phase;
     }
 
+    /// A frame of several blocks has the twin of the outermost that has one.
+    void pair_clusters() {
+        for (BlockId b : blocks_.ids()) {
+            const BlockId twin = blocks_[b].twin;
+            if (cluster_of_[b] < 0 || !blocks_.contains(twin) || cluster_of_[twin] < 0) continue;
+            BlockViewCluster &one = view_.clusters[cluster_of_[b]],
+                             &other = view_.clusters[cluster_of_[twin]];
+            if (one.twin >= 0 || other.twin >= 0) continue;
+            one.twin = cluster_of_[twin];
+            other.twin = cluster_of_[b];
+        }
+    }
+
     void pair_twins() {
         std::unordered_map<BlockId, int> shown;
         for (std::size_t i = 0; i < view_.items.size(); ++i)
@@ -281,6 +297,7 @@ class ViewBuilder {
     BlockView view_;
     IdVector<OpId, int> item_of_;
     IdVector<BlockId, int> covered_;
+    IdVector<BlockId, int> cluster_of_;  ///< -1: not expanded
     std::vector<OpId> first_op_;
     std::unordered_map<int, int> class_sizes_;
 };
@@ -381,30 +398,6 @@ void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
     }
 }
 
-namespace {
-
-/// An item that no edge and no pair holds would drift to the top and stretch every frame around it: it stands
-/// beside the item after it in its frame, or else before it.
-void hold_loose_items(const BlockView& view, LayoutRequest& request) {
-    std::vector<char> held(view.items.size(), 0);
-    for (const LayoutEdge& edge : request.edges) held[edge.from] = held[edge.to] = 1;
-    for (const LayoutPair& pair : request.pairs) held[pair.left] = held[pair.right] = 1;
-    auto neighbour = [&](int item, int step) {
-        const int count = static_cast<int>(view.items.size());
-        for (int i = item + step; i >= 0 && i < count; i += step)
-            if (held[i] && view.items[i].cluster == view.items[item].cluster) return i;
-        return -1;
-    };
-    for (int i = 0; i < static_cast<int>(view.items.size()); ++i) {
-        if (held[i]) continue;
-        int other = neighbour(i, 1);
-        if (other < 0) other = neighbour(i, -1);
-        if (other >= 0) request.pairs.push_back({i, other});
-    }
-}
-
-}  // namespace
-
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,
                              std::span<const Size> title_sizes) {
     LayoutRequest request;
@@ -412,27 +405,29 @@ LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_s
     for (std::size_t i = 0; i < view.items.size(); ++i)
         request.items.push_back({item_sizes[i], view.items[i].cluster});
     for (std::size_t i = 0; i < view.clusters.size(); ++i)
-        request.clusters.push_back({view.clusters[i].parent, title_sizes[i]});
-    // A saved tensor may be read far from the op that made it; only an op and its own gradient are held
-    // level, or one early use would shift all the rest. Items without such a partner stay below what they
-    // read.
+        request.clusters.push_back({view.clusters[i].parent, title_sizes[i], view.clusters[i].twin});
+    // A saved tensor may be read far from the op that made it: only an op and its own gradient are held level,
+    // or one early use would shift all the rest. What the gradients before and after it do not hold either
+    // stays below what it reads.
     std::set<std::pair<int, int>> unmet;
-    std::vector<char> paired(view.items.size(), 0);
+    std::vector<char> held(view.items.size(), 0);
     for (const LayoutPair& pair : view.pairs) {
         unmet.emplace(pair.left, pair.right);
-        paired[pair.right] = 1;
+        held[pair.right] = 1;
     }
+    for (const BlockViewEdge& edge : view.edges)
+        if (edge.role == EdgeRole::up) held[edge.from] = held[edge.to] = 1;
     request.edges.reserve(view.edges.size());
     for (const BlockViewEdge& edge : view.edges) {
         LayoutEdge asked{edge.from, edge.to, edge.role, edge.role == EdgeRole::rung ? 1.0 : 4.0};
+        const bool saved = edge.role == EdgeRole::rung && view.items[edge.from].phase == Phase::forward;
         if (unmet.erase({edge.from, edge.to}) > 0)
             asked = {edge.from, edge.to, EdgeRole::rung, 8};
-        else if (edge.role == EdgeRole::rung && paired[edge.to])
+        else if (saved && held[edge.to])
             asked.role = EdgeRole::free;
         request.edges.push_back(asked);
     }
     for (auto [left, right] : unmet) request.pairs.push_back({left, right});
-    hold_loose_items(view, request);
     return request;
 }
 

@@ -4,7 +4,7 @@
 //     auto blocks = decompose(graph);
 //     ExpandedBlocks expanded = expanded_to_depth(blocks, 3);
 //     BlockView view = make_block_view(graph, blocks, expanded, &decisions);
-//     Result<Layout> layout = layout_in_worker(layout_request(view, sizes));
+//     Result<Layout> layout = layout_by_clusters(layout_request(view, sizes, titles), shapes);
 #pragma once
 
 #include <span>
@@ -75,6 +75,7 @@ struct BlockViewCluster {
     std::string label;
     std::string path;
     Phase phase = Phase::forward;
+    int twin = -1;  ///< index of the cluster on the other side of the ladder; -1: none
 };
 
 struct BlockView {

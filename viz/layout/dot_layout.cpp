@@ -3,6 +3,7 @@
 #include <graphviz/gvc.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -30,24 +31,31 @@ std::string inches(double points) {
     return digits;
 }
 
+/// One for all graphs of the program: making it reads Graphviz's plugins from disk.
+GVC_t* shared_context() {
+    static GVC_t* context = gvContext();
+    return context;
+}
+
 /// One graph in Graphviz's own structures, freed in the order it wants.
 class DotGraph {
   public:
-    explicit DotGraph(const LayoutRequest& request) : request_(request) {
-        context_ = gvContext();
+    explicit DotGraph(const LayoutRequest& request) : request_(request), context_(shared_context()) {
         graph_ = agopen(text("ladder"), Agdirected, nullptr);
+        held_.resize(request.items.size());
         set_up_attributes();
         add_clusters();
         add_items();
         add_edges();
         add_pairs();
+        add_row(LayoutRow::first, "first");
+        add_row(LayoutRow::last, "last");
     }
     DotGraph(const DotGraph&) = delete;
     DotGraph& operator=(const DotGraph&) = delete;
     ~DotGraph() {
         if (laid_out_) gvFreeLayout(context_, graph_);
         agclose(graph_);
-        gvFreeContext(context_);
     }
 
     bool lay_out() {
@@ -136,16 +144,48 @@ class DotGraph {
         }
     }
 
+    /// Level with each other, and beyond all that nothing else holds back. Graphviz's own "rank=source" and
+    /// "rank=sink" do nothing where "newrank" is set.
+    void add_row(LayoutRow row, const char* name) {
+        Agraph_t* together = nullptr;
+        Agnode_t* outermost = nullptr;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (request_.items[i].row != row) continue;
+            if (!together) together = agsubg(graph_, text(name), 1);
+            if (!outermost) outermost = nodes_[i];
+            agsubnode(together, nodes_[i], 1);
+        }
+        if (!together) return;
+        set(together, "rank", "same");
+        const bool first = row == LayoutRow::first;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (request_.items[i].row != LayoutRow::any || held_[i][first ? 0 : 1]) continue;
+            Agnode_t *tail = first ? outermost : nodes_[i], *head = first ? nodes_[i] : outermost;
+            std::string edge = name + std::to_string(i);
+            Agedge_t* made = agedge(graph_, tail, head, edge.data(), 1);
+            set(made, "weight", "0");
+            set(made, "style", "invis");
+        }
+    }
+
+    /// An edge keeps its head below its tail.
+    void hold(int tail, int head) {
+        const LayoutRow above = request_.items[tail].row, below = request_.items[head].row;
+        if (above == LayoutRow::any) held_[head][0] = true;
+        if (below == LayoutRow::any) held_[tail][1] = true;
+    }
+
     void add_edges() {
         for (const LayoutEdge& edge : request_.edges) {
             if (edge.from == edge.to) {
                 edges_.push_back(nullptr);
                 continue;
             }
-            Agnode_t *tail = nodes_[edge.from], *head = nodes_[edge.to];
+            int tail = edge.from, head = edge.to;
             if (edge.role == EdgeRole::up) std::swap(tail, head);
             std::string name = std::to_string(edges_.size());
-            Agedge_t* made = agedge(graph_, tail, head, name.data(), 1);
+            Agedge_t* made = agedge(graph_, nodes_[tail], nodes_[head], name.data(), 1);
+            if (edge.role != EdgeRole::free) hold(tail, head);
             if (edge.role == EdgeRole::rung) set(made, "minlen", "0");
             if (edge.role == EdgeRole::free) set(made, "constraint", "false");
             set(made, "weight", std::to_string(std::lround(std::clamp(edge.weight, 1.0, 100.0))));
@@ -162,6 +202,7 @@ class DotGraph {
             set(made, "minlen", "0");
             set(made, "weight", "8");
             set(made, "style", "invis");
+            hold(pair.left, pair.right);
         }
     }
 
@@ -210,14 +251,15 @@ class DotGraph {
     }
 
     const LayoutRequest& request_;
-    GVC_t* context_ = nullptr;
+    GVC_t* context_;
     Agraph_t* graph_ = nullptr;
     bool laid_out_ = false;
     double top_ = 0, left_ = 0, right_ = 0;
     bool mirrored_ = false;
     std::vector<Agraph_t*> clusters_;
     std::vector<Agnode_t*> nodes_;
-    std::vector<Agedge_t*> edges_;  // null for an edge from an item to itself
+    std::vector<std::array<bool, 2>> held_;  // has an edge or pair from above, to below
+    std::vector<Agedge_t*> edges_;           // null for an edge from an item to itself
 };
 
 }  // namespace

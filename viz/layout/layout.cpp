@@ -1,6 +1,7 @@
 #include "viz/layout/layout.h"
 
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -35,6 +36,8 @@ std::optional<EdgeRole> role_from(const Json& json) {
     return std::nullopt;
 }
 
+constexpr LayoutRow kRows[] = {LayoutRow::any, LayoutRow::first, LayoutRow::last};
+
 Error wrong(const char* list, std::size_t i, const char* what) {
     return Error{std::string("layout: ") + list + "[" + std::to_string(i) + "]: " + what};
 }
@@ -66,11 +69,13 @@ const Json* rows_of(const Json& json, const char* key) {
 Result<void> read_items(const Json& rows, std::size_t clusters, std::vector<LayoutItem>& items) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Json& row = rows[i];
-        if (row.size() != 3 || !length(row[0]) || !length(row[1]))
-            return wrong("items", i, "not [width, height, cluster]");
+        if (row.size() != 4 || !length(row[0]) || !length(row[1]))
+            return wrong("items", i, "not [width, height, cluster, row]");
         auto cluster = index_in(row[2], -1, clusters);
         if (!cluster) return wrong("items", i, "no such cluster");
-        LayoutItem item{{row[0].get<double>(), row[1].get<double>()}, *cluster};
+        auto place = index_in(row[3], 0, std::size(kRows));
+        if (!place) return wrong("items", i, "the row is not 0 (any), 1 (first) or 2 (last)");
+        LayoutItem item{{row[0].get<double>(), row[1].get<double>()}, *cluster, kRows[*place]};
         if (item.size.width <= 0 || item.size.height <= 0)
             return wrong("items", i, "a size that is not positive");
         items.push_back(item);
@@ -95,11 +100,13 @@ Result<void> read_edges(const Json& rows, std::size_t items, std::vector<LayoutE
 Result<void> read_clusters(const Json& rows, std::vector<LayoutCluster>& clusters) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Json& row = rows[i];
-        if (row.size() != 3 || !length(row[1]) || !length(row[2]))
-            return wrong("clusters", i, "not [parent, title width, title height]");
+        if (row.size() != 4 || !length(row[1]) || !length(row[2]))
+            return wrong("clusters", i, "not [parent, title width, title height, twin]");
         auto parent = index_in(row[0], -1, i);
         if (!parent) return wrong("clusters", i, "its parent does not come before it");
-        clusters.push_back({*parent, {row[1].get<double>(), row[2].get<double>()}});
+        auto twin = index_in(row[3], -1, rows.size());
+        if (!twin) return wrong("clusters", i, "no such twin");
+        clusters.push_back({*parent, {row[1].get<double>(), row[2].get<double>()}, *twin});
     }
     return {};
 }
@@ -152,11 +159,11 @@ Json rects_json(const std::vector<Rect>& rects) {
 Json to_json(const LayoutRequest& request) {
     Json items = Json::array(), edges = Json::array(), clusters = Json::array(), pairs = Json::array();
     for (const LayoutItem& item : request.items)
-        items.push_back({item.size.width, item.size.height, item.cluster});
+        items.push_back({item.size.width, item.size.height, item.cluster, static_cast<int>(item.row)});
     for (const LayoutEdge& edge : request.edges)
         edges.push_back({edge.from, edge.to, name_of(edge.role), edge.weight});
     for (const LayoutCluster& c : request.clusters)
-        clusters.push_back({c.parent, c.title.width, c.title.height});
+        clusters.push_back({c.parent, c.title.width, c.title.height, c.twin});
     for (const LayoutPair& pair : request.pairs) pairs.push_back({pair.left, pair.right});
     return {{"format", "rematlas.layout-request"},
             {"pairs", std::move(pairs)},

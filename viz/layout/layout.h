@@ -31,9 +31,17 @@ struct Rect {
     bool operator==(const Rect&) const = default;
 };
 
+/// Where an item must stand from top to bottom.
+enum class LayoutRow {
+    any,
+    first,  ///< above all items that are not in the first row
+    last,   ///< below all items that are not in the last row
+};
+
 struct LayoutItem {
     Size size;
     int cluster = -1;  ///< index into `clusters`; -1: in none
+    LayoutRow row = LayoutRow::any;
     bool operator==(const LayoutItem&) const = default;
 };
 
@@ -64,6 +72,7 @@ struct LayoutPair {
 struct LayoutCluster {
     int parent = -1;  ///< index of the enclosing cluster, smaller than the own index; -1: none
     Size title;       ///< room kept for the title; zero: none
+    int twin = -1;    ///< index of the cluster that stands beside it, level with it; -1: none
     bool operator==(const LayoutCluster&) const = default;
 };
 

@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/files.h"
@@ -33,32 +36,35 @@ constexpr int kOutOfMemory = 3;
 class Descriptor {
   public:
     explicit Descriptor(int fd = -1) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
     ~Descriptor() {
         if (fd_ >= 0) close(fd_);
     }
     int get() const { return fd_; }
+    int release() { return std::exchange(fd_, -1); }
 
   private:
     int fd_;
 };
 
-/// The running worker: its standard input and output are one socket. Killed and reaped at the end of its
+}  // namespace
+
+/// The running program: its standard input and output are one socket. Killed and reaped at the end of its
 /// scope.
-class Worker {
+class LayoutWorker::Process {
   public:
-    static Result<Worker> start(const std::filesystem::path& program, const LayoutLimits& limits);
-    Worker(Worker&& other) noexcept
-        : pid_(std::exchange(other.pid_, -1)), socket_(std::move(other.socket_)) {}
-    ~Worker() {
+    static Result<std::unique_ptr<Process>> start(const std::filesystem::path& program,
+                                                  const LayoutLimits& limits);
+    Process(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    ~Process() {
         if (pid_ >= 0) end();
+        close(socket_);
     }
 
-    int socket() const { return socket_.get(); }
+    int socket() const { return socket_; }
 
     /// Waits a moment for a worker that has hung up, then kills it. Returns the wait status.
     int finish() {
@@ -83,12 +89,12 @@ class Worker {
         return status;
     }
 
-    Worker(pid_t pid, Descriptor socket) : pid_(pid), socket_(std::move(socket)) {}
     pid_t pid_;
-    Descriptor socket_;
+    int socket_;
 };
 
-Result<Worker> Worker::start(const std::filesystem::path& program, const LayoutLimits& limits) {
+Result<std::unique_ptr<LayoutWorker::Process>> LayoutWorker::Process::start(
+    const std::filesystem::path& program, const LayoutLimits& limits) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return Error{std::string("layout: no socket for the layout program: ") + std::strerror(errno)};
@@ -111,41 +117,76 @@ Result<Worker> Worker::start(const std::filesystem::path& program, const LayoutL
     int failed = posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) return Error{"layout: cannot start " + path + ": " + std::strerror(failed)};
-    return Worker(pid, std::move(own));
+    return std::make_unique<Process>(pid, own.release());
 }
 
-/// Sends the request and collects the answer. Errors: stopped, out of time.
-Result<std::string> converse(const Worker& worker, std::string_view request, const LayoutLimits& limits) {
+namespace {
+
+/// Texts as the program writes them: a length in bytes, a newline, and so many bytes.
+class Answers {
+  public:
+    void append(const char* bytes, std::size_t count) { text_.append(bytes, count); }
+
+    /// False when what has come is no such text.
+    bool take_complete() {
+        for (;;) {
+            std::size_t end = text_.find('\n', at_);
+            std::string_view digits = std::string_view(text_).substr(at_, std::min(end - at_, kMostDigits));
+            std::size_t size = 0;
+            auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+            if (!digits.empty() && (error != std::errc() || after != digits.data() + digits.size()))
+                return false;
+            if (end == std::string::npos) return digits.size() < kMostDigits;
+            if (text_.size() - (end + 1) < size) return true;
+            complete_.push_back(text_.substr(end + 1, size));
+            at_ = end + 1 + size;
+        }
+    }
+    std::size_t count() const { return complete_.size(); }
+    const std::vector<std::string>& all() const { return complete_; }
+
+  private:
+    static constexpr std::size_t kMostDigits = 12;
+    std::string text_;
+    std::size_t at_ = 0;
+    std::vector<std::string> complete_;
+};
+
+/// Sends the requests and collects as many answers; fewer when the program hung up. Errors: stopped, out of
+/// time, an answer in another form.
+Result<Answers> converse(int socket, std::string_view requests, std::size_t count, const LayoutLimits& limits,
+                         Clock::time_point deadline) {
     Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     std::stop_callback on_stop(limits.stop, [&] { (void)!eventfd_write(wake.get(), 1); });
-    Clock::time_point deadline = Clock::now() + limits.time;
-    std::string answer;
+    Answers answers;
     std::size_t sent = 0;
     bool closed = false;
-    for (;;) {
+    while (answers.count() < count) {
         if (limits.stop.stop_requested()) return Error{"layout: stopped", ErrorKind::negative};
         auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
         if (left <= 0)
             return Error{"layout: not done within " +
                              format_duration(Nanoseconds(std::chrono::nanoseconds(limits.time).count())),
                          ErrorKind::negative};
-        bool sending = sent < request.size() && !closed;
-        pollfd watched[2] = {{worker.socket(), static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0},
+        bool sending = sent < requests.size() && !closed;
+        pollfd watched[2] = {{socket, static_cast<short>(POLLIN | (sending ? POLLOUT : 0)), 0},
                              {wake.get(), POLLIN, 0}};
         poll(watched, 2, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
         if (watched[0].revents & POLLOUT) {
-            ssize_t n = send(worker.socket(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+            ssize_t n = send(socket, requests.data() + sent, requests.size() - sent, MSG_NOSIGNAL);
             if (n > 0) sent += static_cast<std::size_t>(n);
             if (n < 0 && errno != EAGAIN && errno != EINTR) closed = true;
-            if (sent == request.size()) shutdown(worker.socket(), SHUT_WR);
         }
         if (watched[0].revents & (POLLIN | POLLHUP | POLLERR)) {
             char buffer[1 << 16];
-            ssize_t n = recv(worker.socket(), buffer, sizeof buffer, 0);
-            if (n > 0) answer.append(buffer, static_cast<std::size_t>(n));
-            if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) return answer;
+            ssize_t n = recv(socket, buffer, sizeof buffer, 0);
+            if (n > 0) answers.append(buffer, static_cast<std::size_t>(n));
+            if (n > 0 && !answers.take_complete())
+                return Error{"layout: the layout program gave an answer that is none"};
+            if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) break;
         }
     }
+    return answers;
 }
 
 /// Why the worker ended without an answer.
@@ -192,18 +233,49 @@ std::filesystem::path find_layout_worker() {
     return {};
 }
 
-Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits) {
-    std::filesystem::path program = limits.worker.empty() ? find_layout_worker() : limits.worker;
+LayoutWorker::LayoutWorker(LayoutLimits limits)
+    : limits_(std::move(limits)), deadline_(Clock::now() + limits_.time) {}
+LayoutWorker::~LayoutWorker() = default;
+
+Result<void> LayoutWorker::start() {
+    if (process_) return {};
+    std::filesystem::path program = limits_.worker.empty() ? find_layout_worker() : limits_.worker;
     if (program.empty())
         return Error{"layout: the program rematlas-layout is missing (it is built where Graphviz is found)"};
+    auto started = Process::start(program, limits_);
+    if (!started) return started.error();
+    process_ = started.take();
+    return {};
+}
+
+Result<std::vector<Layout>> LayoutWorker::lay_out(std::span<const LayoutRequest> requests) {
+    std::vector<Layout> layouts;
+    if (requests.empty()) return layouts;
+    std::string text;
+    for (const LayoutRequest& request : requests) {
+        const std::string one = to_json(request).dump();
+        text += std::to_string(one.size()) + "\n" + one;
+    }
+    if (auto started = start(); !started) return started.error();
+    auto answers = converse(process_->socket(), text, requests.size(), limits_, deadline_);
+    if (!answers) {
+        process_.reset();
+        return answers.error();
+    }
+    for (std::size_t i = 0; i < answers->count(); ++i) {
+        auto layout = parse_answer(answers->all()[i], requests[i]);
+        if (!layout) return layout.error();
+        layouts.push_back(layout.take());
+    }
+    if (layouts.size() < requests.size()) return explain(process_->finish(), limits_);
+    return layouts;
+}
+
+Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits) {
     if (request.items.empty()) return Layout{};
-    std::string text = to_json(request).dump();
-    auto worker = Worker::start(program, limits);
-    if (!worker) return worker.error();
-    auto answer = converse(*worker, text, limits);
-    if (!answer) return answer.error();
-    if (answer->empty()) return explain(worker->finish(), limits);
-    return parse_answer(*answer, request);
+    auto layouts = LayoutWorker(limits).lay_out({&request, 1});
+    if (!layouts) return layouts.error();
+    return std::move(layouts->front());
 }
 
 }  // namespace rematlas

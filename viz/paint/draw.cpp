@@ -8,7 +8,7 @@
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/simulate.h"
 #include "viz/block_view/block_view.h"
-#include "viz/layout/layout_worker.h"
+#include "viz/layout/cluster_layout.h"
 #include "viz/paint/blocks_painter.h"
 #include "viz/paint/painters.h"
 
@@ -63,8 +63,9 @@ Result<void> draw_graph_file(const Graph& graph, const Schedule* schedule, const
     int shown = std::min(depth.value_or(depth_for(blocks)), levels);
     BlockView view =
         make_block_view(graph, blocks, expanded_to_depth(blocks, shown), schedule ? &decisions : nullptr);
-    auto layout = layout_in_worker(
-        layout_request(view, item_sizes(view, picture_ruler()), title_sizes(view, picture_ruler())));
+    LayoutCache shapes;
+    auto layout = layout_by_clusters(
+        layout_request(view, item_sizes(view, picture_ruler()), title_sizes(view, picture_ruler())), shapes);
     if (!layout) {
         // A layout that ran out of time or memory was asked for too much at once.
         bool too_much = layout.error().kind == ErrorKind::negative && shown > 1;

@@ -4,17 +4,20 @@
 
 #include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
-#include "viz/layout/layout_worker.h"
+#include "viz/layout/cluster_layout.h"
 #include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {
 namespace {
 
-Result<Layout> lay_out_in_worker(const LayoutRequest& request, std::stop_token stop) {
-    LayoutLimits limits;
-    limits.time = std::chrono::seconds(60);
-    limits.stop = std::move(stop);
-    return layout_in_worker(request, limits);
+/// Remembers the shapes of all frames that it has laid out.
+LadderController::LayoutFunction layout_in_frames() {
+    return [shapes = std::make_shared<LayoutCache>()](const LayoutRequest& request, std::stop_token stop) {
+        LayoutLimits limits;
+        limits.time = std::chrono::seconds(60);
+        limits.stop = std::move(stop);
+        return layout_by_clusters(request, *shapes, limits);
+    };
 }
 
 LayoutRequest request_for(const BlockView& view) {
@@ -43,7 +46,7 @@ Ladder indexed(GraphPtr graph, BlockView view) {
 
 }  // namespace
 
-LadderController::LadderController(QObject* parent) : QObject(parent), lay_out_(lay_out_in_worker) {
+LadderController::LadderController(QObject* parent) : QObject(parent), lay_out_(layout_in_frames()) {
     connect(&job_, &BackgroundJob::finished, this, &LadderController::finished);
 }
 

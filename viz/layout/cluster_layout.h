@@ -1,0 +1,55 @@
+// A layout made a frame at a time, so that it takes time for what is new in it only.
+//
+// Each frame is laid out together with its twin, with the frames inside as boxes of a fixed size, from the
+// inside out; then all are put together, and edges that cross frames are joined from their parts. Equal frames
+// (the layers of a network) ask for the same layout, which a cache gives at once. So a large graph takes as
+// long as its different parts, and another block expanded as long as the frames around it.
+//
+//     LayoutCache cache;
+//     Result<Layout> layout = layout_by_clusters(request, cache, {.time = 5s, .stop = token});
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "viz/layout/layout.h"
+#include "viz/layout/layout_worker.h"
+
+namespace rematlas {
+
+/// Layouts of small requests. Threads may share one.
+class LayoutCache {
+  public:
+    /// Forgets all when it has as many points as this: 8 bytes are a quarter of a point.
+    explicit LayoutCache(std::size_t most_points = 4'000'000) : most_points_(most_points) {}
+
+    std::shared_ptr<const Layout> find(const std::string& shape) const;
+    std::shared_ptr<const Layout> keep(const std::string& shape, Layout layout);
+
+  private:
+    mutable std::mutex mutex_;
+    std::size_t most_points_, points_ = 0;
+    std::unordered_map<std::string, std::shared_ptr<const Layout>> layouts_;
+};
+
+/// Answers several small requests, in their order.
+using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutRequest>)>;
+
+/// Errors: those of `lay_out`, and `stopped`. Asks once for each shape that the cache lacks, one call a
+/// level of frames at most. Cost beside `lay_out`: 0.1 s for 10,000 items in 1,000 frames.
+Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
+                                  std::stop_token stop = {});
+
+/// The same with Graphviz, in one worker program.
+Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
+                                  const LayoutLimits& limits = {});
+
+}  // namespace rematlas

@@ -1,0 +1,21 @@
+// Edges of the whole drawing from their parts in the units. Used by `layout_by_clusters` alone.
+#pragma once
+
+#include <vector>
+
+#include "viz/layout/layout_units.h"
+#include "viz/layout/unit_frames.h"
+
+namespace rematlas {
+
+using Spline = std::vector<Point>;  ///< 3n + 1 points, as in `Layout::edges`
+
+/// The parts of an edge in order, joined at the ports through which it passes.
+Spline joined_route(const EdgePlan& plan, const std::vector<LayoutUnit>& units,
+                    const std::vector<UnitFrames>& frames);
+
+/// From the right side of an item to the left side of another: level inside the boxes that hold them, with
+/// all of the turn between these boxes.
+Spline route_across(const Rect& from, const Rect& to, const Rect& from_box, const Rect& to_box);
+
+}  // namespace rematlas
