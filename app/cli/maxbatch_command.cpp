@@ -1,10 +1,10 @@
 // rematlas maxbatch
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "app/cli/capture_process.h"
 #include "app/cli/command.h"
@@ -13,6 +13,7 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
+#include "core/planning/batch_inputs.h"
 #include "core/planning/largest_batch.h"
 #include "core/planning/registry.h"
 #include "core/schedule/schedule_file.h"
@@ -51,17 +52,12 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
-const std::regex& batch_dimension() {
-    static const std::regex pattern(R"(([\[,])B(?=[,\]]))");
-    return pattern;
-}
-
 std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int64_t batch) {
     std::vector<std::string> words{flags.model, "--device", flags.device, "--loss", flags.loss};
     if (!flags.device_profile.empty()) words.insert(words.end(), {"--device-profile", flags.device_profile});
     for (const std::string& input : flags.inputs) {
         words.emplace_back("--input");
-        words.push_back(std::regex_replace(input, batch_dimension(), "$01" + std::to_string(batch)));
+        words.push_back(at_batch(input, batch));
     }
     return words;
 }
@@ -80,10 +76,9 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     if (!time) return time.error();
     options.limits.time = std::chrono::nanoseconds(time->value);
     options.limits.cache = cache_folder();
-    const bool has_batch =
-        std::any_of(flags.inputs.begin(), flags.inputs.end(),
-                    [](const std::string& input) { return std::regex_search(input, batch_dimension()); });
-    if (!has_batch)
+    const bool any = std::any_of(flags.inputs.begin(), flags.inputs.end(),
+                                       [](const std::string& input) { return has_batch(input); });
+    if (!any)
         return Error{"--input: none has a dimension B, the batch; expected e.g. 'f32[B,3,224,224]'"};
     return options;
 }

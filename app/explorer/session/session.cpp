@@ -224,7 +224,7 @@ void Session::solve(const SolveRequest& request) {
 
 bool Session::busy() const {
     return opening_.running() || partitioning_.running() || solver.running() || sweep.running() ||
-           capture.running() || ladder.running();
+           capture.running() || ladder.running() || batch.running();
 }
 
 void Session::cancel_all() {
@@ -235,6 +235,7 @@ void Session::cancel_all() {
     sweep.stop();
     capture.cancel();
     ladder.cancel();
+    batch.cancel();
     probe.cancel();
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "app/explorer/session/background_job.h"
+#include "app/explorer/session/batch_controller.h"
 #include "app/explorer/session/budget_controller.h"
 #include "app/explorer/session/capture_controller.h"
 #include "app/explorer/session/compare_controller.h"
@@ -70,6 +71,7 @@ class Session : public QObject {
     SweepController sweep;
     CaptureController capture;
     CompareController compare;
+    BatchController batch;
     LadderController ladder;
 
   signals:

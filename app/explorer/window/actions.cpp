@@ -109,10 +109,12 @@ void MainWindow::make_solve_menu() {
         if (entry.add_actions) needs_graph_ << entry.add_actions(*docks_[entry.id]->widget(), *menu);
     QAction* keep = menu->addAction(tr("Show the step without re&computation"), this,
                                     [this] { session_.set_schedule(session_.all_kept()); });
+    QAction* batch = menu->addAction(tr("Batch si&ze"), this, &MainWindow::ask_about_batch);
+    batch->setShortcut(QKeySequence("Ctrl+Shift+B"));
     menu->addSeparator();
     QAction* cancel = menu->addAction(tr("Cancel &everything"), &session_, &Session::cancel_all);
     cancel->setShortcut(QKeySequence("Ctrl+."));
-    needs_graph_ << keep << cancel;
+    needs_graph_ << keep << batch << cancel;
     menu->setObjectName("plan_menu");
 }
 
@@ -166,7 +168,9 @@ void MainWindow::make_toolbar() {
     answer_bar_->setObjectName("answer");
     answer_bar_->setMovable(false);
     answer_bar_->setContextMenuPolicy(Qt::PreventContextMenu);
-    answer_bar_->addWidget(new AnswerStrip(session_));
+    auto* strip = new AnswerStrip(session_);
+    connect(strip, &AnswerStrip::batch_requested, this, &MainWindow::ask_about_batch);
+    answer_bar_->addWidget(strip);
 }
 
 void MainWindow::update_actions() {

@@ -48,7 +48,11 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
     layout->addWidget(title);
     layout->addWidget(card_);
     layout->addLayout(words, 1);
+    auto* batch = new QPushButton(tr("Batch size"));
+    batch->setToolTip(tr("What another batch size would need and cost, and the largest one that fits"));
     layout->addWidget(action_);
+    layout->addWidget(batch);
+    connect(batch, &QPushButton::clicked, this, &AnswerStrip::batch_requested);
     connect(card_, qOverload<int>(&QComboBox::activated), this, &AnswerStrip::choose);
     connect(action_, &QPushButton::clicked, this, &AnswerStrip::act);
     connect(&session_, &Session::graph_changed, this, &AnswerStrip::refresh);

@@ -15,6 +15,9 @@ class AnswerStrip : public QWidget {
   public:
     explicit AnswerStrip(Session& session, QWidget* parent = nullptr);
 
+  signals:
+    void batch_requested();  ///< what another batch size would cost
+
   private:
     void choose(int index);
     void refresh();

@@ -14,6 +14,7 @@
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
+#include "app/explorer/window/batch_dialog.h"
 #include "app/explorer/window/capture_dialog.h"
 
 namespace rematlas::explorer {
@@ -325,6 +326,14 @@ void MainWindow::capture_model(const QString& path) {
         if (cancelled) dialog->deleteLater();
     });
     dialog->open();
+}
+
+void MainWindow::ask_about_batch() {
+    if (!session_.graph()) return;
+    auto* dialog = new BatchDialog(session_, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(&session_, &Session::graph_changed, dialog, &QDialog::close);
+    dialog->show();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -75,6 +75,7 @@ class MainWindow : public QMainWindow {
 
     void ask_and_open();
     void capture_model(const QString& path);
+    void ask_about_batch();
     void show_recent_menu();
     void show_graph();
     void hide_docks();

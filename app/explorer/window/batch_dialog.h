@@ -1,0 +1,39 @@
+// Asks what another batch size would cost, and which is the largest that fits. Stays open, and lets the window work on.
+#pragma once
+
+#include <QDialog>
+#include <QDoubleSpinBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QSpinBox>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class BatchDialog : public QDialog {
+    Q_OBJECT
+  public:
+    explicit BatchDialog(Session& session, QWidget* parent = nullptr);
+
+  private:
+    void ask(std::int64_t batch);
+    void show_answer(const BatchAnswer& answer);
+    void show_failure(const QString& message);
+    void set_asking(bool asking);
+    void open_answer();
+
+    Session& session_;
+    BatchQuestion about_;  ///< the open graph
+    BatchAnswer answer_;
+    QLineEdit *model_, *budget_;
+    QPlainTextEdit* inputs_;
+    QDoubleSpinBox* most_;
+    QSpinBox* batch_;
+    QPushButton *one_, *largest_, *cancel_, *open_;
+    QLabel *headline_, *detail_, *error_;
+};
+
+}  // namespace rematlas::explorer

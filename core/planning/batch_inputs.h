@@ -1,0 +1,28 @@
+// Inputs of a model with the letter B where the batch is: "f32[B,3,224,224]".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rematlas {
+
+/// Whether a dimension of the input is B.
+bool has_batch(std::string_view input);
+
+/// With the number in place of each B that is a dimension.
+std::string at_batch(std::string_view input, std::int64_t batch);
+
+/// Inputs with their batch as a letter. Which dimension is the batch is a guess that people may correct: the first one
+/// of the first tensor, and of all tensors that begin with the same number.
+struct BatchInputs {
+    std::vector<std::string> inputs;
+    std::int64_t batch = 0;  ///< that the letter stands for
+};
+
+/// Nothing where no input is a tensor with a dimension.
+std::optional<BatchInputs> with_batch_letter(const std::vector<std::string>& inputs);
+
+}  // namespace rematlas
