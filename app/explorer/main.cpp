@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     QCoreApplication::setOrganizationName("rematlas");
     QCoreApplication::setApplicationName("rematlas-explorer");
     QCoreApplication::setApplicationVersion(REMATLAS_VERSION);
-    rematlas::explorer::theme::apply(app);
+    rematlas::explorer::theme::apply(app, rematlas::explorer::theme::Choice::system);
 
     QCommandLineParser parser;
     parser.setApplicationDescription(
@@ -67,17 +67,20 @@ int main(int argc, char** argv) {
         "name");
     const QCommandLineOption size("size", "With --screenshot: size of the window, 1600x1000 when not given",
                                   "WxH");
-    parser.addOptions({screenshot, dock, size});
+    const QCommandLineOption theme("theme", "With --screenshot: light or dark, light when not given", "name",
+                                   "light");
+    parser.addOptions({screenshot, dock, size, theme});
     parser.process(app);
 
     if (parser.isSet(screenshot)) {
         return rematlas::explorer::take_screenshot({.files = parser.positionalArguments(),
                                                     .picture = parser.value(screenshot),
                                                     .dock = parser.value(dock),
-                                                    .size = parser.value(size)});
+                                                    .size = parser.value(size),
+                                                    .theme = parser.value(theme)});
     }
-    if (parser.isSet(dock) || parser.isSet(size)) {
-        QTextStream(stderr) << "--dock and --size go with --screenshot\n";
+    if (parser.isSet(dock) || parser.isSet(size) || parser.isSet(theme)) {
+        QTextStream(stderr) << "--dock, --size and --theme go with --screenshot\n";
         return 2;
     }
     if (no_display) {

@@ -96,7 +96,7 @@ class BlocksPainter {
         if (!seen(scene_.layout.clusters[i])) return;
         const BlockViewCluster& cluster = scene_.view.clusters[i];
         bool marked = static_cast<int>(i) == scene_.marked_cluster;
-        Color color = of(cluster.phase);
+        Color color = paper_.of(cluster.phase);
         canvas_.begin(cluster.path.empty() ? cluster.label : cluster.path);
         // Deeper frames are darker; colours without transparency, whose rounding canvases do in different ways.
         double page = std::pow(1 - 0.035, depth_of(i) + 1);
@@ -139,7 +139,7 @@ class BlocksPainter {
         if (edge.role == EdgeRole::rung) {
             // Rungs are the saved tensors, which is what a decision cuts.
             Decision decision = edge.bytes.largest();
-            pen.color = (decisions_ ? of(decision) : kSky.shade(0.1)).faded(0.72);
+            pen.color = (decisions_ ? paper_.of(decision) : paper_.data(kSky.shade(0.1))).faded(0.72);
             bool dashed = decisions_ && scene_.detail >= kShowClusterTitle;
             if (dashed && decision == Decision::recompute) pen.dash = {2.5 + 1.5 * pen.width, 2 + pen.width};
             if (dashed && decision == Decision::offload) pen.dash = {pen.width, 1.5 + pen.width};
@@ -233,7 +233,7 @@ class BlocksPainter {
         if (!seen(scene_.layout.items[i])) return;
         const BlockViewItem& item = scene_.view.items[i];
         Rect r = place(scene_.layout.items[i]);
-        Color color = item_color(item, scene_.with_schedule, scene_.coloring);
+        Color color = item_color(item, scene_.with_schedule, scene_.coloring, paper_);
         canvas_.begin(tooltip_of(item));
         if (scene_.detail < kShowRounded) {
             canvas_.rectangle(r, paper_.pale(color, 0.25));
@@ -270,7 +270,7 @@ class BlocksPainter {
                                        {Decision::offload, item.made.offloaded}}) {
             double part =
                 bar.height * static_cast<double>(bytes.value) / static_cast<double>(item.made.total().value);
-            if (part > 0) canvas_.rectangle({bar.x, y, bar.width, part}, of(decision));
+            if (part > 0) canvas_.rectangle({bar.x, y, bar.width, part}, paper_.of(decision));
             y += part;
         }
     }
@@ -286,7 +286,7 @@ class BlocksPainter {
         if (!badge.empty()) {
             TextStyle style = small_style(paper_);
             style.align = Align::right;
-            if (rerun) style.color = of(Decision::recompute).mixed(paper_.ink, 0.15);
+            if (rerun) style.color = paper_.text(paper_.of(Decision::recompute));
             canvas_.text({r.x + r.width - kTextRight, upper}, badge, style);
             room -= canvas_.text_width(badge, style) + 8;
         }
@@ -331,10 +331,10 @@ double edge_width(std::int64_t bytes, std::int64_t heaviest) {
                          : 0.7 + 3.8 * std::sqrt(static_cast<double>(bytes) / static_cast<double>(heaviest));
 }
 
-Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring) {
+Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring, const Paper& paper) {
     // Of gradients nothing is decided: their colour tells them from what is.
     bool decided = with_schedule && coloring == Coloring::decision && item.phase == Phase::forward;
-    return decided ? of(item.made.largest()) : of(item.phase);
+    return decided ? paper.of(item.made.largest()) : paper.of(item.phase);
 }
 
 std::string numbered_block(const std::string& name, const std::string& path) {

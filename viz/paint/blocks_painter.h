@@ -47,7 +47,8 @@ std::int64_t heaviest_edge(const BlockView& view);
 double edge_width(std::int64_t bytes, std::int64_t heaviest);
 
 /// The colour of an item, of its edge at full strength.
-Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring);
+Color item_color(const BlockViewItem& item, bool with_schedule, Coloring coloring,
+                 const palette::Paper& paper = palette::kLight);
 
 /// The first line of an item: its name, with the part before it when that is a mere number ("layers.0").
 std::string item_title(const BlockViewItem& item);

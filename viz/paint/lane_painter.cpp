@@ -17,11 +17,12 @@ using namespace palette;
 constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
 constexpr int kShades = 12;
 constexpr std::size_t kMostStretches = 32;
+constexpr double kThin = 0.3;  // most part of the page in them: no name stands on them
 
-Color lane_color(Lane lane, Phase phase) {
-    if (lane == Lane::recompute) return of(Decision::recompute);
-    if (lane == Lane::to_host || lane == Lane::to_device) return of(Decision::offload);
-    return of(phase);
+Color lane_color(const Paper& paper, Lane lane, Phase phase) {
+    if (lane == Lane::recompute) return paper.of(Decision::recompute);
+    if (lane == Lane::to_host || lane == Lane::to_device) return paper.of(Decision::offload);
+    return paper.of(phase);
 }
 
 /// The first `level` parts of a module path.
@@ -111,7 +112,7 @@ class LanePainter {
     void flush() {
         if (stretch_.bars.empty()) return;
         const LaneBar& first = *stretch_.bars.front();
-        Color color = lane_color(first.lane, first.phase);
+        Color color = lane_color(scene_.paper, first.lane, first.phase);
         if (x(stretch_.end) - x(stretch_.begin) < kNarrow)
             cover(color);
         else
@@ -137,7 +138,7 @@ class LanePainter {
     void draw_stretch(const Color& color) {
         Rect box{x(stretch_.begin), rect_.y, x(stretch_.end) - x(stretch_.begin), rect_.height};
         canvas_.begin(tooltip());
-        canvas_.rectangle(box, scene_.paper.pale(color, kPale));
+        canvas_.rectangle(box, scene_.paper.pale(color, scene_.paper.bar));
         double widest = 0;
         for (const LaneBar* bar : stretch_.bars) {
             double left = x(bar->begin), right = x(bar->end);
@@ -227,7 +228,8 @@ class LanePainter {
     Color shade(const Column& column) const {
         double parts = column.covered;
         Color color{column.color.red / parts, column.color.green / parts, column.color.blue / parts, 1};
-        return scene_.paper.pale(color, kPale).faded(static_cast<double>(shade_of(column)) / kShades);
+        return scene_.paper.pale(color, std::min(scene_.paper.bar, kThin))
+            .faded(static_cast<double>(shade_of(column)) / kShades);
     }
 
     /// Selected runs that are too narrow to be seen are drawn wider than they are.
@@ -252,8 +254,6 @@ class LanePainter {
                               Pen{scene_.paper.ink, 1.2});
         }
     }
-
-    static constexpr double kPale = 0.3;
 
     Canvas& canvas_;
     const ScheduleScene& scene_;

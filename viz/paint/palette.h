@@ -1,4 +1,4 @@
-// Colours that people with any colour vision can tell apart (after Okabe and Ito 2008), on a light page.
+// Colours that people with any colour vision can tell apart (after Okabe and Ito 2008), on light and on dark paper.
 #pragma once
 
 #include <array>
@@ -9,31 +9,12 @@
 
 namespace rematlas::palette {
 
-/// What a picture is drawn on and written with. The colours of data below serve every paper.
-struct Paper {
-    Color page, ink, quiet, line, grid, panel;
-    Color budget;  ///< of the line that must not be passed
-    Color mark;    ///< of what is selected
-
-    /// A colour of data with a part of the page, so that text on it can be read.
-    constexpr Color pale(const Color& color, double part) const { return color.mixed(page, part); }
-};
-
-inline constexpr Paper kLight = {.page = Color::hex(0xffffff),
-                                 .ink = Color::hex(0x1f2933),
-                                 .quiet = Color::hex(0x5b6673),
-                                 .line = Color::hex(0x9aa3ad),
-                                 .grid = Color::hex(0xe4e8ec),
-                                 .panel = Color::hex(0xf6f8fa),
-                                 .budget = Color::hex(0xb42318),
-                                 .mark = Color::hex(0xffb020)};
-
 inline constexpr Color kBlue = Color::hex(0x0072b2);
 inline constexpr Color kSky = Color::hex(0x56b4e9);
 inline constexpr Color kGreen = Color::hex(0x009e73);
 inline constexpr Color kVermilion = Color::hex(0xd55e00);
 inline constexpr Color kOrange = Color::hex(0xe69f00);
-inline constexpr Color kPurple = Color::hex(0xb0519a);
+inline constexpr Color kPurple = Color::hex(0xcc79a7);
 inline constexpr Color kGrey = Color::hex(0x8a929b);
 
 constexpr Color of(Phase phase) {
@@ -61,6 +42,46 @@ constexpr Color of(Decision decision) {
     }
     return kGrey;
 }
+
+/// What a picture is drawn on and written with. Data has the same hues on every paper; on a dark one they are
+/// lighter, so that each stands out from the page.
+struct Paper {
+    Color page, ink, quiet, line, grid, panel;
+    Color budget;  ///< of the line that must not be passed
+    Color mark;    ///< of what is selected; `ink` can be read on it
+    double lift;   ///< part of the ink in the colours of data
+    double bar;    ///< part of the page in bars that names stand on
+
+    constexpr Color data(const Color& color) const { return color.mixed(ink, lift); }
+    constexpr Color of(Phase phase) const { return data(palette::of(phase)); }
+    constexpr Color of(Decision decision) const { return data(palette::of(decision)); }
+    /// A colour of data with a part of the page, so that text on it can be read.
+    constexpr Color pale(const Color& color, double part) const { return color.mixed(page, part); }
+    /// A colour of data for letters: with as much of the ink as it takes to be read on the page.
+    constexpr Color text(const Color& color) const { return color.mixed(ink, 0.45); }
+};
+
+inline constexpr Paper kLight = {.page = Color::hex(0xffffff),
+                                 .ink = Color::hex(0x1f2933),
+                                 .quiet = Color::hex(0x5b6673),
+                                 .line = Color::hex(0x9aa3ad),
+                                 .grid = Color::hex(0xe4e8ec),
+                                 .panel = Color::hex(0xf6f8fa),
+                                 .budget = Color::hex(0xb42318),
+                                 .mark = Color::hex(0xffb020),
+                                 .lift = 0,
+                                 .bar = 0.3};
+
+inline constexpr Paper kDark = {.page = Color::hex(0x1a1f26),
+                                .ink = Color::hex(0xe3e8ee),
+                                .quiet = Color::hex(0xa3afbc),
+                                .line = Color::hex(0x66727f),
+                                .grid = Color::hex(0x303944),
+                                .panel = Color::hex(0x20262e),
+                                .budget = Color::hex(0xff8f80),
+                                .mark = Color::hex(0x905c00),
+                                .lift = 0.06,
+                                .bar = 0.6};
 
 /// Curves of a plot, in order.
 inline constexpr std::array kCurves = {

@@ -120,8 +120,8 @@ class SchedulePainter {
         const std::vector<Point> points =
             staircase(scene_.data.memory, scene_.data.length, places_.x, places_.y);
         canvas_.begin("device memory");
-        canvas_.path(area_under(points, bottom_), paper_.pale(kBlue, 0.55).faded(0.75), {});
-        canvas_.path(line_through(points), {}, Pen{kBlue, 1.1});
+        canvas_.path(area_under(points, bottom_), paper_.pale(paper_.data(kBlue), 0.55).faded(0.75), {});
+        canvas_.path(line_through(points), {}, Pen{paper_.data(kBlue), 1.1});
         canvas_.end();
     }
 
@@ -130,8 +130,8 @@ class SchedulePainter {
         const std::vector<Point> points =
             staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
         canvas_.begin("without recomputation");
-        canvas_.path(area_under(points, bottom_), paper_.pale(kGrey, 0.8), {});
-        canvas_.path(line_through(points), {}, Pen{paper_.pale(kGrey, 0.25), 1});
+        canvas_.path(area_under(points, bottom_), paper_.pale(paper_.data(kGrey), 0.8), {});
+        canvas_.path(line_through(points), {}, Pen{paper_.pale(paper_.data(kGrey), 0.25), 1});
         canvas_.end();
     }
 
@@ -152,8 +152,9 @@ class SchedulePainter {
     void resident() {
         if (scene_.resident.value <= 0) return;
         double y = places_.y.at(static_cast<double>(scene_.resident.value));
-        canvas_.rectangle({left_, y, right_ - left_, bottom_ - y}, paper_.pale(kGrey, 0.35));
-        canvas_.line({left_, y}, {right_, y}, {kGrey.shade(0.3), 0.8});
+        canvas_.rectangle({left_, y, right_ - left_, bottom_ - y},
+                          paper_.pale(paper_.data(kGrey), paper_.bar));
+        canvas_.line({left_, y}, {right_, y}, {kGrey.mixed(paper_.ink, 0.3), 0.8});
         TextStyle style{.size = scene_.text_size, .color = paper_.ink};
         std::string text = "resident: parameters, buffers, inputs " + format_bytes(scene_.resident);
         if (bottom_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
@@ -216,7 +217,7 @@ class SchedulePainter {
         double above = std::min(p.y, places_.y.at(static_cast<double>(scene_.budget.value)));
         if (p.y - above > 26) above = p.y;  // the budget is far away: stay with the peak
         bool left = p.x > (left_ + right_) / 2;
-        Color color = kBlue.mixed(paper_.ink, 0.25);
+        Color color = paper_.text(paper_.data(kBlue));
         TextStyle style{.size = scene_.text_size,
                         .bold = true,
                         .color = color,
@@ -226,7 +227,7 @@ class SchedulePainter {
         if (scene_.budget.value > 0 && left) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
         canvas_.line({p.x, above - 12}, {p.x, p.y - 4}, {color, 1});
-        canvas_.rectangle({p.x - 4, p.y - 4, 8, 8}, kBlue, Pen{paper_.page, 1.2}, 4);
+        canvas_.rectangle({p.x - 4, p.y - 4, 8, 8}, paper_.data(kBlue), Pen{paper_.page, 1.2}, 4);
         note({p.x + (left ? -6 : 6), above - 7}, text, style);
     }
 

@@ -137,7 +137,7 @@ class SweepPainter {
     Point at(const SweepPoint& point) const { return {x(point.peak), places_.y.at(point.overhead)}; }
     bool in_width(double at) const { return at >= plot_.x - 0.5 && at <= right_ + 0.5; }
     /// Colours tell solvers apart in all sweeps, shapes the first five of this one as well.
-    Color color(std::size_t curve) const { return kCurves[colors_[curve] % kCurves.size()]; }
+    Color color(std::size_t curve) const { return paper_.data(kCurves[colors_[curve] % kCurves.size()]); }
     const SweepPoint& point(std::size_t curve, int i) const {
         return scene_.sweep.curves[curve].points[static_cast<std::size_t>(i)];
     }
@@ -275,7 +275,7 @@ class SweepPainter {
             Path().move_to({at, y - 6}).line_to({at + 4.5, y + 2}).line_to({at - 4.5, y + 2}).close(),
             color(i), {});
         TextStyle style{
-            .size = scene_.text_size - 1.5, .color = color(i).mixed(paper_.ink, 0.2), .align = Align::center};
+            .size = scene_.text_size - 1.5, .color = paper_.text(color(i)), .align = Align::center};
         for (double taken : labelled_)
             if (std::abs(taken - at) < 50) return;
         labelled_.push_back(at);

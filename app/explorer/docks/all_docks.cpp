@@ -9,6 +9,7 @@
 #include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/schedule_panel.h"
 #include "app/explorer/docks/solve_panel.h"
+#include "app/explorer/docks/tables.h"
 #include "app/explorer/docks/tradeoff_view.h"
 #include "app/explorer/look/theme.h"
 
@@ -69,6 +70,7 @@ constexpr DockEntry kDocks[] = {
      .shortcut = "Alt+2",
      .area = Qt::BottomDockWidgetArea,
      .make = made<TradeoffView>,
+     .with_table = with_sweep_table,
      .add_actions = add_tradeoff_actions},
     {.id = "plans",
      .title = QT_TRANSLATE_NOOP("Docks", "Plans"),
@@ -94,7 +96,8 @@ constexpr DockEntry kDocks[] = {
      .tip = QT_TRANSLATE_NOOP("Docks", "What runs when, and the memory held"),
      .shortcut = "Alt+6",
      .area = Qt::BottomDockWidgetArea,
-     .make = made<SchedulePanel>},
+     .make = made<SchedulePanel>,
+     .with_table = with_steps_table},
     {.id = "alive",
      .title = QT_TRANSLATE_NOOP("Docks", "In memory"),
      .tip = QT_TRANSLATE_NOOP("Docks", "What is held at the cursor, and why"),

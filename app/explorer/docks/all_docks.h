@@ -5,6 +5,7 @@
 #include <QWidget>
 #include <span>
 
+#include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/session/session.h"
 
 namespace rematlas::explorer {
@@ -16,6 +17,8 @@ struct DockEntry {
     const char* shortcut;  ///< shows and hides it
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
+    /// Puts the widget, when it is painted, together with a table of the same; null: it is no picture.
+    PictureOrTable* (*with_table)(Session& session, QWidget* picture) = nullptr;
     /// Adds what it can do to the Plan menu and returns what needs a graph for it; null: nothing.
     QList<QAction*> (*add_actions)(QWidget& dock, QMenu& menu) = nullptr;
 };

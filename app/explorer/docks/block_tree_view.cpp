@@ -51,10 +51,6 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     order->setToolTip(tr("Back to execution order"));
     order->setAccessibleName(tr("Execution order"));
 
-    QPalette rows = tree_->palette();
-    rows.setColor(QPalette::Highlight, QColor(0xd9, 0xe5, 0xf7));
-    rows.setColor(QPalette::HighlightedText, theme::ink);
-    tree_->setPalette(rows);
     tree_->setModel(filter_);
     tree_->setItemDelegateForColumn(BlockTreeModel::name, new NameDelegate(tree_));
     tree_->setUniformRowHeights(true);

@@ -75,7 +75,7 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
             !schedule || !producer.valid() || schedule->decisions.tensors[tensors[i]] == Decision::keep;
         const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
         name += QStringLiteral(" <span style='color:%1'>%2</span>")
-                    .arg(kept ? theme::muted.name() : theme::of(decision).name(),
+                    .arg(kept ? theme::muted.name() : theme::text_of(decision).name(),
                          kept ? escaped(to_string(tensor.kind)) : decision_text(decision));
         html.row(name, bytes_text(tensor.bytes));
     }
@@ -89,7 +89,7 @@ QString op_html(const LoadedGraph& graph, const LoadedSchedule* schedule, OpId i
                op.module.empty() ? DetailsPanel::tr("op %1").arg(id.value)
                                  : DetailsPanel::tr("op %1 in %2").arg(id.value).arg(escaped(op.module)));
     html.section(DetailsPanel::tr("Cost"));
-    html.row(DetailsPanel::tr("Phase"), escaped(to_string(op.phase)));
+    html.row(DetailsPanel::tr("Phase"), phase_text(op.phase));
     html.row(DetailsPanel::tr("Time of one run"), time_text(op.time));
     html.row(DetailsPanel::tr("Made"), bytes_text(bytes_made(graph.graph, id)));
     if (op.workspace.value > 0) html.row(DetailsPanel::tr("Workspace"), bytes_text(op.workspace));
@@ -104,7 +104,7 @@ QString op_html(const LoadedGraph& graph, const LoadedSchedule* schedule, OpId i
         html.section(DetailsPanel::tr("Schedule"));
         html.row(DetailsPanel::tr("Decision"),
                  QStringLiteral("<span style='color:%1'>%2</span>")
-                     .arg(theme::of(schedule->ops[id]).name(), decision_text(schedule->ops[id])));
+                     .arg(theme::text_of(schedule->ops[id]).name(), decision_text(schedule->ops[id])));
         html.row(DetailsPanel::tr("Runs"), QString::number(runs));
     }
     if (!op.outputs.empty())
@@ -119,7 +119,7 @@ QString block_html(const LoadedGraph& graph, const LoadedSchedule* schedule, Blo
     Html html;
     html.title(block_name(graph, id).toHtmlEscaped(), escaped(block.path));
     html.section(DetailsPanel::tr("One run of each op"));
-    html.row(DetailsPanel::tr("Phase"), escaped(to_string(facts.phase)));
+    html.row(DetailsPanel::tr("Phase"), phase_text(facts.phase));
     html.row(DetailsPanel::tr("Ops"), QString::number(facts.ops));
     html.row(DetailsPanel::tr("Time"), time_text(facts.time));
     html.row(DetailsPanel::tr("Made"), bytes_text(facts.made));
@@ -199,6 +199,7 @@ QString details_html(const LoadedGraph& graph, const LoadedSchedule* schedule, c
 DetailsPanel::DetailsPanel(Session& session, QWidget* parent) : QTextBrowser(parent), session_(session) {
     setOpenLinks(false);
     this->document()->setDocumentMargin(theme::margin);
+    theme::on_change(this, [this] { refresh(); });
     connect(this, &QTextBrowser::anchorClicked, this, &DetailsPanel::follow);
     connect(&session_, &Session::graph_changed, this, &DetailsPanel::refresh);
     connect(&session_, &Session::blocks_changed, this, &DetailsPanel::refresh);

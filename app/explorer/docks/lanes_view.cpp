@@ -34,7 +34,7 @@ LanesView::LanesView(Session& session, QWidget* parent)
                                  tr("Draw every run as wide as any other, instead of by its time"))),
       modules_button_(corner_button(tr("By module"), tr("Tell the memory apart by part of the model"))) {
     setMouseTracking(true);
-    setFocusPolicy(Qt::ClickFocus);
+    setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
     modules_button_->setChecked(true);
     connect(modules_button_, &QToolButton::toggled, this, qOverload<>(&QWidget::update));
@@ -137,7 +137,8 @@ ScheduleScene LanesView::scene() const {
             .rect = {0, 6, static_cast<double>(width()), height() - 6.0},
             .marked = &marked_,
             .cursor = session_.selection.cursor(),
-            .hovered = hovered_};
+            .hovered = hovered_,
+            .paper = theme::paper()};
 }
 
 double LanesView::at_of(double x) const {

@@ -54,6 +54,7 @@ SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), ses
     outer->addWidget(scroll);
     connect_budget();
     connect_solver();
+    theme::on_change(this, [this] { show_schedule(); });
     show_idle();
     show_schedule();
 }
@@ -78,12 +79,8 @@ QWidget* SolvePanel::make_budget_fields() {
     full_ = theme::quiet_label({});
     full_->setToolTip(tr("The peak when nothing is recomputed"));
     full_->setAlignment(Qt::AlignRight);
-    budget_error_ = new QLabel;
+    budget_error_ = theme::danger_label();
     budget_error_->setObjectName("budget_error");
-    budget_error_->setWordWrap(true);
-    QPalette red = budget_error_->palette();
-    red.setColor(QPalette::WindowText, theme::danger);
-    budget_error_->setPalette(red);
     auto* title = new QLabel(tr("Budget"));
     title->setBuddy(budget_);
     grid->addWidget(title, 0, 0);

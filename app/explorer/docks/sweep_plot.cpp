@@ -1,11 +1,14 @@
 #include "app/explorer/docks/sweep_plot.h"
 
+#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
@@ -28,6 +31,7 @@ void scale_around(double& low, double& high, double at, double factor) {
 SweepPlot::SweepPlot(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
     setObjectName("sweep_plot");
     setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
@@ -38,7 +42,8 @@ SweepScene SweepPlot::scene() const {
                      .legend_above = true,
                      .text_size = 11,
                      .hovered_curve = hovered_curve_,
-                     .hovered_point = hovered_point_};
+                     .hovered_point = hovered_point_,
+                     .paper = theme::paper()};
     if (session_.graph()) {
         scene.keep_all = session_.graph()->full_peak;
         scene.least = session_.graph()->least.bytes;
@@ -143,6 +148,62 @@ void SweepPlot::mouseReleaseEvent(QMouseEvent* event) {
 
 void SweepPlot::mouseDoubleClickEvent(QMouseEvent*) {
     show_all();
+}
+
+void SweepPlot::walk(int along, int across) {
+    // Markers are in the order of the curves and of the memory their schedules need.
+    std::vector<SweepMarker> markers = sweep_markers(scene(), qt_ruler());
+    std::stable_sort(markers.begin(), markers.end(), [](const SweepMarker& a, const SweepMarker& b) {
+        return std::pair(a.curve, a.at.x) < std::pair(b.curve, b.at.x);
+    });
+    if (markers.empty()) return;
+    const auto here = std::find_if(markers.begin(), markers.end(), [&](const SweepMarker& marker) {
+        return marker.curve == hovered_curve_ && marker.point == hovered_point_;
+    });
+    auto to = here == markers.end() ? markers.begin() : here;
+    if (here != markers.end() && along != 0) {
+        const auto next = here + along;
+        const bool inside = along > 0 ? next != markers.end() : here != markers.begin();
+        if (inside && next->curve == here->curve) to = next;
+    }
+    if (here != markers.end() && across != 0) {
+        double least = 1e300;
+        for (auto at = markers.begin(); at != markers.end(); ++at) {
+            const double distance = std::abs(at->at.x - here->at.x);
+            if ((at->curve - here->curve) * across <= 0) continue;
+            const double apart = 1e6 * std::abs(at->curve - here->curve) + distance;
+            if (apart < least) least = apart, to = at;
+        }
+    }
+    hovered_curve_ = to->curve;
+    hovered_point_ = to->point;
+    emit walked(hovered_curve_, hovered_point_);
+    update();
+}
+
+void SweepPlot::keyPressEvent(QKeyEvent* event) {
+    switch (event->key()) {
+        case Qt::Key_Right:
+            return walk(1, 0);
+        case Qt::Key_Left:
+            return walk(-1, 0);
+        case Qt::Key_Down:
+            return walk(0, 1);
+        case Qt::Key_Up:
+            return walk(0, -1);
+        case Qt::Key_Home:
+            return show_all();
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            for (const SweepMarker& marker : sweep_markers(scene(), qt_ruler()))
+                if (marker.curve == hovered_curve_ && marker.point == hovered_point_) {
+                    emit chosen(QPointF(marker.at.x, marker.at.y));
+                    return;
+                }
+            return;
+        default:
+            QWidget::keyPressEvent(event);
+    }
 }
 
 void SweepPlot::leaveEvent(QEvent*) {

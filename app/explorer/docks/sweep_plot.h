@@ -1,6 +1,7 @@
 // The picture of the trade-off dock: the session's sweep, its budget and the plan that is shown.
 //
-// Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: `chosen`.
+// Wheel: zoom at the pointer. Drag: pan. Double click: show all. Click on a point: `chosen`. Arrows: from point to
+// point. Enter: `chosen`.
 #pragma once
 
 #include <QWidget>
@@ -22,8 +23,12 @@ class SweepPlot : public QWidget {
     /// The nearest schedule within reach of a place.
     std::optional<SweepMarker> nearest(const QPointF& position) const;
 
+    /// To the next point of the curve (+1) or the one before (-1), or to the curves beside it (0, +1 or -1).
+    void walk(int along, int across);
+
   signals:
     void chosen(const QPointF& position);
+    void walked(int curve, int point);  ///< by the keyboard
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -33,6 +38,7 @@ class SweepPlot : public QWidget {
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
 
   private:
     SweepScene scene() const;

@@ -14,11 +14,8 @@ TradeoffView::TradeoffView(Session& session, QWidget* parent)
     : QWidget(parent), session_(session), plot_(new SweepPlot(session)) {
     hint_ = theme::quiet_label({}, true);
     hint_->setAlignment(Qt::AlignCenter);
-    hint_->setAutoFillBackground(true);
     hint_->setContentsMargins(30, 0, 30, 0);
-    QPalette white = hint_->palette();
-    white.setColor(QPalette::Window, theme::base);
-    hint_->setPalette(white);
+    theme::set_on_page(*hint_);
     stack_ = new QStackedWidget;
     stack_->addWidget(hint_);
     stack_->addWidget(plot_);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
+#include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -160,7 +161,8 @@ void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
                           .edges = &edges,
                           .marked = &marked_,
                           .marked_cluster = marked_cluster_,
-                          .running = running_});
+                          .running = running_,
+                          .paper = theme::paper()});
 }
 
 }  // namespace rematlas::explorer

@@ -18,6 +18,7 @@ GraphMinimap::GraphMinimap(GraphView& view) : QWidget(&view), view_(view) {
     setCursor(Qt::PointingHandCursor);
     setToolTip(tr("The whole graph; click to go there"));
     hide();
+    theme::on_change(this, [this] { refresh(); });
 }
 
 void GraphMinimap::refresh() {
@@ -49,7 +50,9 @@ void GraphMinimap::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(theme::line);
-    painter.setBrush(QColor(255, 255, 255, 240));
+    QColor ground = theme::base;
+    ground.setAlpha(240);
+    painter.setBrush(ground);
     painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
     painter.drawPixmap(inset, inset, picture_);
     const QRectF shown = view_.mapToScene(view_.viewport()->rect()).boundingRect() & bounds_;

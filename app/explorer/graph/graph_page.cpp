@@ -22,7 +22,7 @@ GraphPage::GraphPage(Session& session, QWidget* parent)
 
     notice_->setObjectName("notice");
     cancel_->setObjectName("close_notice");
-    notice_->setStyleSheet("#notice { background: #ffffff; border: 1px solid #c9d2dc; border-radius: 8px; }");
+    notice_->setAttribute(Qt::WA_StyledBackground);
     message_->setWordWrap(true);
     message_->setAlignment(Qt::AlignCenter);
     bar_->setRange(0, 0);

@@ -24,7 +24,7 @@ constexpr double least_zoom = 0.01, most_zoom = 4;
 
 QString item_tip(const BlockViewItem& item) {
     QString tip = text(item.path.empty() ? item.label : item.path);
-    tip += QStringLiteral("\n%1, %2").arg(text(to_string(item.phase)), text(item_caption(item)));
+    tip += QStringLiteral("\n%1, %2").arg(phase_text(item.phase), text(item_caption(item)));
     if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
     if (item.runs > 0) {
         tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
@@ -44,13 +44,13 @@ GraphView::GraphView(Session& session, QWidget* parent)
     scene->addItem(layer_);
     setScene(scene);
     setFrameShape(QFrame::NoFrame);
-    setBackgroundBrush(theme::base);
     setTransformationAnchor(QGraphicsView::NoAnchor);
     setResizeAnchor(QGraphicsView::NoAnchor);
     setViewportUpdateMode(QGraphicsView::SmartViewportUpdate);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap tells where one is
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);
+    theme::on_change(this, [this] { viewport()->update(); });
     connect(&session_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
     connect(&session_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
     connect(&session_, &Session::graph_changed, this, [this] { first_ = true; });
@@ -356,6 +356,10 @@ void GraphView::scrollContentsBy(int dx, int dy) {
     minimap_->update();
 }
 
+void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
+    painter->fillRect(rect, to_qt(theme::paper().page));
+}
+
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     if (!layer_->ladder()) return;
     std::vector<std::pair<QString, Color>> entries;
@@ -363,14 +367,14 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     for (const BlockViewItem& item : layer_->ladder()->view.items) phases.insert(item.phase);
     if (layer_->coloring() == Coloring::decision && session_.schedule()) {
         for (Decision d : {Decision::keep, Decision::recompute, Decision::offload})
-            entries.emplace_back(decision_text(d), palette::of(d));
+            entries.emplace_back(decision_text(d), theme::paper().of(d));
         phases.erase(Phase::forward);  // of which these are told
     }
-    for (Phase phase : phases) entries.emplace_back(text(to_string(phase)), palette::of(phase));
+    for (Phase phase : phases) entries.emplace_back(phase_text(phase), theme::paper().of(phase));
     painter->save();
     painter->resetTransform();
     QtCanvas canvas(*painter);
-    const palette::Paper& paper = palette::kLight;
+    const palette::Paper& paper = theme::paper();
     const TextStyle style{.size = 11, .color = paper.ink};
     double width = 10;
     for (const auto& [name, color] : entries) width += canvas.text_width(name.toStdString(), style) + 30;

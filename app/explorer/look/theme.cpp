@@ -5,9 +5,14 @@
 #include <QPainter>
 #include <QPalette>
 #include <QPixmap>
+#include <QPointer>
+#include <QScopedValueRollback>
+#include <utility>
+#include <vector>
 
 #include "app/explorer/look/qt_canvas.h"
-#include "viz/paint/palette.h"
+#include "app/explorer/look/shades.h"
+#include "app/explorer/look/themed_icon.h"
 
 /// The icons lie in a static library, whose resources have to be asked for; the macro wants no namespace
 /// around it.
@@ -18,97 +23,97 @@ static void load_icons() {
 namespace rematlas::explorer::theme {
 namespace {
 
-const char* const style_sheet = R"(
-QToolTip { background: #ffffff; color: #1d2733; border: 1px solid #c9d2dc; padding: 4px; }
-QMainWindow::separator { background: #dbe1e8; width: 1px; height: 1px; margin: 2px; }
-QMainWindow::separator:hover { background: #2458b8; }
-QToolBar { background: #ffffff; border: none; border-bottom: 1px solid #dbe1e8; padding: 4px 8px; spacing: 4px; }
-QToolBar::separator { background: #dbe1e8; width: 1px; margin: 5px 6px; }
-QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 4px 7px; }
-QToolButton:hover { background: #eaf0f9; }
-QToolButton:pressed, QToolButton:checked { background: #d9e5f7; }
-QToolButton[boxed="true"] { background: #ffffff; border: 1px solid #c9d2dc; padding: 5px 10px; }
-QToolButton::menu-indicator { image: none; width: 0; }
-QMenuBar { background: #ffffff; }
-QMenuBar::item { padding: 5px 10px; border-radius: 4px; background: transparent; }
-QMenuBar::item:selected { background: #eaf0f9; color: #1d2733; }
-QDockWidget { font-weight: 600; color: #1d2733; }
-QDockWidget::title { background: #f4f6f9; padding: 7px 12px; border-bottom: 1px solid #dbe1e8; }
-QDockWidget > QWidget { font-weight: 400; }
-QHeaderView::section { background: #f4f6f9; color: #5b697b; border: none; border-bottom: 1px solid #dbe1e8;
-                       border-right: 1px solid #e8ecf1; padding: 5px 7px; }
-QTreeView { border: none; outline: none; }
-QTreeView::item { padding: 3px 2px; border: none; }
-QTreeView::item:selected { background: #d9e5f7; color: #1d2733; }
-QTreeView::item:hover:!selected { background: #f1f5fb; }
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit { background: #ffffff; border: 1px solid #c9d2dc;
-    border-radius: 5px; padding: 4px 7px; min-height: 19px; selection-background-color: #2458b8; }
-QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: #2458b8; }
-QLineEdit[invalid="true"] { border-color: #b42318; background: #fff6f5; }
-QComboBox::drop-down { border: none; width: 20px; }
-QComboBox::down-arrow { image: url(:/icons/chevron.svg); width: 12px; height: 12px; }
-QSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::up-button, QDoubleSpinBox::down-button { width: 0; border: none; }
-QPushButton { background: #ffffff; border: 1px solid #c9d2dc; border-radius: 5px; padding: 5px 14px; min-height: 19px; }
-QPushButton:hover { background: #f1f5fb; border-color: #9db4d8; }
-QPushButton:pressed { background: #d9e5f7; }
-QPushButton:disabled { color: #9aa7b6; background: #f4f6f9; }
-QPushButton[primary="true"] { background: #2458b8; border-color: #2458b8; color: #ffffff; font-weight: 600; }
-QPushButton[primary="true"]:hover { background: #1d4a9e; }
-QPushButton[primary="true"]:disabled { background: #a9bfe2; border-color: #a9bfe2; color: #ffffff; }
-QProgressBar { background: #e8ecf1; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
-QProgressBar::chunk { background: #2458b8; border-radius: 3px; }
-QSlider::groove:horizontal { height: 4px; background: #dbe1e8; border-radius: 2px; }
-QSlider::sub-page:horizontal { background: #2458b8; border-radius: 2px; }
-QSlider::sub-page:horizontal:disabled { background: #c9d2dc; }
-QSlider::handle:horizontal { width: 14px; height: 14px; margin: -6px 0; border-radius: 8px; background: #ffffff; border: 2px solid #2458b8; }
-QSlider::handle:horizontal:disabled { border-color: #c9d2dc; }
-QStatusBar { background: #ffffff; border-top: 1px solid #dbe1e8; }
-QStatusBar::item { border: none; }
-QScrollBar:vertical { background: transparent; width: 11px; margin: 0; }
-QScrollBar:horizontal { background: transparent; height: 11px; margin: 0; }
-QScrollBar::handle { background: #cdd5de; border-radius: 4px; margin: 2px; min-width: 28px; min-height: 28px; }
-QScrollBar::handle:hover { background: #aab6c4; }
-QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
-QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-QTabBar::tab { padding: 6px 14px; background: #f4f6f9; border: none; border-bottom: 2px solid transparent; color: #5b697b; }
-QTabBar::tab:selected { background: #ffffff; border-bottom-color: #2458b8; color: #1d2733; }
-QTextBrowser { border: none; background: #ffffff; }
-)";
+Shades now = light_shades();
+const palette::Paper* paper_now = &palette::kLight;
+Choice choice_now = Choice::light;
 
-QPalette light_palette() {
-    QPalette palette;
-    palette.setColor(QPalette::Window, panel);
-    palette.setColor(QPalette::WindowText, ink);
-    palette.setColor(QPalette::Base, base);
-    palette.setColor(QPalette::AlternateBase, QColor(0xfa, 0xfb, 0xfc));
-    palette.setColor(QPalette::Text, ink);
-    palette.setColor(QPalette::Button, panel);
-    palette.setColor(QPalette::ButtonText, ink);
-    palette.setColor(QPalette::BrightText, base);
-    palette.setColor(QPalette::ToolTipBase, base);
-    palette.setColor(QPalette::ToolTipText, ink);
-    palette.setColor(QPalette::Highlight, accent);
-    palette.setColor(QPalette::HighlightedText, base);
-    palette.setColor(QPalette::Link, accent);
-    palette.setColor(QPalette::PlaceholderText, faint);
-    for (QPalette::ColorRole role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText}) {
-        palette.setColor(QPalette::Disabled, role, faint);
+/// Tells those who asked, and hears when the desktop's palette changes.
+class Changes : public QObject {
+  public:
+    std::vector<std::pair<QPointer<QObject>, std::function<void()>>> listeners;
+
+    void tell() {
+        // What reacts may add listeners.
+        for (std::size_t i = 0; i < listeners.size(); ++i)
+            if (listeners[i].first) listeners[i].second();
+        std::erase_if(listeners, [](const auto& listener) { return !listener.first; });
     }
-    return palette;
+    bool eventFilter(QObject* object, QEvent* event) override {
+        const bool desktop = event->type() == QEvent::ThemeChange ||
+                             (object == qApp && event->type() == QEvent::ApplicationPaletteChange);
+        if (desktop && choice_now == Choice::system && !choosing_) choose(Choice::system);
+        return false;
+    }
+    bool choosing_ = false;
+};
+
+Changes* changes_of_theme = nullptr;
+
+/// Of the desktop, whatever the application has set.
+QPalette system_palette() {
+    QApplication::setPalette(QPalette());
+    return QApplication::palette();
 }
 
 }  // namespace
 
+const QColor &ink = now.ink, &muted = now.muted, &faint = now.faint, &line = now.line, &panel = now.panel,
+             &base = now.base, &accent = now.accent, &danger = now.danger, &good = now.good,
+             &icon_color = now.icon, &on_accent = now.on_accent;
+
+const palette::Paper& paper() {
+    return *paper_now;
+}
+
+WhitePaper::WhitePaper() : before_(paper_now) {
+    paper_now = &palette::kLight;
+}
+
+WhitePaper::~WhitePaper() {
+    paper_now = before_;
+}
+
+bool is_dark(const QPalette& palette) {
+    return palette.color(QPalette::WindowText).lightness() > palette.color(QPalette::Window).lightness();
+}
+
+bool is_dark() {
+    return now.base == dark_shades().base;
+}
+
+Choice chosen() {
+    return choice_now;
+}
+
+void choose(Choice choice) {
+    const QScopedValueRollback guard(changes_of_theme->choosing_, true);
+    choice_now = choice;
+    const bool dark = choice == Choice::dark || (choice == Choice::system && is_dark(system_palette()));
+    now = dark ? dark_shades() : light_shades();
+    paper_now = dark ? &palette::kDark : &palette::kLight;
+    QApplication::setPalette(palette_of(now));
+    qApp->setStyleSheet(style_sheet_of(now));
+    changes_of_theme->tell();
+}
+
+void on_change(QObject* context, std::function<void()> react) {
+    changes_of_theme->listeners.emplace_back(context, std::move(react));
+}
+
 QColor of(Decision decision) {
-    return to_qt(palette::of(decision));
+    return to_qt(paper().of(decision));
 }
 
 QColor of(Phase phase) {
-    return to_qt(palette::of(phase));
+    return to_qt(paper().of(phase));
+}
+
+QColor text_of(Decision decision) {
+    return to_qt(paper().text(paper().of(decision)));
 }
 
 QIcon icon(const QString& name) {
-    return QIcon(QStringLiteral(":/icons/%1.svg").arg(name));
+    return QIcon(new ThemedIcon(name));
 }
 
 QIcon dot(const QColor& color) {
@@ -128,14 +133,16 @@ QIcon dot(const QColor& color) {
     return icon;
 }
 
-void apply(QApplication& app) {
+void apply(QApplication& app, Choice choice) {
     load_icons();
     app.setStyle("Fusion");
-    app.setPalette(light_palette());
     QFont font = app.font();
     font.setPixelSize(13);
     app.setFont(font);
-    app.setStyleSheet(style_sheet);
+    changes_of_theme = new Changes;
+    changes_of_theme->setParent(&app);
+    app.installEventFilter(changes_of_theme);
+    choose(choice);
 }
 
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths) {
@@ -155,10 +162,20 @@ QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int
 QLabel* quiet_label(const QString& text, bool wrap) {
     auto* label = new QLabel(text);
     label->setWordWrap(wrap);
-    QPalette palette = label->palette();
-    palette.setColor(QPalette::WindowText, muted);
-    label->setPalette(palette);
+    label->setProperty("quiet", true);
     return label;
+}
+
+QLabel* danger_label() {
+    auto* label = new QLabel;
+    label->setWordWrap(true);
+    label->setProperty("danger", true);
+    return label;
+}
+
+void set_on_page(QWidget& widget) {
+    widget.setAttribute(Qt::WA_StyledBackground);
+    widget.setProperty("page", true);
 }
 
 QLabel* heading(const QString& text) {

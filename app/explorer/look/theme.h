@@ -7,43 +7,70 @@
 #include <QSortFilterProxyModel>
 #include <QString>
 #include <QTreeView>
+#include <functional>
 #include <initializer_list>
 
 #include "core/graph/graph.h"
 #include "viz/block_view/block_view.h"
+#include "viz/paint/palette.h"
 
 class QApplication;
 
 namespace rematlas::explorer::theme {
 
-inline const QColor ink{0x1d, 0x27, 0x33};
-inline const QColor muted{0x5b, 0x69, 0x7b};
-inline const QColor faint{0x9a, 0xa7, 0xb6};
-inline const QColor line{0xdb, 0xe1, 0xe8};
-inline const QColor panel{0xf4, 0xf6, 0xf9};
-inline const QColor base{0xff, 0xff, 0xff};
-inline const QColor accent{0x24, 0x58, 0xb8};
-inline const QColor danger{0xb4, 0x23, 0x18};
-inline const QColor good{0x1a, 0x7f, 0x4b};
+/// What the window follows: the desktop's palette, or what the user says.
+enum class Choice { system, light, dark };
+
+/// Colours of the theme that is in use; they change with it.
+extern const QColor &ink, &muted, &faint, &line, &panel, &base, &accent, &danger, &good, &icon_color,
+    &on_accent;
+
+/// What the painted views draw on.
+const palette::Paper& paper();
+
+/// While one lives, painted views draw on white paper, as for a file.
+class WhitePaper {
+  public:
+    WhitePaper();
+    ~WhitePaper();
+    WhitePaper(const WhitePaper&) = delete;
+    WhitePaper& operator=(const WhitePaper&) = delete;
+
+  private:
+    const palette::Paper* before_;
+};
 
 inline constexpr int gap = 8;      ///< between things of a group, pixels
 inline constexpr int margin = 12;  ///< around a panel's content
 
 QColor of(Decision decision);
 QColor of(Phase phase);
+QColor text_of(Decision decision);  ///< the same as a colour of text
 
 QIcon icon(const QString& name);
 /// A filled dot, for legends and rows.
 QIcon dot(const QColor& color);
 
-/// Fusion style with our light palette.
-void apply(QApplication& app);
+/// Fusion style with our colours. Once, before there are widgets.
+void apply(QApplication& app, Choice choice = Choice::light);
+void choose(Choice choice);
+Choice chosen();
+bool is_dark();
+/// Whether text is brighter than what it stands on.
+bool is_dark(const QPalette& palette);
+/// Calls `react` after each change of the theme, for as long as `context` lives: for texts that hold colours, and
+/// pictures that are kept. What follows the palette or the style sheet needs no call.
+void on_change(QObject* context, std::function<void()> react);
 
 /// A list without a tree, of rows in the order of the model until a column is clicked. Columns as wide as given.
 QTreeView* sortable_list(QSortFilterProxyModel& model, std::initializer_list<int> widths);
 
+/// Gives a widget the ground of views.
+void set_on_page(QWidget& widget);
 /// A label in the quiet colour, wrapping when asked.
 QLabel* quiet_label(const QString& text, bool wrap = false);
+/// A label for what went wrong, wrapping.
+QLabel* danger_label();
 QLabel* heading(const QString& text);
 
 }  // namespace rematlas::explorer::theme

@@ -99,14 +99,38 @@ void MainWindow::make_view_menu() {
         needs_graph_ << toggle;
     }
     menu->addSeparator();
+    make_theme_menu(*menu->addMenu(tr("C&olours")));
     menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)
         ->setObjectName("restore_layout");
+}
+
+void MainWindow::make_theme_menu(QMenu& menu) {
+    const struct {
+        QString title, key;
+        theme::Choice choice;
+    } choices[] = {{tr("As the &system"), "system", theme::Choice::system},
+                   {tr("&Light"), "light", theme::Choice::light},
+                   {tr("&Dark"), "dark", theme::Choice::dark}};
+    auto* group = new QActionGroup(this);
+    const QString kept = settings_ ? settings_->value("theme").toString() : QString();
+    for (const auto& [title, key, choice] : choices) {
+        QAction* action = menu.addAction(title);
+        action->setObjectName("theme_" + key);
+        action->setCheckable(true);
+        group->addAction(action);
+        connect(action, &QAction::triggered, this, [this, key = key, choice = choice] {
+            theme::choose(choice);
+            if (settings_) settings_->setValue("theme", key);
+        });
+        if (key == kept && choice != theme::chosen()) theme::choose(choice);
+        action->setChecked(choice == theme::chosen());
+    }
 }
 
 void MainWindow::make_solve_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&Plan"));
     for (const DockEntry& entry : all_docks())
-        if (entry.add_actions) needs_graph_ << entry.add_actions(*docks_[entry.id]->widget(), *menu);
+        if (entry.add_actions) needs_graph_ << entry.add_actions(*views_[entry.id], *menu);
     QAction* keep = menu->addAction(tr("Show the step without re&computation"), this,
                                     [this] { session_.set_schedule(session_.all_kept()); });
     QAction* batch = menu->addAction(tr("Batch si&ze"), this, &MainWindow::ask_about_batch);

@@ -29,7 +29,7 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
       loss_(new QComboBox),
       device_(new QComboBox),
       output_(new QLineEdit),
-      error_(new QLabel) {
+      error_(theme::danger_label()) {
     setWindowTitle(tr("Capture a model"));
     const QFileInfo file(model);
     inputs_->setObjectName("inputs");
@@ -58,10 +58,6 @@ CaptureDialog::CaptureDialog(const QString& model, RecentFiles& recent, QWidget*
     auto* output_row = new QHBoxLayout;
     output_row->addWidget(output_);
     output_row->addWidget(browse);
-    QPalette red = error_->palette();
-    red.setColor(QPalette::WindowText, theme::danger);
-    error_->setPalette(red);
-    error_->setWordWrap(true);
     error_->setObjectName("capture_error");
     error_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     error_->hide();

@@ -12,6 +12,7 @@
 #include <QStatusBar>
 
 #include "app/explorer/docks/all_docks.h"
+#include "app/explorer/docks/tables.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
 #include "app/explorer/window/batch_dialog.h"
@@ -20,7 +21,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int narrow_width = 1200, narrow_height = 700;  ///< below, neighbouring docks share their place
+constexpr int narrow_width = 1300, narrow_height = 840;  ///< below, neighbouring docks share their place
 constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
@@ -31,7 +32,8 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
       recent_(settings),
       pages_(new QStackedWidget),
       welcome_(new WelcomePage(recent_)),
-      graph_page_(new GraphPage(session_)) {
+      graph_page_(new GraphPage(session_)),
+      graph_or_table_(with_items_table(session_, graph_page_, &graph_page_->view())) {
     session_.set_keeps_plans(settings != nullptr);
     setWindowTitle(tr("Rematlas Explorer"));
     setWindowIcon(theme::icon("rematlas"));
@@ -41,7 +43,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
-    pages_->addWidget(graph_page_);
+    pages_->addWidget(graph_or_table_);
     setCentralWidget(pages_);
     make_docks();
     make_actions();
@@ -70,7 +72,9 @@ void MainWindow::make_docks() {
     for (const DockEntry& entry : all_docks()) {
         auto* dock = new QDockWidget(QCoreApplication::translate("Docks", entry.title), this);
         dock->setObjectName(entry.id);
-        dock->setWidget(entry.make(session_));
+        QWidget* view = entry.make(session_);
+        views_[entry.id] = view;
+        dock->setWidget(entry.with_table ? entry.with_table(session_, view) : view);
         dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
                           QDockWidget::DockWidgetFloatable);
         dock->toggleViewAction()->setToolTip(QCoreApplication::translate("Docks", entry.tip));
@@ -146,13 +150,13 @@ void MainWindow::restore_default_layout() {
 }
 
 void MainWindow::resize_docks() {
-    // Shares of the window: the middle keeps half of the width, what runs over time a third of the height.
+    // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 3 / 10, height() * 3 / 10}, Qt::Vertical);
     resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
     resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
                 Qt::Horizontal);
-    resizeDocks({docks_["schedule"]}, {height() / 3}, Qt::Vertical);
+    resizeDocks({docks_["schedule"]}, {height() * 2 / 5}, Qt::Vertical);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -265,7 +269,7 @@ void MainWindow::show_error(const QString& message) {
 
 void MainWindow::show_graph() {
     const GraphPtr& graph = session_.graph();
-    pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_page_) : welcome_);
+    pages_->setCurrentWidget(graph ? static_cast<QWidget*>(graph_or_table_) : welcome_);
     if (graph) {
         const QString name = text(graph->graph.name);
         setWindowTitle(tr("%1 - Rematlas Explorer").arg(name));

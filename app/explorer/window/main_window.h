@@ -20,6 +20,7 @@
 #include "app/explorer/docks/plans_view.h"
 #include "app/explorer/docks/solve_panel.h"
 #include "app/explorer/graph/graph_page.h"
+#include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/session/recent_files.h"
 #include "app/explorer/session/session.h"
 #include "app/explorer/window/welcome_page.h"
@@ -68,6 +69,7 @@ class MainWindow : public QMainWindow {
     void make_export_menu(QMenu& menu);
     void make_view_menu();
     void make_solve_menu();
+    void make_theme_menu(QMenu& menu);
     void make_help_menu();
     void make_toolbar();
     void make_status_bar();
@@ -105,7 +107,9 @@ class MainWindow : public QMainWindow {
     QStackedWidget* pages_;
     WelcomePage* welcome_;
     GraphPage* graph_page_;
+    PictureOrTable* graph_or_table_;
     std::map<QString, QDockWidget*> docks_;
+    std::map<QString, QWidget*> views_;  ///< of the docks, without their tables
     QByteArray default_layout_;
     QByteArray hidden_layout_;  ///< of the docks while the welcome page hides them; empty when they show
 

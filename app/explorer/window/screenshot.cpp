@@ -8,6 +8,7 @@
 #include <QTextStream>
 #include <QThread>
 
+#include "app/explorer/look/theme.h"
 #include "app/explorer/session/open_file.h"
 #include "app/explorer/window/main_window.h"
 
@@ -45,6 +46,9 @@ int take_screenshot(const ScreenshotRequest& request) {
                           ": a picture of a model needs its graph: capture it first (rematlas capture)");
         }
     }
+    if (request.theme != "light" && request.theme != "dark")
+        return refuse("--theme: expected light or dark, not '" + request.theme + "'");
+    theme::choose(request.theme == "dark" ? theme::Choice::dark : theme::Choice::light);
     QSize size(1600, 1000);
     if (!request.size.isEmpty()) {
         static const QRegularExpression form("^(\\d{2,4})x(\\d{2,4})$");

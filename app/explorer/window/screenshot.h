@@ -11,6 +11,7 @@ struct ScreenshotRequest {
     QString picture;  ///< .png
     QString dock;     ///< empty: the whole window; `graph`: the middle; else the name of a dock
     QString size;     ///< "1600x1000"; empty: that
+    QString theme = QStringLiteral("light");  ///< or "dark"
 };
 
 /// Loads the files, waits until everything is laid out, draws and writes. Uses no saved settings and solves

@@ -6,6 +6,7 @@
 #include <QPdfWriter>
 #include <QSvgGenerator>
 
+#include "app/explorer/look/theme.h"
 #include "core/base/files.h"
 #include "viz/paint/draw.h"
 
@@ -13,6 +14,7 @@ namespace rematlas::explorer {
 namespace {
 
 void paint(GraphView& view, QPaintDevice& device, const QSizeF& size) {
+    const theme::WhitePaper white;
     QPainter painter(&device);
     view.render(&painter, QRectF(QPointF(0, 0), size), view.viewport()->rect());
 }

@@ -12,10 +12,7 @@ namespace rematlas::explorer {
 
 WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     : QWidget(parent), recent_(recent), list_(new QListWidget) {
-    setAutoFillBackground(true);
-    QPalette white = palette();
-    white.setColor(QPalette::Window, theme::base);
-    setPalette(white);
+    theme::set_on_page(*this);
 
     auto* logo = new QLabel;
     logo->setPixmap(theme::icon("rematlas").pixmap(64, 64));
@@ -36,10 +33,6 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     recent_layout->addWidget(list_);
     list_->setFrameShape(QFrame::NoFrame);
     list_->setMinimumHeight(210);
-    list_->setStyleSheet(
-        "QListWidget::item { padding: 5px 4px; border-radius: 4px; } QListWidget::item:hover { background: "
-        "#f1f5fb; } "
-        "QListWidget::item:selected { background: #d9e5f7; color: #1d2733; }");
 
     auto* middle = new QWidget;
     middle->setFixedWidth(640);

@@ -19,7 +19,7 @@ class Windows : public testing::Test {
         settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
         window = std::make_unique<MainWindow>(settings.get());
         window->set_quiet(true);
-        window->resize(1200, 800);
+        window->resize(1400, 900);
         window->show();
     }
     void open(const QString& path) {

@@ -1,0 +1,99 @@
+#include "app/explorer/docks/tables.h"
+
+#include <QCoreApplication>
+
+#include "app/explorer/docks/lanes_view.h"
+#include "app/explorer/docks/sweep_plot.h"
+#include "app/explorer/session/items_table.h"
+#include "app/explorer/session/steps_table.h"
+#include "app/explorer/session/sweep_table.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString table_name(const char* text) {
+    return QCoreApplication::translate("Tables", text);
+}
+
+/// A row is a step: the cursor goes with the selection.
+void go_to_step(Session& session, const StepsTable& steps, int row) {
+    session.selection.select(steps.selected_at(row));
+    session.selection.set_cursor(row);
+}
+
+}  // namespace
+
+PictureOrTable* with_steps_table(Session& session, QWidget* picture) {
+    auto* steps = new StepsTable;
+    auto* painted = qobject_cast<LanesView*>(picture);
+    auto* both = new PictureOrTable(picture, painted ? painted : picture->findChild<LanesView*>(), steps,
+                                    table_name(QT_TRANSLATE_NOOP("Tables", "Schedule")));
+    const auto refill = [&session, steps, both] {
+        steps->set_schedule(session.schedule());
+        both->follow(-1);
+    };
+    const auto follow = [&session, steps, both] {
+        const int cursor = session.selection.cursor();
+        const bool there = cursor >= 0 && cursor < steps->rowCount();
+        both->follow(there ? cursor : steps->row_of(session.selection.current()));
+    };
+    QObject::connect(&session, &Session::schedule_changed, both, refill);
+    QObject::connect(&session.selection, &Selection::cursor_moved, both, follow);
+    QObject::connect(&session.selection, &Selection::changed, both, follow);
+    QObject::connect(both, &PictureOrTable::chosen, both,
+                     [&session, steps](int row) { go_to_step(session, *steps, row); });
+    QObject::connect(both, &PictureOrTable::activated, both, [&session, steps](int row) {
+        go_to_step(session, *steps, row);
+        session.selection.reveal(session.selection.current());
+    });
+    refill();
+    return both;
+}
+
+PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
+    auto* points = new SweepTable;
+    auto* plot = picture->findChild<SweepPlot*>();
+    auto* both =
+        new PictureOrTable(picture, plot, points, table_name(QT_TRANSLATE_NOOP("Tables", "Trade-off")));
+    const auto show = [&session, points](int row) {
+        const auto curve = static_cast<std::size_t>(points->curve_at(row));
+        const auto at = static_cast<std::size_t>(points->point_at(row));
+        const SweepCurve& of = session.sweep.sweep().curves[curve];
+        const std::string solver = of.solver;  // showing it may change the sweep
+        const SweepPoint point = of.points[at];
+        if (point.peak.value > 0) session.show_point(solver, point);
+    };
+    QObject::connect(&session.sweep, &SweepController::changed, both,
+                     [&session, points] { points->set_sweep(session.sweep.sweep()); });
+    QObject::connect(both, &PictureOrTable::activated, both, show);
+    QObject::connect(plot, &SweepPlot::walked, both, [points, both](int curve, int point) {
+        for (int row = 0; row < points->rowCount(); ++row)
+            if (points->curve_at(row) == curve && points->point_at(row) == point) both->follow(row);
+    });
+    points->set_sweep(session.sweep.sweep());
+    return both;
+}
+
+PictureOrTable* with_items_table(Session& session, QWidget* picture, QWidget* graph) {
+    auto* items = new ItemsTable;
+    auto* both = new PictureOrTable(picture, graph, items, table_name(QT_TRANSLATE_NOOP("Tables", "Graph")));
+    const auto follow = [&session, items, both] { both->follow(items->row_of(session.selection.current())); };
+    const auto refill = [&session, items, follow] {
+        items->set_ladder(session.ladder.ladder());
+        follow();
+    };
+    QObject::connect(&session.ladder, &LadderController::changed, both, refill);
+    QObject::connect(&session.ladder, &LadderController::recoloured, both, refill);
+    QObject::connect(&session, &Session::graph_changed, both, refill);
+    QObject::connect(&session.selection, &Selection::changed, both, follow);
+    QObject::connect(both, &PictureOrTable::chosen, both,
+                     [&session, items](int row) { session.selection.select(items->selected_at(row)); });
+    QObject::connect(both, &PictureOrTable::activated, both, [&session, items](int row) {
+        const Selected at = items->selected_at(row);
+        if (at.block.valid()) session.ladder.toggle(at.block);
+    });
+    refill();
+    return both;
+}
+
+}  // namespace rematlas::explorer

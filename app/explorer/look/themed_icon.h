@@ -1,0 +1,22 @@
+// Icons that are drawn in the theme's colour at the moment they are painted.
+#pragma once
+
+#include <QIconEngine>
+#include <QString>
+
+namespace rematlas::explorer::theme {
+
+/// Of a file in `:/icons`, drawn in one colour there that stands for the theme's.
+class ThemedIcon : public QIconEngine {
+  public:
+    explicit ThemedIcon(QString name) : name_(std::move(name)) {}
+
+    void paint(QPainter* painter, const QRect& rect, QIcon::Mode mode, QIcon::State state) override;
+    QPixmap pixmap(const QSize& size, QIcon::Mode mode, QIcon::State state) override;
+    QIconEngine* clone() const override { return new ThemedIcon(name_); }
+
+  private:
+    QString name_;
+};
+
+}  // namespace rematlas::explorer::theme
