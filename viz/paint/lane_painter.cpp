@@ -17,6 +17,7 @@ using namespace palette;
 constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
 constexpr int kShades = 12;
 constexpr std::size_t kMostStretches = 32;
+constexpr double kNamed = 14;  // points; narrower ones have no room for a name
 constexpr double kThin = 0.3;  // most part of the page in them: no name stands on them
 
 Color lane_color(const Paper& paper, Lane lane, Phase phase) {
@@ -138,7 +139,7 @@ class LanePainter {
     void draw_stretch(const Color& color) {
         Rect box{x(stretch_.begin), rect_.y, x(stretch_.end) - x(stretch_.begin), rect_.height};
         canvas_.begin(tooltip());
-        canvas_.rectangle(box, scene_.paper.pale(color, scene_.paper.bar));
+        canvas_.rectangle(box, scene_.paper.pale(color, box.width < kNamed ? thin_part() : scene_.paper.bar));
         double widest = 0;
         for (const LaneBar* bar : stretch_.bars) {
             double left = x(bar->begin), right = x(bar->end);
@@ -197,7 +198,7 @@ class LanePainter {
     }
 
     void module_label(const Rect& box) {
-        if (box.width < 14) return;
+        if (box.width < kNamed) return;
         label(box.x, box.x + box.width, last_parts(canvas_, module(), label_style(), box.width - 6));
     }
 
@@ -225,11 +226,11 @@ class LanePainter {
         return !far(a.color.red, b.color.red) && !far(a.color.green, b.color.green) &&
                !far(a.color.blue, b.color.blue);
     }
+    double thin_part() const { return std::min(scene_.paper.bar, kThin); }
     Color shade(const Column& column) const {
         double parts = column.covered;
         Color color{column.color.red / parts, column.color.green / parts, column.color.blue / parts, 1};
-        return scene_.paper.pale(color, std::min(scene_.paper.bar, kThin))
-            .faded(static_cast<double>(shade_of(column)) / kShades);
+        return scene_.paper.pale(color, thin_part()).faded(static_cast<double>(shade_of(column)) / kShades);
     }
 
     /// Selected runs that are too narrow to be seen are drawn wider than they are.

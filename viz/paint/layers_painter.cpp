@@ -110,13 +110,13 @@ class LayersPainter {
 }  // namespace
 
 Color layer_color(const MemoryStack& stack, std::size_t layer, const palette::Paper& paper) {
-    if (stack[layer].kind == MemoryLayer::Kind::resident) return paper.pale(kGrey, 0.35);
-    if (stack[layer].kind == MemoryLayer::Kind::workspace) return paper.pale(kGrey, 0.75);
+    if (stack[layer].kind == MemoryLayer::Kind::resident) return paper.pale(paper.data(kGrey), paper.bar);
+    if (stack[layer].kind == MemoryLayer::Kind::workspace) return paper.pale(paper.data(kGrey), 0.75);
     std::size_t place = 0;
     for (std::size_t i = 0; i < layer; ++i) place += stack[i].kind == MemoryLayer::Kind::module ? 1 : 0;
     constexpr Color parts[] = {kBlue, kVermilion, kGreen, kPurple, kOrange, kSky};
     constexpr Color brown = Color::hex(0x8c6d1f);
-    return paper.pale(place < std::size(parts) ? parts[place] : brown, 0.5);
+    return paper.pale(paper.data(place < std::size(parts) ? parts[place] : brown), std::max(0.5, paper.bar));
 }
 
 void paint_layers(Canvas& canvas, const ScheduleScene& scene, const SchedulePlaces& places) {

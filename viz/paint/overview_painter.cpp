@@ -49,7 +49,7 @@ void paint_overview(Canvas& canvas, const OverviewScene& scene) {
     const std::vector<Point> points = staircase(scene.data.memory, scene.data.length, whole_of(scene), y);
     canvas.rectangle(rect, scene.paper.panel, Pen{scene.paper.grid, 1}, 3);
     canvas.clip(rect);
-    canvas.path(area_under(points, bottom), scene.paper.pale(kBlue, 0.6), {});
+    canvas.path(area_under(points, bottom), scene.paper.pale(scene.paper.data(kBlue), 0.6), {});
     const Rect window = window_of(scene);
     const Color veil = scene.paper.page.faded(0.7);
     canvas.rectangle({rect.x, rect.y, window.x - rect.x, rect.height}, veil);

@@ -14,7 +14,7 @@ struct DockEntry {
     const char* id;        ///< for saved layouts and `--dock`: a word in lower case
     const char* title;     ///< not yet translated
     const char* tip;       ///< the same
-    const char* shortcut;  ///< shows and hides it
+    const char* shortcut;  ///< goes to it
     Qt::DockWidgetArea area;
     QWidget* (*make)(Session& session);
     /// Puts the widget, when it is painted, together with a table of the same; null: it is no picture.

@@ -2,11 +2,13 @@
 
 #include <QHBoxLayout>
 #include <QHeaderView>
+#include <QPainter>
 #include <QStyledItemDelegate>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
@@ -25,6 +27,50 @@ class NameDelegate : public QStyledItemDelegate {
         option->features |= QStyleOptionViewItem::HasDecoration;
         option->icon = theme::dot(color);
         option->decorationSize = QSize(12, 12);
+    }
+};
+
+/// Behind the figure a bar: its share of all that is held at the peak.
+class ShareDelegate : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        const double share = index.data(BlockTreeModel::share_role).toDouble();
+        if (share <= 0) return;
+        const QRectF cell = QRectF(option.rect).adjusted(3, 0, -3, -2);
+        const double width = std::max(1.5, cell.width() * std::min(share, 1.0));
+        painter->fillRect(QRectF(cell.right() - width, cell.bottom() - 3, width, 3),
+                          to_qt(theme::paper().data(palette::kBlue)));
+    }
+};
+
+/// A bar that is split by what becomes of the bytes.
+class FateDelegate : public QStyledItemDelegate {
+  public:
+    using QStyledItemDelegate::QStyledItemDelegate;
+    void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
+        QStyledItemDelegate::initStyleOption(option, index);
+        option->text.clear();
+    }
+    void paint(QPainter* painter, const QStyleOptionViewItem& option,
+               const QModelIndex& index) const override {
+        QStyledItemDelegate::paint(painter, option, index);
+        const QVariantList bytes = index.data(BlockTreeModel::fate_role).toList();
+        double all = 0;
+        for (const QVariant& part : bytes) all += part.toDouble();
+        if (all <= 0) return;
+        const QRectF bar =
+            QRectF(option.rect)
+                .adjusted(6, option.rect.height() / 2.0 - 4, -6, -option.rect.height() / 2.0 + 4);
+        double x = bar.left();
+        int i = 0;
+        for (const Decision decision : {Decision::keep, Decision::recompute, Decision::offload}) {
+            const double width = bar.width() * bytes[i++].toDouble() / all;
+            painter->fillRect(QRectF(x, bar.top(), width, bar.height()), theme::of(decision));
+            x += width;
+        }
     }
 };
 
@@ -53,6 +99,10 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
 
     tree_->setModel(filter_);
     tree_->setItemDelegateForColumn(BlockTreeModel::name, new NameDelegate(tree_));
+    tree_->setItemDelegateForColumn(BlockTreeModel::peak, new ShareDelegate(tree_));
+    tree_->setItemDelegateForColumn(BlockTreeModel::fate, new FateDelegate(tree_));
+    tree_->setAccessibleName(tr("Blocks"));
+    search_->setAccessibleName(tr("Search blocks and operators"));
     tree_->setUniformRowHeights(true);
     tree_->setSortingEnabled(true);
     tree_->setExpandsOnDoubleClick(false);
@@ -110,6 +160,7 @@ QWidget* BlockTreeView::make_partition_row() {
         {tr("repeats"), tr("What stands several times in a row"), Partition::repeats},
     };
     partition_->setObjectName("partition");
+    partition_->setAccessibleName(tr("Blocks by"));
     partition_->setToolTip(tr("Where blocks begin and end, here and in the picture"));
     for (const Choice& choice : choices) {
         partition_->addItem(choice.title);
@@ -146,7 +197,7 @@ void BlockTreeView::show_graph() {
     model_->set_graph(session_.graph());
     following_ = false;
     tree_->expandToDepth(0);
-    const int widths[] = {158, 82, 46, 76, 72, 72, 92};
+    const int widths[] = {128, 92, 64, 86, 76, 50, 80, 76, 82};
     for (int column = 0; column < BlockTreeModel::column_count; ++column)
         tree_->setColumnWidth(column, widths[column]);
 }

@@ -1,7 +1,6 @@
 #include "app/explorer/docks/lanes_view.h"
 
 #include <QHelpEvent>
-#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -11,6 +10,7 @@
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -36,6 +36,7 @@ LanesView::LanesView(Session& session, QWidget* parent)
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
     setAttribute(Qt::WA_OpaquePaintEvent);
+    make_keys();
     modules_button_->setChecked(true);
     connect(modules_button_, &QToolButton::toggled, this, qOverload<>(&QWidget::update));
     connect(axis_button_, &QToolButton::toggled, this,
@@ -199,11 +200,7 @@ bool LanesView::event(QEvent* event) {
 
 void LanesView::wheelEvent(QWheelEvent* event) {
     if (data_.bars.empty()) return;
-    const double at = at_of(event->position().x());
-    const double factor = std::pow(1.0015, -event->angleDelta().y());
-    const double span = std::min((to_ - from_) * factor, std::max(data_.length, 1e-6));
-    const double share = (at - from_) / (to_ - from_);
-    set_range(at - share * span, at - share * span + span);
+    zoom_at(at_of(event->position().x()), std::pow(1.0015, -event->angleDelta().y()));
     event->accept();
 }
 
@@ -250,9 +247,21 @@ void LanesView::mouseDoubleClickEvent(QMouseEvent*) {
     show_all();
 }
 
-void LanesView::keyPressEvent(QKeyEvent* event) {
-    const int direction = event->key() == Qt::Key_Right ? 1 : event->key() == Qt::Key_Left ? -1 : 0;
-    if (direction == 0 || data_.bars.empty()) return QWidget::keyPressEvent(event);
+void LanesView::make_keys() {
+    auto* keys = new ViewKeys(*this, tr("Schedule"));
+    keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { go_by_runs(1); });
+    keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { go_by_runs(-1); });
+    keys->add({Qt::Key_Plus}, tr("Zoom in"), [this] { zoom_at(middle(), 0.8); });
+    keys->add({Qt::Key_Minus}, tr("Zoom out"), [this] { zoom_at(middle(), 1.25); });
+    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
+    keys->tell(tr("Click"), tr("Put the cursor there and select the op"));
+    keys->tell(tr("Wheel"), tr("Zoom"));
+    keys->tell(tr("Drag"), tr("Move the picture"));
+    keys->tell(tr("Double click"), tr("Show all"));
+}
+
+void LanesView::go_by_runs(int direction) {
+    if (data_.bars.empty()) return;
     const auto& steps = session_.schedule()->schedule.steps;
     int step = session_.selection.cursor();
     do {
@@ -261,6 +270,22 @@ void LanesView::keyPressEvent(QKeyEvent* event) {
     if (step < 0 || step >= static_cast<int>(steps.size())) return;
     session_.selection.select(Selected::of(steps[step].op()));
     session_.selection.set_cursor(step);
+    const double at = data_.begin_of(step), span = to_ - from_;
+    if (at < from_ || at > to_) set_range(at - span / 2, at + span / 2);
+}
+
+/// Of what is shown: the cursor, where it is in it.
+double LanesView::middle() const {
+    const double cursor = data_.begin_of(session_.selection.cursor());
+    const bool seen = session_.selection.cursor() >= 0 && cursor >= from_ && cursor <= to_;
+    return seen ? cursor : (from_ + to_) / 2;
+}
+
+void LanesView::zoom_at(double at, double factor) {
+    if (data_.bars.empty()) return;
+    const double span = std::min((to_ - from_) * factor, std::max(data_.length, 1e-6));
+    const double share = (at - from_) / (to_ - from_);
+    set_range(at - share * span, at - share * span + span);
 }
 
 void LanesView::resizeEvent(QResizeEvent*) {

@@ -41,10 +41,13 @@ class LanesView : public QWidget {
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
     bool event(QEvent* event) override;
 
   private:
+    void make_keys();
+    void go_by_runs(int direction);
+    double middle() const;
+    void zoom_at(double at, double factor);
     void show_schedule();
     void set_axis(LaneAxis axis);
     QToolButton* corner_button(const QString& text, const QString& tip);

@@ -29,7 +29,8 @@ OverviewScene RangeBrush::scene() const {
     return {.data = lanes_.data(),
             .from = lanes_.from(),
             .to = lanes_.to(),
-            .rect = {plot.x, 4, plot.width, height() - 10.0}};
+            .rect = {plot.x, 4, plot.width, height() - 10.0},
+            .paper = theme::paper()};
 }
 
 double RangeBrush::at_of(double x) const {

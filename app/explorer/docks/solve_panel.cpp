@@ -73,6 +73,7 @@ QWidget* SolvePanel::make_budget_fields() {
     share_ = theme::quiet_label({});
     slider_ = new QSlider(Qt::Horizontal);
     slider_->setObjectName("budget_slider");
+    slider_->setAccessibleName(tr("Budget"));
     slider_->setRange(0, BudgetController::slider_steps);
     smallest_ = theme::quiet_label({});
     smallest_->setToolTip(tr("The smallest budget for which a schedule is known"));
@@ -99,6 +100,7 @@ QWidget* SolvePanel::make_solver_fields() {
     grid->setContentsMargins(0, theme::gap, 0, 0);
     grid->setVerticalSpacing(6);
     solver_ = new QComboBox;
+    solver_->setAccessibleName(tr("Solver"));
     solver_->setObjectName("solver");
     for (const SolverEntry* entry : all_solvers()) {
         solver_->addItem(text(entry->traits.name));
@@ -106,6 +108,7 @@ QWidget* SolvePanel::make_solver_fields() {
             solver_->setItemData(solver_->count() - 1, text((*solver)->summary()), Qt::ToolTipRole);
     }
     time_ = new QDoubleSpinBox;
+    time_->setAccessibleName(tr("Time limit"));
     time_->setRange(0.1, 36000);
     time_->setDecimals(1);
     time_->setValue(10);

@@ -1,6 +1,5 @@
 #include "app/explorer/docks/sweep_plot.h"
 
-#include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QToolTip>
@@ -12,6 +11,7 @@
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
 
@@ -32,6 +32,7 @@ SweepPlot::SweepPlot(Session& session, QWidget* parent) : QWidget(parent), sessi
     setObjectName("sweep_plot");
     setMouseTracking(true);
     setFocusPolicy(Qt::StrongFocus);
+    make_keys();
     setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
@@ -181,29 +182,24 @@ void SweepPlot::walk(int along, int across) {
     update();
 }
 
-void SweepPlot::keyPressEvent(QKeyEvent* event) {
-    switch (event->key()) {
-        case Qt::Key_Right:
-            return walk(1, 0);
-        case Qt::Key_Left:
-            return walk(-1, 0);
-        case Qt::Key_Down:
-            return walk(0, 1);
-        case Qt::Key_Up:
-            return walk(0, -1);
-        case Qt::Key_Home:
-            return show_all();
-        case Qt::Key_Return:
-        case Qt::Key_Enter:
-            for (const SweepMarker& marker : sweep_markers(scene(), qt_ruler()))
-                if (marker.curve == hovered_curve_ && marker.point == hovered_point_) {
-                    emit chosen(QPointF(marker.at.x, marker.at.y));
-                    return;
-                }
-            return;
-        default:
-            QWidget::keyPressEvent(event);
-    }
+void SweepPlot::make_keys() {
+    auto* keys = new ViewKeys(*this, tr("Trade-off"));
+    keys->add({Qt::Key_Right}, tr("Go to the next point of the curve"), [this] { walk(1, 0); });
+    keys->add({Qt::Key_Left}, tr("Go to the point before"), [this] { walk(-1, 0); });
+    keys->add({Qt::Key_Down}, tr("Go to the next solver's curve"), [this] { walk(0, 1); });
+    keys->add({Qt::Key_Up}, tr("Go to the curve before"), [this] { walk(0, -1); });
+    keys->add({Qt::Key_Return}, tr("Show the schedule of the point"), [this] { choose_walked(); });
+    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
+    keys->tell(tr("Click"), tr("Show the schedule of the point"));
+    keys->tell(tr("Wheel"), tr("Zoom"));
+    keys->tell(tr("Drag"), tr("Move the picture"));
+    keys->tell(tr("Double click"), tr("Show all"));
+}
+
+void SweepPlot::choose_walked() {
+    for (const SweepMarker& marker : sweep_markers(scene(), qt_ruler()))
+        if (marker.curve == hovered_curve_ && marker.point == hovered_point_)
+            return emit chosen(QPointF(marker.at.x, marker.at.y));
 }
 
 void SweepPlot::leaveEvent(QEvent*) {

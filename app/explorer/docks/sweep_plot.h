@@ -38,10 +38,11 @@ class SweepPlot : public QWidget {
     void mouseReleaseEvent(QMouseEvent* event) override;
     void mouseDoubleClickEvent(QMouseEvent* event) override;
     void leaveEvent(QEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
 
   private:
     SweepScene scene() const;
+    void make_keys();
+    void choose_walked();
     void pan(const QPointF& position);
     void hover(const QPointF& position, const QPoint& global);
 

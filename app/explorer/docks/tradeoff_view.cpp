@@ -60,10 +60,12 @@ QWidget* TradeoffView::make_controls() {
     }
     solvers_button_->setMenu(solvers_);
     points_ = new QSpinBox;
+    points_->setAccessibleName(tr("Number of budgets"));
     points_->setRange(2, 64);
     points_->setValue(12);
     points_->setSuffix(tr(" budgets"));
     seconds_ = new QSpinBox;
+    seconds_->setAccessibleName(tr("Time limit"));
     seconds_->setRange(1, 36000);
     seconds_->setValue(20);
     seconds_->setSuffix(tr(" s"));

@@ -3,7 +3,6 @@
 #include <QContextMenuEvent>
 #include <QGraphicsScene>
 #include <QHelpEvent>
-#include <QKeyEvent>
 #include <QMenu>
 #include <QScrollBar>
 #include <QToolTip>
@@ -15,6 +14,7 @@
 #include "app/explorer/graph/graph_minimap.h"
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -50,6 +50,7 @@ GraphView::GraphView(Session& session, QWidget* parent)
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);  // the minimap tells where one is
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     viewport()->setMouseTracking(true);
+    make_keys();
     theme::on_change(this, [this] { viewport()->update(); });
     connect(&session_.ladder, &LadderController::changed, this, &GraphView::show_ladder);
     connect(&session_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
@@ -169,7 +170,9 @@ void GraphView::center_selection() {
 
 void GraphView::walk(int direction) {
     const LadderPtr& ladder = layer_->ladder();
-    if (!ladder || layer_->marked().size() != 1) return;
+    if (!ladder || ladder->view.items.empty()) return;
+    if (layer_->marked().size() != 1)
+        return select_item(layer_->marked().empty() ? 0 : layer_->marked().front());
     const int at = layer_->marked().front();
     int next = -1;
     if (direction == 0) next = ladder->view.items[at].twin;
@@ -180,8 +183,11 @@ void GraphView::walk(int direction) {
         if (chain && forward && edge.from == at) next = edge.to;
         if (chain && !forward && edge.to == at) next = edge.from;
     }
-    if (next < 0) return;
-    const BlockViewItem& item = ladder->view.items[next];
+    if (next >= 0) select_item(next);
+}
+
+void GraphView::select_item(int index) {
+    const BlockViewItem& item = layer_->ladder()->view.items[static_cast<std::size_t>(index)];
     session_.selection.select(item.op.valid() ? Selected::of(item.op) : Selected::of(item.block));
 }
 
@@ -296,38 +302,23 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
     menu->popup(event->globalPos());
 }
 
-void GraphView::keyPressEvent(QKeyEvent* event) {
-    switch (event->key()) {
-        case Qt::Key_Space:
-            fit_all();
-            return;
-        case Qt::Key_Escape:
-            session_.selection.clear();
-            return;
-        case Qt::Key_Down:
-            walk(1);
-            return;
-        case Qt::Key_Up:
-            walk(-1);
-            return;
-        case Qt::Key_Left:
-        case Qt::Key_Right:
-            walk(0);
-            return;
-        case Qt::Key_Plus:
-            zoom(1.25);
-            return;
-        case Qt::Key_Minus:
-            zoom(0.8);
-            return;
-        case Qt::Key_Return:
-        case Qt::Key_Enter:
-            if (session_.selection.current().block.valid())
-                session_.ladder.toggle(session_.selection.current().block);
-            return;
-        default:
-            QGraphicsView::keyPressEvent(event);
-    }
+void GraphView::make_keys() {
+    auto* keys = new ViewKeys(*this, tr("Graph"));
+    keys->add({Qt::Key_Down}, tr("Go on along the edges"), [this] { walk(1); });
+    keys->add({Qt::Key_Up}, tr("Go back along the edges"), [this] { walk(-1); });
+    keys->add({Qt::Key_Left, Qt::Key_Right}, tr("Go to the twin on the other side"), [this] { walk(0); });
+    keys->add({Qt::Key_Return}, tr("Expand or collapse the block, with its twin"), [this] {
+        if (session_.selection.current().block.valid())
+            session_.ladder.toggle(session_.selection.current().block);
+    });
+    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { fit_all(); });
+    keys->add({Qt::Key_Plus}, tr("Zoom in"), [this] { zoom(1.25); });
+    keys->add({Qt::Key_Minus}, tr("Zoom out"), [this] { zoom(0.8); });
+    keys->add({Qt::Key_Escape}, tr("Select nothing"), [this] { session_.selection.clear(); });
+    keys->tell(tr("Click"), tr("Select"));
+    keys->tell(tr("Double click"), tr("Expand or collapse the block, with its twin"));
+    keys->tell(tr("Wheel"), tr("Zoom"));
+    keys->tell(tr("Drag"), tr("Move the picture"));
 }
 
 bool GraphView::viewportEvent(QEvent* event) {
@@ -376,15 +367,25 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     QtCanvas canvas(*painter);
     const palette::Paper& paper = theme::paper();
     const TextStyle style{.size = 11, .color = paper.ink};
-    double width = 10;
-    for (const auto& [name, color] : entries) width += canvas.text_width(name.toStdString(), style) + 30;
-    const double top = viewport()->height() - 34;
-    canvas.rectangle({10, top, width, 24}, paper.page.faded(0.92), Pen{paper.grid, 1}, 5);
-    double x = 20;
+    // As many rows as the width takes, above the lower left corner.
+    constexpr double row_height = 20, left = 10;
+    const double room = viewport()->width() - left - 44;
+    std::vector<Point> places;
+    double x = 0, width = 0;
+    int row = 0;
     for (const auto& [name, color] : entries) {
-        canvas.rectangle({x, top + 7.5, 9, 9}, color, {}, 4.5);
-        canvas.text({x + 14, top + 16}, name.toStdString(), style);
-        x += canvas.text_width(name.toStdString(), style) + 30;
+        const double wide = canvas.text_width(name.toStdString(), style) + 30;
+        if (x > 0 && x + wide > room) x = 0, ++row;
+        places.push_back({x, row * row_height});
+        x += wide;
+        width = std::max(width, x);
+    }
+    const double height = (row + 1) * row_height + 4, top = viewport()->height() - 10 - height;
+    canvas.rectangle({left, top, width + 8, height}, paper.page.faded(0.92), Pen{paper.grid, 1}, 5);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const Point at{left + 10 + places[i].x, top + places[i].y};
+        canvas.rectangle({at.x, at.y + 7.5, 9, 9}, entries[i].second, {}, 4.5);
+        canvas.text({at.x + 14, at.y + 16}, entries[i].first.toStdString(), style);
     }
     painter->restore();
 }

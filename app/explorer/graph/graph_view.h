@@ -24,7 +24,8 @@ class GraphView : public QGraphicsView {
     /// Dots or the whole ladder as a picture, with all details whatever the zoom.
     void render_whole(QPainter& painter, const QRectF& target);
     QSizeF whole_size() const { return layer_->boundingRect().size(); }
-    /// Moves along edges: to the first item below (+1) or above (-1), or to the twin (0).
+    /// Moves along edges: to the first item below (+1) or above (-1), or to the twin (0). Without one
+    /// selected item it begins at the first.
     void walk(int direction);
 
   signals:
@@ -36,7 +37,6 @@ class GraphView : public QGraphicsView {
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
     void mouseReleaseEvent(QMouseEvent* event) override;
-    void keyPressEvent(QKeyEvent* event) override;
     void contextMenuEvent(QContextMenuEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void drawBackground(QPainter* painter, const QRectF& rect) override;
@@ -45,6 +45,8 @@ class GraphView : public QGraphicsView {
     void scrollContentsBy(int dx, int dy) override;
 
   private:
+    void make_keys();
+    void select_item(int index);
     void show_ladder();
     void show_selection();
     void select_at(const QPoint& position);

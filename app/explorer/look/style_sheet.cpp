@@ -22,6 +22,9 @@ QToolButton { border: 1px solid transparent; border-radius: 5px; padding: 4px 7p
 QToolButton:hover { background: @hover; }
 QToolButton:focus { border-color: @accent; }
 QToolButton:pressed, QToolButton:checked { background: @pressed; }
+QToolButton#as_table { padding: 1px; background: @panel; border: 1px solid @line; }
+QToolButton#as_table:focus { border-color: @accent; }
+QToolButton#as_table:checked { background: @pressed; }
 QToolButton[boxed="true"] { background: @base; border: 1px solid @border; padding: 5px 10px; }
 QToolButton[boxed="true"]:checked { background: @pressed; }
 QToolButton[boxed="true"]:focus { border-color: @accent; }

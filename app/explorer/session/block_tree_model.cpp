@@ -7,6 +7,19 @@
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
+namespace {
+
+bool is_number(int column) {
+    return column != BlockTreeModel::name && column != BlockTreeModel::fate && column != BlockTreeModel::kind;
+}
+
+/// "62 %", of the bytes made.
+QVariant fate_text(const DecisionShares& made) {
+    if (made.total().value <= 0) return {};
+    return percent_text(static_cast<double>(made.kept.value) / static_cast<double>(made.total().value));
+}
+
+}  // namespace
 
 BlockTreeModel::BlockTreeModel(QObject* parent) : QAbstractItemModel(parent), nodes_(1) {}
 
@@ -14,8 +27,7 @@ void BlockTreeModel::set_graph(GraphPtr graph) {
     beginResetModel();
     graph_ = std::move(graph);
     schedule_.reset();
-    shares_ = {};
-    decisions_ = {};
+    sums_ = {};
     nodes_.assign(1, {});
     node_of_block_ = {};
     node_of_op_ = {};
@@ -59,7 +71,7 @@ void BlockTreeModel::add_children(int parent) {
 void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
-    derive_shares();
+    derive_sums();
     const std::function<void(const QModelIndex&)> announce = [&](const QModelIndex& parent) {
         const int rows = rowCount(parent);
         if (rows == 0) return;
@@ -69,14 +81,12 @@ void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     announce({});
 }
 
-void BlockTreeModel::derive_shares() {
-    shares_ = {};
-    decisions_ = {};
-    if (!schedule_) return;
-    for (BlockId block : graph_->graph.blocks.ids()) {
-        shares_.push_back(recomputed_share(*schedule_, block));
-        decisions_.push_back(block_decision(*schedule_, block));
-    }
+void BlockTreeModel::derive_sums() {
+    sums_ = schedule_ ? block_sums(*schedule_) : BlockSums();
+}
+
+const BlockSum& BlockTreeModel::sum_of(const Node& node) const {
+    return node.op.valid() ? sums_.ops[node.op] : sums_.blocks[node.block];
 }
 
 Selected BlockTreeModel::selected_at(const QModelIndex& index) const {
@@ -127,7 +137,7 @@ QVariant BlockTreeModel::data(const QModelIndex& index, int role) const {
         case Qt::ToolTipRole:
             return tool_tip(node);
         case Qt::TextAlignmentRole:
-            return index.column() >= ops ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
+            return is_number(index.column()) ? QVariant(Qt::AlignRight | Qt::AlignVCenter) : QVariant();
         case sort_role:
             return sort_key(node, index.column());
         case search_role:
@@ -136,10 +146,20 @@ QVariant BlockTreeModel::data(const QModelIndex& index, int role) const {
                                 graph_->graph.blocks[node.block].name);
         case decision_role:
             if (!schedule_) return -1;
-            return static_cast<int>(is_op ? schedule_->ops[node.op] : decisions_[node.block]);
+            return static_cast<int>(is_op ? schedule_->ops[node.op] : sum_of(node).made.largest());
         case phase_role:
             return static_cast<int>(is_op ? graph_->graph.ops[node.op].phase
                                           : graph_->facts[node.block].phase);
+        case share_role:
+            if (!schedule_ || sums_.peak.value <= 0) return -1.0;
+            return static_cast<double>(sum_of(node).at_peak.value) / static_cast<double>(sums_.peak.value);
+        case fate_role: {
+            if (!schedule_) return {};
+            const DecisionShares& made = sum_of(node).made;
+            return QVariantList{static_cast<qlonglong>(made.kept.value),
+                                static_cast<qlonglong>(made.recomputed.value),
+                                static_cast<qlonglong>(made.offloaded.value)};
+        }
         default:
             return {};
     }
@@ -147,67 +167,55 @@ QVariant BlockTreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant BlockTreeModel::display(const Node& node, int column) const {
     const Graph& graph = graph_->graph;
-    if (node.op.valid()) {
-        const Op& op = graph.ops[node.op];
-        switch (column) {
-            case name:
-                return short_op_name(op);
-            case kind:
-                return tr("op");
-            case ops:
-                return {};
-            case made:
-                return bytes_text(bytes_made(graph, node.op));
-            case time:
-                return time_text(op.time);
-            case repeats:
-                return {};
-            case recomputed:
-                if (!schedule_ || schedule_->decisions.runs[node.op] < 2) return {};
-                return tr("%1 runs").arg(schedule_->decisions.runs[node.op]);
-            default:
-                return {};
-        }
-    }
-    const BlockFacts& facts = graph_->facts[node.block];
+    const bool is_op = node.op.valid();
     switch (column) {
         case name:
-            return block_name(*graph_, node.block);
-        case kind:
-            return text(to_string(facts.phase));
-        case ops:
-            return QLocale::c().toString(facts.ops);
-        case made:
-            return bytes_text(facts.made);
+            return is_op ? short_op_name(graph.ops[node.op]) : block_name(*graph_, node.block);
+        case peak:
+            return schedule_ && sum_of(node).at_peak.value > 0 ? bytes_text(sum_of(node).at_peak)
+                                                               : QVariant();
+        case fate:
+            return schedule_ ? fate_text(sum_of(node).made) : QVariant();
+        case extra:
+            if (!schedule_ || sum_of(node).reruns == 0) return {};
+            return QStringLiteral("+") + time_text(sum_of(node).extra);
         case time:
-            return time_text(facts.time);
+            return time_text(is_op ? graph.ops[node.op].time : graph_->facts[node.block].time);
+        case ops:
+            return is_op ? QVariant() : QLocale::c().toString(graph_->facts[node.block].ops);
+        case made:
+            return bytes_text(is_op ? bytes_made(graph, node.op) : graph_->facts[node.block].made);
         case repeats:
-            return facts.repeats > 1 ? tr("%1 equal").arg(facts.repeats) : QVariant();
-        case recomputed:
-            if (!schedule_ || shares_[node.block] <= 0) return {};
-            return percent_text(shares_[node.block]);
+            return !is_op && graph_->facts[node.block].repeats > 1
+                       ? tr("%1 equal").arg(graph_->facts[node.block].repeats)
+                       : QVariant();
+        case kind:
+            return is_op ? tr("op") : phase_text(graph_->facts[node.block].phase);
         default:
             return {};
     }
 }
 
 QVariant BlockTreeModel::sort_key(const Node& node, int column) const {
-    const Graph& graph = graph_->graph;
     const bool is_op = node.op.valid();
-    const Op* op = is_op ? &graph.ops[node.op] : nullptr;
-    const BlockFacts& facts = graph_->facts[node.block];
     switch (column) {
-        case ops:
-            return is_op ? 1 : facts.ops;
-        case made:
-            return static_cast<qlonglong>((is_op ? bytes_made(graph, node.op) : facts.made).value);
+        case peak:
+            return static_cast<qlonglong>(schedule_ ? sum_of(node).at_peak.value : 0);
+        case fate:
+            return static_cast<qlonglong>(
+                schedule_ ? (sum_of(node).made.recomputed + sum_of(node).made.offloaded).value : 0);
+        case extra:
+            return static_cast<qlonglong>(schedule_ ? sum_of(node).extra.value : 0);
         case time:
-            return static_cast<qlonglong>((is_op ? op->time : facts.time).value);
+            return static_cast<qlonglong>(
+                (is_op ? graph_->graph.ops[node.op].time : graph_->facts[node.block].time).value);
+        case ops:
+            return is_op ? 1 : graph_->facts[node.block].ops;
+        case made:
+            return static_cast<qlonglong>(
+                (is_op ? bytes_made(graph_->graph, node.op) : graph_->facts[node.block].made).value);
         case repeats:
-            return is_op ? 1 : facts.repeats;
-        case recomputed:
-            if (!schedule_) return 0.0;
-            return is_op ? std::max(0, schedule_->decisions.runs[node.op] - 1) * 1.0 : shares_[node.block];
+            return is_op ? 1 : graph_->facts[node.block].repeats;
         default:
             return display(node, column);
     }
@@ -221,30 +229,29 @@ QString BlockTreeModel::tool_tip(const Node& node) const {
             .arg(text(op.name))
             .arg(node.op.value)
             .arg(graph.ops.size())
-            .arg(text(to_string(op.phase)), op.module.empty() ? tr("(root)") : text(op.module));
+            .arg(phase_text(op.phase), op.module.empty() ? tr("(root)") : text(op.module));
     }
     return tr("%1\n%2 ops").arg(text(graph.blocks[node.block].path)).arg(graph_->facts[node.block].ops);
 }
 
 QVariant BlockTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
     if (orientation != Qt::Horizontal) return {};
-    if (role == Qt::TextAlignmentRole) {
-        return section >= ops ? QVariant(Qt::AlignRight | Qt::AlignVCenter)
-                              : QVariant(Qt::AlignLeft | Qt::AlignVCenter);
-    }
-    if (role == Qt::ToolTipRole) {
-        static const char* const tips[] = {"Module or block, in execution order",
-                                           "Phase of the step",
-                                           "ATen operations inside",
-                                           "Bytes of all outputs, each op run once",
-                                           "Time of each op run once",
-                                           "Blocks with equal structure",
-                                           "Time spent on recomputing, over the block's own time"};
-        return tr(tips[section]);
-    }
-    if (role != Qt::DisplayRole) return {};
-    static const char* const titles[] = {"Block", "Kind", "Ops", "Made", "Time", "Repeats", "Recomputed"};
-    return tr(titles[section]);
+    const std::pair<QString, QString> headers[] = {
+        {tr("Block"), tr("Module or block, in execution order")},
+        {tr("At the peak"), tr("Bytes of what it made that are held at the peak, and their share of all")},
+        {tr("Kept"), tr("How much of what it makes is kept, recomputed and offloaded")},
+        {tr("Extra time"), tr("Spent on computing again")},
+        {tr("Time"), tr("Of each op run once")},
+        {tr("Ops"), tr("ATen operations inside")},
+        {tr("Made"), tr("Bytes of all outputs, each op run once")},
+        {tr("Repeats"), tr("Blocks with equal structure")},
+        {tr("Kind"), tr("Phase of the step")},
+    };
+    if (role == Qt::TextAlignmentRole)
+        return int(Qt::AlignVCenter) | (is_number(section) ? Qt::AlignRight : Qt::AlignLeft);
+    if (role == Qt::ToolTipRole) return headers[section].second;
+    if (role == Qt::DisplayRole) return headers[section].first;
+    return {};
 }
 
 }  // namespace rematlas::explorer

@@ -4,6 +4,7 @@
 #include <QAbstractItemModel>
 #include <vector>
 
+#include "app/explorer/session/block_sums.h"
 #include "app/explorer/session/loaded_schedule.h"
 #include "app/explorer/session/selection.h"
 
@@ -12,18 +13,20 @@ namespace rematlas::explorer {
 class BlockTreeModel : public QAbstractItemModel {
     Q_OBJECT
   public:
-    enum Column { name, kind, ops, made, time, repeats, recomputed, column_count };
+    enum Column { name, peak, fate, extra, time, ops, made, repeats, kind, column_count };
     enum Role {
         sort_role = Qt::UserRole,  ///< a number or a string to order by
         search_role,               ///< path and operator name, for the search field
         decision_role,             ///< int of Decision, -1 without a schedule
         phase_role,                ///< int of Phase
+        share_role,                ///< of what is held at the peak, 0 to 1; negative without a schedule
+        fate_role,  ///< three numbers, the bytes kept, recomputed and offloaded; empty without one
     };
 
     explicit BlockTreeModel(QObject* parent = nullptr);
 
     void set_graph(GraphPtr graph);
-    /// Null: no schedule, the last column is empty. A schedule of another graph is ignored.
+    /// Null: no schedule, the columns that tell of it are empty. A schedule of another graph is ignored.
     void set_schedule(SchedulePtr schedule);
 
     /// What the row shows: a block or an op.
@@ -51,15 +54,15 @@ class BlockTreeModel : public QAbstractItemModel {
     QVariant display(const Node& node, int column) const;
     QVariant sort_key(const Node& node, int column) const;
     QString tool_tip(const Node& node) const;
-    void derive_shares();
+    void derive_sums();
+    const BlockSum& sum_of(const Node& node) const;
 
     GraphPtr graph_;
     SchedulePtr schedule_;
     std::vector<Node> nodes_;  ///< node 0 is the invisible root
     IdVector<BlockId, int> node_of_block_;
     IdVector<OpId, int> node_of_op_;
-    IdVector<BlockId, double> shares_;
-    IdVector<BlockId, Decision> decisions_;
+    BlockSums sums_;  ///< empty without a schedule
 };
 
 }  // namespace rematlas::explorer

@@ -65,20 +65,6 @@ double recomputed_share(const LoadedSchedule& schedule, BlockId block) {
     return graph.facts[block].ops > 0 ? static_cast<double>(reruns) / graph.facts[block].ops : 0.0;
 }
 
-Decision block_decision(const LoadedSchedule& schedule, BlockId block) {
-    const Graph& graph = schedule.graph->graph;
-    DecisionShares shares;
-    for (OpId op : ops_under(*schedule.graph, block)) {
-        for (TensorId tensor : graph.ops[op].outputs) {
-            Bytes& share = schedule.ops[op] == Decision::offload     ? shares.offloaded
-                           : schedule.ops[op] == Decision::recompute ? shares.recomputed
-                                                                     : shares.kept;
-            share += graph.tensors[tensor].bytes;
-        }
-    }
-    return shares.largest();
-}
-
 Schedule keep_all_schedule(const LoadedGraph& graph) {
     const RunSequence runs = keep_all_sequence(graph.flat);
     const SequenceCost cost = cost_of(graph.flat, runs);

@@ -40,9 +40,6 @@ SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph);
 /// Time of a block's runs after the first, over the time of one run of each of its ops.
 double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 
-/// The decision that most of the bytes made in the block get.
-Decision block_decision(const LoadedSchedule& schedule, BlockId block);
-
 /// The schedule that runs each op once and frees each tensor after its last use.
 Schedule keep_all_schedule(const LoadedGraph& graph);
 

@@ -2,9 +2,10 @@
 
 #include <QDialog>
 #include <QDialogButtonBox>
-#include <QGridLayout>
 #include <QLabel>
+#include <QTreeWidget>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/explorer/look/theme.h"
 
@@ -49,45 +50,27 @@ void show_about(QWidget* parent) {
     finish_box(dialog, layout);
 }
 
-void show_shortcuts(QWidget* parent) {
+void show_shortcuts(QWidget* parent, const std::vector<ShortcutGroup>& groups) {
     QDialog* dialog = nullptr;
     QVBoxLayout* layout = open_box(parent, QDialog::tr("Keyboard shortcuts"), dialog);
-    static const struct {
-        const char *keys, *what;
-    } rows[] = {
-        {"Ctrl+O", "Open a model, graph, schedule, sweep or plan"},
-        {"Ctrl+S", "Export the schedule"},
-        {"Ctrl+F", "Search blocks and operators"},
-        {"Ctrl+B", "Edit the budget"},
-        {"Ctrl+Enter", "Solve"},
-        {"Ctrl+.", "Cancel everything that runs"},
-        {"Double click, Enter", "Expand or collapse a block and its twin"},
-        {"Ctrl+Right, Ctrl+Left", "One level more, one level less"},
-        {"Wheel, + and -", "Zoom"},
-        {"Drag", "Pan"},
-        {"W", "Fit the width"},
-        {"Space, A", "Fit the whole graph"},
-        {"F", "Centre the selection"},
-        {"Up, Down", "Walk along the edges of the chain"},
-        {"Left, Right", "Go to the twin on the other side"},
-        {"Page Up, Page Down", "Scroll"},
-        {"Esc", "Clear the selection"},
-        {"?", "This list"},
-    };
-    auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(24);
-    grid->setVerticalSpacing(7);
-    int line = 0;
-    for (const auto& row : rows) {
-        auto* keys = new QLabel(QDialog::tr(row.keys));
-        QFont font = keys->font();
-        font.setWeight(QFont::DemiBold);
-        keys->setFont(font);
-        grid->addWidget(keys, line, 0);
-        grid->addWidget(theme::quiet_label(QDialog::tr(row.what)), line, 1);
-        ++line;
+    dialog->setObjectName("shortcuts");
+    auto* list = new QTreeWidget;
+    list->setObjectName("shortcut_list");
+    list->setAccessibleName(QDialog::tr("Keyboard shortcuts"));
+    list->setHeaderLabels({QDialog::tr("What"), QDialog::tr("Keys")});
+    list->setRootIsDecorated(false);
+    list->setSelectionMode(QAbstractItemView::NoSelection);
+    for (const ShortcutGroup& group : groups) {
+        auto* top = new QTreeWidgetItem(list, {group.title, QString()});
+        QFont bold = list->font();
+        bold.setWeight(QFont::DemiBold);
+        top->setFont(0, bold);
+        for (const auto& [keys, what] : group.rows) new QTreeWidgetItem(top, {what, keys});
     }
-    layout->addLayout(grid);
+    list->expandAll();
+    list->setColumnWidth(0, 330);
+    dialog->resize(620, std::min(680, parent->height() - 40));
+    layout->addWidget(list);
     finish_box(dialog, layout);
 }
 

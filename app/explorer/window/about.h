@@ -1,11 +1,20 @@
-// The two small boxes of the help menu.
+// The boxes of the Help menu.
 #pragma once
 
-class QWidget;
+#include <QString>
+#include <QWidget>
+#include <utility>
+#include <vector>
 
 namespace rematlas::explorer {
 
+/// Shortcuts of one menu or one view.
+struct ShortcutGroup {
+    QString title;
+    std::vector<std::pair<QString, QString>> rows;  ///< keys, and what they do
+};
+
 void show_about(QWidget* parent);
-void show_shortcuts(QWidget* parent);
+void show_shortcuts(QWidget* parent, const std::vector<ShortcutGroup>& groups);
 
 }  // namespace rematlas::explorer

@@ -93,13 +93,14 @@ void MainWindow::make_view_menu() {
     });
     find->setShortcut(QKeySequence::Find);
     menu->addSeparator();
+    make_go_menu(*menu->addMenu(tr("&Go to")));
     for (const DockEntry& entry : all_docks()) {
         QAction* toggle = docks_[entry.id]->toggleViewAction();
         menu->addAction(toggle);
         needs_graph_ << toggle;
     }
     menu->addSeparator();
-    make_theme_menu(*menu->addMenu(tr("C&olours")));
+    make_theme_menu(*menu->addMenu(tr("Colo&urs")));
     menu->addAction(tr("Restore &default layout"), this, &MainWindow::restore_default_layout)
         ->setObjectName("restore_layout");
 }
@@ -145,8 +146,14 @@ void MainWindow::make_solve_menu() {
 void MainWindow::make_help_menu() {
     QMenu* menu = menuBar()->addMenu(tr("&Help"));
     QAction* keys = menu->addAction(theme::icon("help"), tr("&Keyboard shortcuts"), this,
-                                    [this] { show_shortcuts(this); });
+                                    [this] { show_shortcuts(this, shortcuts()); });
     keys->setShortcut(Qt::Key_Question);
+    QAction* commands =
+        menu->addAction(theme::icon("search"), tr("Fin&d a command"), this, &MainWindow::show_commands);
+    commands->setShortcut(QKeySequence("Ctrl+K"));
+    QAction* messages =
+        menu->addAction(tr("Earlier &messages"), this, [this] { message_bar_->show_history(); });
+    messages->setObjectName("messages");
     menu->addAction(tr("&About Rematlas Explorer"), this, [this] { show_about(this); });
     // Bare keys such as F and Esc belong to the graph, so a text field keeps them while it is being edited.
     auto* clear = new QShortcut(Qt::Key_Escape, this);
@@ -178,6 +185,7 @@ void MainWindow::make_toolbar() {
     label->setContentsMargins(4, 0, 6, 0);
     bar->addWidget(label);
     coloring_ = new QComboBox;
+    coloring_->setAccessibleName(tr("Colour by"));
     coloring_->addItem(tr("decision"));
     coloring_->addItem(tr("phase"));
     coloring_->setToolTip(

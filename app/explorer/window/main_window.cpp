@@ -6,10 +6,10 @@
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
-#include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
+#include <QVBoxLayout>
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/docks/tables.h"
@@ -30,6 +30,7 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     : QMainWindow(parent),
       settings_(settings),
       recent_(settings),
+      message_bar_(new MessageBar),
       pages_(new QStackedWidget),
       welcome_(new WelcomePage(recent_)),
       graph_page_(new GraphPage(session_)),
@@ -44,7 +45,13 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
     pages_->addWidget(welcome_);
     pages_->addWidget(graph_or_table_);
-    setCentralWidget(pages_);
+    auto* middle = new QWidget;
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(message_bar_);
+    column->addWidget(pages_, 1);
+    setCentralWidget(middle);
     make_docks();
     make_actions();
     make_status_bar();
@@ -59,7 +66,7 @@ MainWindow::~MainWindow() {
     // Views go before the session that they refer to: members are destroyed before the children of a
     // QWidget.
     for (auto& [name, dock] : docks_) delete dock;
-    delete pages_;
+    delete centralWidget();
 }
 
 /// As large as is comfortable, within what the screen has.
@@ -78,7 +85,6 @@ void MainWindow::make_docks() {
         dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable |
                           QDockWidget::DockWidgetFloatable);
         dock->toggleViewAction()->setToolTip(QCoreApplication::translate("Docks", entry.tip));
-        dock->toggleViewAction()->setShortcut(QKeySequence(entry.shortcut));
         addDockWidget(entry.area, dock);
         docks_[entry.id] = dock;
     }
@@ -134,6 +140,9 @@ void MainWindow::bring_docks_back() {
     if (hidden_layout_.isEmpty()) return;
     restoreState(hidden_layout_, layout_version);
     hidden_layout_.clear();
+    if (has_own_layout_) return;
+    layout()->activate();  // sizes are shares of what there is now
+    resize_docks();
 }
 
 void MainWindow::restore_default_layout() {
@@ -167,7 +176,7 @@ void MainWindow::showEvent(QShowEvent* event) {
     restore_default_layout();
     if (settings_) {
         restoreGeometry(settings_->value("geometry").toByteArray());
-        restoreState(settings_->value("layout").toByteArray(), layout_version);
+        has_own_layout_ = restoreState(settings_->value("layout").toByteArray(), layout_version);
     }
     if (!session_.graph()) hide_docks();
 }
@@ -190,6 +199,8 @@ void MainWindow::make_status_bar() {
     work_cancel_ = new QToolButton;
     work_cancel_->setIcon(theme::icon("cancel"));
     work_cancel_->setToolTip(tr("Cancel"));
+    work_cancel_->setAccessibleName(tr("Cancel"));
+    work_bar_->setAccessibleName(tr("Progress"));
     const auto cancel = [this] {
         session_.cancel_all();
         show_quiet_state();
@@ -212,8 +223,11 @@ void MainWindow::connect_session() {
     connect(&session_, &Session::blocks_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);
     connect(&session_.sweep, &SweepController::changed, this, &MainWindow::update_actions);
-    connect(&session_, &Session::failed, this, &MainWindow::show_error);
-    connect(&session_.sweep, &SweepController::failed, this, &MainWindow::show_error);
+    connect(&session_, &Session::failed, this, [this](const QString& message) {
+        show_error(message, tr("Open another file..."), [this] { ask_and_open(); });
+    });
+    connect(&session_.sweep, &SweepController::failed, this,
+            [this](const QString& message) { show_error(message); });
     connect(&session_, &Session::opened, this, [this](const QString& path) { recent_.add(path); });
     connect(&session_, &Session::opening_started, this, [this](const QString& path) {
         show_working(tr("Opening %1").arg(QFileInfo(path).fileName()), -1);
@@ -257,14 +271,9 @@ void MainWindow::show_quiet_state() {
     }
 }
 
-void MainWindow::show_error(const QString& message) {
+void MainWindow::show_error(const QString& message, const QString& remedy, std::function<void()> act) {
     last_error_ = message;
-    statusBar()->showMessage(message, 15000);
-    if (quiet_) return;
-    auto* box =
-        new QMessageBox(QMessageBox::Warning, tr("Rematlas Explorer"), message, QMessageBox::Ok, this);
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();  // not modal in a loop of its own: the window can be closed meanwhile
+    message_bar_->show_message(message, remedy, std::move(act));
 }
 
 void MainWindow::show_graph() {

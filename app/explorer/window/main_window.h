@@ -23,6 +23,8 @@
 #include "app/explorer/look/picture_or_table.h"
 #include "app/explorer/session/recent_files.h"
 #include "app/explorer/session/session.h"
+#include "app/explorer/window/about.h"
+#include "app/explorer/window/message_bar.h"
 #include "app/explorer/window/welcome_page.h"
 
 namespace rematlas::explorer {
@@ -47,10 +49,8 @@ class MainWindow : public QMainWindow {
     QDockWidget* dock(const QString& name) const;
     QStringList dock_names() const;
     void restore_default_layout();
-    /// The last message shown to the user, for tests and `--screenshot`.
+    /// The last error shown to the user, for tests and `--screenshot`.
     const QString& last_error() const { return last_error_; }
-    /// Errors are kept and shown in the status bar only, never in a dialog.
-    void set_quiet(bool quiet) { quiet_ = quiet; }
 
   protected:
     void closeEvent(QCloseEvent* event) override;
@@ -70,6 +70,7 @@ class MainWindow : public QMainWindow {
     void make_view_menu();
     void make_solve_menu();
     void make_theme_menu(QMenu& menu);
+    void make_go_menu(QMenu& menu);
     void make_help_menu();
     void make_toolbar();
     void make_status_bar();
@@ -82,7 +83,15 @@ class MainWindow : public QMainWindow {
     void show_graph();
     void hide_docks();
     void bring_docks_back();
-    void show_error(const QString& message);
+    /// With a button for what can be done about it.
+    void show_error(const QString& message, const QString& remedy = {}, std::function<void()> act = {});
+    void show_commands();
+    std::vector<ShortcutGroup> shortcuts() const;
+    /// Shows the dock, or the graph, and gives it the focus.
+    void go_to(const QString& id);
+    /// To the next view that is seen (+1), or the one before (-1).
+    void cycle(int direction);
+    QWidget* view_with_focus() const;
     void show_working(const QString& what, double fraction);
     void show_quiet_state();
     void update_actions();
@@ -104,6 +113,7 @@ class MainWindow : public QMainWindow {
     Session session_;
     RecentFiles recent_;
     BackgroundJob writing_;
+    MessageBar* message_bar_;
     QStackedWidget* pages_;
     WelcomePage* welcome_;
     GraphPage* graph_page_;
@@ -124,8 +134,9 @@ class MainWindow : public QMainWindow {
     QToolButton* work_cancel_ = nullptr;
     QList<QAction*> needs_graph_, needs_schedule_, needs_sweep_;
     QString last_error_;
-    bool quiet_ = false, shown_ = false;
-    bool narrow_ = false;  ///< neighbouring docks share their place as tabs
+    bool shown_ = false;
+    bool has_own_layout_ = false;  ///< of docks, kept from an earlier window
+    bool narrow_ = false;          ///< neighbouring docks share their place as tabs
 };
 
 }  // namespace rematlas::explorer

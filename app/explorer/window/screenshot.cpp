@@ -57,7 +57,6 @@ int take_screenshot(const ScreenshotRequest& request) {
         size = QSize(match.captured(1).toInt(), match.captured(2).toInt());
     }
     MainWindow window(nullptr);
-    window.set_quiet(true);
     window.resize(size);
     if (!request.dock.isEmpty() && request.dock != "graph" && !window.dock(request.dock)) {
         return refuse("--dock: no dock '" + request.dock + "'; there are " + window.dock_names().join(", ") +

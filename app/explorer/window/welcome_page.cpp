@@ -32,6 +32,7 @@ WelcomePage::WelcomePage(RecentFiles& recent, QWidget* parent)
     recent_layout->addWidget(theme::heading(tr("Recent files")));
     recent_layout->addWidget(list_);
     list_->setFrameShape(QFrame::NoFrame);
+    list_->setAccessibleName(tr("Recent files"));
     list_->setMinimumHeight(210);
 
     auto* middle = new QWidget;

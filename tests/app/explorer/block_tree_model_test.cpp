@@ -88,7 +88,7 @@ TEST(BlockTreeModel, TellsRecomputationOnceThereIsASchedule) {
     schedule.steps.insert(schedule.steps.begin(), {Step::run(OpId(0)), Step::free(made)});
     model.set_schedule(prepare_schedule(graph, schedule));
     EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), static_cast<int>(Decision::recompute));
-    EXPECT_EQ(op.siblingAtColumn(BlockTreeModel::recomputed).data().toString(), "2 runs");
+    EXPECT_EQ(op.siblingAtColumn(BlockTreeModel::extra).data(BlockTreeModel::sort_role).toLongLong(), 1000);
 
     model.set_schedule(prepare_schedule(loaded_chain(4), keep_all_schedule(*loaded_chain(4))));
     EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), -1)

@@ -18,7 +18,6 @@ class Windows : public testing::Test {
     void make_window() {
         settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
         window = std::make_unique<MainWindow>(settings.get());
-        window->set_quiet(true);
         window->resize(1400, 900);
         window->show();
     }

@@ -1,0 +1,93 @@
+// What the command palette offers, and what the list of shortcuts tells: both from the window's own actions.
+#include <QMenuBar>
+
+#include "app/explorer/look/view_keys.h"
+#include "app/explorer/session/wording.h"
+#include "app/explorer/window/about.h"
+#include "app/explorer/window/command_palette.h"
+#include "app/explorer/window/main_window.h"
+
+namespace rematlas::explorer {
+namespace {
+
+/// Without the marks of mnemonics, and without dots at the end.
+QString plain(QString title) {
+    title.remove('&');
+    while (title.endsWith('.') || title.endsWith(QChar(0x2026))) title.chop(1);
+    return title;
+}
+
+template <class Visit>
+void visit_actions(const QMenu& menu, const QString& place, Visit visit) {
+    for (QAction* action : menu.actions()) {
+        if (action->isSeparator()) continue;
+        if (action->menu())
+            visit_actions(*action->menu(), place + " > " + plain(action->text()), visit);
+        else
+            visit(*action, place);
+    }
+}
+
+template <class Visit>
+void visit_menus(const QMenuBar& bar, Visit visit) {
+    for (const QAction* action : bar.actions())
+        if (action->menu()) visit_actions(*action->menu(), plain(action->text()), visit);
+}
+
+QString keys_text(const QList<QKeySequence>& keys) {
+    QStringList texts;
+    for (const QKeySequence& key : keys) texts << key.toString(QKeySequence::NativeText);
+    texts.removeDuplicates();
+    return texts.join(QStringLiteral(", "));
+}
+
+}  // namespace
+
+void MainWindow::show_commands() {
+    std::vector<Command> commands;
+    visit_menus(*menuBar(), [&](QAction& action, const QString& place) {
+        if (!action.isEnabled() || !action.isVisible()) return;
+        const QString keys = keys_text(action.shortcuts());
+        commands.push_back({plain(action.text()), keys.isEmpty() ? place : place + "   " + keys,
+                            [&action] { action.trigger(); }});
+    });
+    const PlanList& plans = session_.plans;
+    for (int row = 0; row < plans.rowCount(); ++row) {
+        const Plan& plan = plans.plan(row);
+        commands.push_back(
+            {tr("Plan %1").arg(plan.name),
+             tr("%1, %2 time").arg(bytes_text(plan.schedule->peak), overhead_text(plan.schedule->overhead)),
+             [this, key = plan.key] { session_.plans.show(session_.plans.row_of(key)); }});
+    }
+    if (const GraphPtr& graph = session_.graph())
+        for (const BlockId block : graph->graph.blocks.ids()) {
+            const std::string& path = graph->graph.blocks[block].path;
+            commands.push_back({path.empty() ? block_name(*graph, block) : text(path),
+                                tr("Block, %1").arg(phase_text(graph->facts[block].phase)),
+                                [this, block, graph] {
+                                    if (session_.graph() != graph) return;
+                                    session_.selection.select(Selected::of(block));
+                                    session_.selection.reveal(Selected::of(block));
+                                }});
+        }
+    (new CommandPalette(std::move(commands), this))->show();
+}
+
+std::vector<ShortcutGroup> MainWindow::shortcuts() const {
+    std::vector<ShortcutGroup> groups;
+    visit_menus(*menuBar(), [&](const QAction& action, const QString& place) {
+        if (action.shortcuts().isEmpty()) return;
+        const QString menu = place.section(" > ", 0, 0);
+        if (groups.empty() || groups.back().title != menu) groups.push_back({menu, {}});
+        groups.back().rows.emplace_back(keys_text(action.shortcuts()), plain(action.text()));
+    });
+    for (const ViewKeys* view : findChildren<ViewKeys*>()) {
+        groups.push_back({tr("In: %1").arg(view->title()), {}});
+        for (const ViewKeys::Entry& entry : view->entries())
+            groups.back().rows.emplace_back(entry.keys.isEmpty() ? entry.gesture : keys_text(entry.keys),
+                                            entry.what);
+    }
+    return groups;
+}
+
+}  // namespace rematlas::explorer
