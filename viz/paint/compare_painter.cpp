@@ -24,8 +24,8 @@ class ComparePainter {
         side(scene_.a, places_.a);
         side(scene_.b, places_.b);
         memory();
-        cursor(scene_.a, places_.a, kBlue);
-        cursor(scene_.b, places_.b, kVermilion);
+        cursor(scene_.a, places_.a, paper_.data(kBlue));
+        cursor(scene_.b, places_.b, paper_.data(kVermilion));
     }
 
   private:
@@ -88,11 +88,11 @@ class ComparePainter {
                 canvas_.text({left() - 8, y + style.size * 0.35}, tick.label + " " + places_.y.unit, style);
         }
         canvas_.clip(places_.memory);
-        curve(scene_.a, kBlue, true);
-        curve(scene_.b, kVermilion, false);
+        curve(scene_.a, paper_.data(kBlue), true);
+        curve(scene_.b, paper_.data(kVermilion), false);
         canvas_.unclip();
-        peak(scene_.a, kBlue);
-        peak(scene_.b, kVermilion);
+        peak(scene_.a, paper_.data(kBlue));
+        peak(scene_.b, paper_.data(kVermilion));
         canvas_.line({left(), places_.memory.y}, {left(), bottom()}, {paper_.line, 1.2});
         canvas_.line({left(), bottom()}, {right(), bottom()}, {paper_.line, 1.2});
     }
@@ -114,7 +114,7 @@ class ComparePainter {
         const bool leftward = top.x > (left() + right()) / 2;
         const TextStyle style{.size = scene_.text_size,
                               .bold = true,
-                              .color = color.mixed(paper_.ink, 0.3),
+                              .color = paper_.text(color),
                               .align = leftward ? Align::right : Align::left};
         const std::string text = side.name + ": " + format_bytes(Bytes(data.peak));
         canvas_.rectangle({top.x - 3, top.y - 3, 6, 6}, color, Pen{paper_.page, 1}, 3);

@@ -8,6 +8,7 @@
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -29,6 +30,8 @@ ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(pare
     setObjectName("compare_picture");
     setAccessibleName(tr("Two plans over time"));
     setAttribute(Qt::WA_OpaquePaintEvent);
+    setFocusPolicy(Qt::StrongFocus);
+    make_keys();
     connect(&session_.compare, &CompareController::changed, this, &ComparePicture::show_compared);
     connect(&session_.selection, &Selection::changed, this, &ComparePicture::mark_selection);
     connect(&session_.selection, &Selection::range_changed, this, &ComparePicture::follow_range);
@@ -36,6 +39,17 @@ ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(pare
         cursor_b_ = -1;
         update();
     });
+}
+
+void ComparePicture::make_keys() {
+    auto* keys = new ViewKeys(*this, tr("Compare"));
+    keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { session_.go_by_runs(1); });
+    keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { session_.go_by_runs(-1); });
+    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { set_range(0, length()); });
+    keys->tell(tr("Click"), tr("Select the op that runs there"));
+    keys->tell(tr("Wheel"), tr("Zoom"));
+    keys->tell(tr("Drag"), tr("Move the picture"));
+    keys->tell(tr("Double click"), tr("Show all"));
 }
 
 void ComparePicture::show_compared() {
@@ -105,7 +119,8 @@ CompareScene ComparePicture::scene() const {
             .from = from_,
             .to = to_,
             .rect = {0, 2, static_cast<double>(width()), height() - 2.0},
-            .marked = &marked_};
+            .marked = &marked_,
+            .paper = theme::paper()};
 }
 
 void ComparePicture::paintEvent(QPaintEvent*) {

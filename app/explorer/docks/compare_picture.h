@@ -29,6 +29,7 @@ class ComparePicture : public QWidget {
     void mouseDoubleClickEvent(QMouseEvent* event) override;
 
   private:
+    void make_keys();
     void show_compared();
     void follow_range();
     void mark_selection();

@@ -262,15 +262,8 @@ void LanesView::make_keys() {
 
 void LanesView::go_by_runs(int direction) {
     if (data_.bars.empty()) return;
-    const auto& steps = session_.schedule()->schedule.steps;
-    int step = session_.selection.cursor();
-    do {
-        step += direction;
-    } while (step >= 0 && step < static_cast<int>(steps.size()) && !steps[step].runs());
-    if (step < 0 || step >= static_cast<int>(steps.size())) return;
-    session_.selection.select(Selected::of(steps[step].op()));
-    session_.selection.set_cursor(step);
-    const double at = data_.begin_of(step), span = to_ - from_;
+    session_.go_by_runs(direction);
+    const double at = data_.begin_of(session_.selection.cursor()), span = to_ - from_;
     if (at < from_ || at > to_) set_range(at - span / 2, at + span / 2);
 }
 

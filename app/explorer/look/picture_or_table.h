@@ -30,6 +30,8 @@ class PictureOrTable : public QWidget {
     void copy() const;
     /// Marks the row, without telling that it was chosen; -1 marks none.
     void follow(int row);
+    QSize sizeHint() const override { return picture_->sizeHint(); }
+    QSize minimumSizeHint() const override { return picture_->minimumSizeHint(); }
     /// To the picture or the table.
     void take_focus();
 

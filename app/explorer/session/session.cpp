@@ -125,6 +125,19 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     plans.show(shown == PlanList::none ? all : shown);
 }
 
+void Session::go_by_runs(int direction) {
+    if (!schedule_) return;
+    const std::vector<Step>& steps = schedule_->schedule.steps;
+    int step = selection.cursor();
+    do {
+        step += direction;
+    } while (step >= 0 && step < static_cast<int>(steps.size()) &&
+             !steps[static_cast<std::size_t>(step)].runs());
+    if (step < 0 || step >= static_cast<int>(steps.size())) return;
+    selection.select(Selected::of(steps[static_cast<std::size_t>(step)].op()));
+    selection.set_cursor(step);
+}
+
 void Session::set_partition(std::optional<Partition> partition) {
     partition_ = partition;
     emit partition_changed();

@@ -47,6 +47,8 @@ class Session : public QObject {
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const std::string& solver, const SweepPoint& point);
     void solve(const SolveRequest& request);
+    /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
+    void go_by_runs(int direction);
 
     /// The plan that the shown one is compared with; from the beginning the step without recomputation.
     void compare_with(int row);

@@ -22,6 +22,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int narrow_width = 1300, narrow_height = 840;  ///< below, neighbouring docks share their place
+constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
 constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
 
 }  // namespace
@@ -43,6 +44,9 @@ MainWindow::MainWindow(QSettings* settings, QWidget* parent)
                    QMainWindow::AllowNestedDocks);
     setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    // The page that is not seen takes no room from docks.
+    for (QWidget* page : {static_cast<QWidget*>(welcome_), static_cast<QWidget*>(graph_or_table_)})
+        page->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
     pages_->addWidget(welcome_);
     pages_->addWidget(graph_or_table_);
     auto* middle = new QWidget;
@@ -123,6 +127,7 @@ void MainWindow::arrange_docks() {
 
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
+    findChild<QToolBar*>("tools")->setVisible(height() >= low_height);
     const bool narrow = width() < narrow_width || height() < narrow_height;
     if (narrow == narrow_) return;
     narrow_ = narrow;
@@ -159,13 +164,14 @@ void MainWindow::restore_default_layout() {
 }
 
 void MainWindow::resize_docks() {
-    // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height.
+    // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height,
+    // and more where it shares its place.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
     resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 3 / 10, height() * 3 / 10}, Qt::Vertical);
     resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
     resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
                 Qt::Horizontal);
-    resizeDocks({docks_["schedule"]}, {height() * 2 / 5}, Qt::Vertical);
+    resizeDocks({docks_["schedule"]}, {height() * (narrow_ ? 9 : 8) / 20}, Qt::Vertical);
 }
 
 void MainWindow::showEvent(QShowEvent* event) {
@@ -293,7 +299,10 @@ void MainWindow::show_graph() {
         setWindowTitle(tr("Rematlas Explorer"));
         facts_->setText(tr("Nothing is open"));
     }
-    if (shown_ && graph) bring_docks_back();
+    if (shown_ && graph && !hidden_layout_.isEmpty()) {
+        bring_docks_back();
+        graph_view().setFocus(Qt::OtherFocusReason);
+    }
     if (shown_ && !graph) hide_docks();
     answer_bar_->setVisible(graph != nullptr);  // a saved layout says nothing of it
     update_actions();
