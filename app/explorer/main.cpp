@@ -1,12 +1,14 @@
 // rematlas-explorer [FILE ...] [--screenshot out.png [--dock NAME]]
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QLocale>
 #include <QSettings>
 #include <QTextStream>
 #include <cstdlib>
 #include <string_view>
 
 #include "app/explorer/look/theme.h"
+#include "app/explorer/session/language.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/screenshot.h"
 
@@ -69,8 +71,16 @@ int main(int argc, char** argv) {
                                   "WxH");
     const QCommandLineOption theme("theme", "With --screenshot: light or dark, light when not given", "name",
                                    "light");
-    parser.addOptions({screenshot, dock, size, theme});
+    const QCommandLineOption language("lang", "Language of the window (en, de), the system's when not given", "name");
+    parser.addOptions({screenshot, dock, size, theme, language});
     parser.process(app);
+    const QString asked = parser.value(language);
+    const bool spoken = rematlas::explorer::speak(asked.isEmpty() ? QLocale::system().name() : asked);
+    if (!asked.isEmpty() && asked != "en" && !spoken) {
+        QTextStream(stderr) << "--lang: there are en, " << rematlas::explorer::languages().join(", ") << ", not '"
+                            << asked << "'\n";
+        return 2;
+    }
 
     if (parser.isSet(screenshot)) {
         return rematlas::explorer::take_screenshot({.files = parser.positionalArguments(),

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/sizes.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -280,7 +281,7 @@ class BlocksPainter {
         double left = r.x + kTextLeft, room = r.width - kTextLeft - kTextRight;
         double upper = two_lines ? r.y + 0.42 * r.height : r.y + 0.5 * r.height + 4.5;
         bool rerun = item.op.valid() && item.runs > 1;
-        std::string badge = rerun                                    ? std::to_string(item.runs) + " runs"
+        std::string badge = rerun ? filled(say("Picture", "%1 runs"), {std::to_string(item.runs)})
                             : item.block.valid() && item.repeats > 1 ? times(item.repeats)
                                                                      : "";
         if (!badge.empty()) {
@@ -341,7 +342,7 @@ std::string numbered_block(const std::string& name, const std::string& path) {
     bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
     if (!number) return name;
     std::size_t last = path.rfind('.');
-    if (last == std::string::npos || last == 0) return "block " + name;
+    if (last == std::string::npos || last == 0) return filled(say("Picture", "block %1"), {name});
     std::size_t first = path.rfind('.', last - 1);
     return path.substr(first == std::string::npos ? 0 : first + 1, last - (first + 1)) + "." + name;
 }
@@ -352,7 +353,9 @@ std::string item_title(const BlockViewItem& item) {
 
 std::string item_caption(const BlockViewItem& item) {
     std::string text = format_bytes(item.made.total()) + " · " + format_duration(item.time);
-    return item.op_count > 1 ? std::to_string(item.op_count) + " ops · " + text : text;
+    return item.op_count > 1
+               ? filled(say("Picture", "%1 ops"), {std::to_string(item.op_count)}) + " · " + text
+               : text;
 }
 
 std::vector<Size> item_sizes(const BlockView& view, const TextRuler& ruler) {

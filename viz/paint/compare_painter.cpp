@@ -5,6 +5,7 @@
 #include "core/base/sizes.h"
 #include "viz/paint/lane_painter.h"
 #include "viz/paint/memory_curve.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -41,7 +42,8 @@ class ComparePainter {
             const double x = places_.x.at(tick.value);
             canvas_.line({x, places_.a.all.y + kNameRoom}, {x, bottom()}, {paper_.grid, 1});
             const bool timed = scene_.a.data.axis == LaneAxis::time;
-            const std::string label = timed ? tick.label + " " + places_.x.unit : "run " + tick.label;
+            const std::string label =
+                timed ? tick.label + " " + places_.x.unit : filled(say("Picture", "run %1"), {tick.label});
             const double half = canvas_.text_width(label, style) / 2;
             if (x - half < free_from || x + half > scene_.rect.x + scene_.rect.width) continue;
             const double middle = std::max(x, left() - 4 + half);
@@ -58,7 +60,7 @@ class ComparePainter {
             label(at.lanes[i], lane_name(side.data.lanes[i]));
             lane(side, side.data, side.data.lanes[i], at.lanes[i]);
         }
-        label(at.alone, "only in " + side.name);
+        label(at.alone, filled(say("Picture", "only in %1"), {side.name}));
         lane(side, side.alone, Lane::recompute, at.alone);
     }
 

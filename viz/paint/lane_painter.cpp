@@ -17,8 +17,8 @@ using namespace palette;
 constexpr double kNarrow = 2;  // points; narrower stretches are shaded by coverage
 constexpr int kShades = 12;
 constexpr std::size_t kMostStretches = 32;
-constexpr double kNamed = 14;  // points; narrower ones have no room for a name
-constexpr double kThin = 0.3;  // most part of the page in them: no name stands on them
+constexpr double kNamed = 14;   // points; narrower ones have no room for a name
+constexpr double kThin = 0.45;  // most part of the page in them: no name stands on them
 
 Color lane_color(const Paper& paper, Lane lane, Phase phase) {
     if (lane == Lane::recompute) return paper.of(Decision::recompute);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "viz/paint/memory_curve.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -76,7 +77,8 @@ class LayersPainter {
     /// Where the layer is thickest over the width of its name; nowhere where that is too thin.
     void name(const MemoryLayer& layer, const Columns& own, const Columns& below) {
         const TextStyle style{.size = scene_.text_size, .color = scene_.paper.ink, .align = Align::center};
-        const auto room = static_cast<std::size_t>(canvas_.text_width(layer.name, style) + 12);
+        const std::string words = name_of(layer);
+        const auto room = static_cast<std::size_t>(canvas_.text_width(words, style) + 12);
         if (room >= width_) return;
         double sum = 0, under = 0, most = -1, under_most = 0;
         std::size_t best = 0;
@@ -97,7 +99,13 @@ class LayersPainter {
         const double middle = (places_.y.at(low) + places_.y.at(low + bytes)) / 2;
         canvas_.text({places_.memory.x + static_cast<double>(best) + static_cast<double>(room) / 2,
                       middle + style.size * 0.36},
-                     layer.name, style);
+                     words, style);
+    }
+
+    static std::string name_of(const MemoryLayer& layer) {
+        if (layer.kind == MemoryLayer::Kind::resident) return say("Picture", "resident");
+        if (layer.kind == MemoryLayer::Kind::workspace) return say("Picture", "workspace");
+        return layer.name;
     }
 
     Canvas& canvas_;

@@ -9,6 +9,7 @@
 #include "viz/paint/lane_painter.h"
 #include "viz/paint/layers_painter.h"
 #include "viz/paint/memory_curve.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -71,12 +72,15 @@ class SchedulePainter {
         }
         if (!scene_.axis_titles) return;
         TextStyle title{.size = scene_.text_size + 1, .color = paper_.ink, .align = Align::center};
-        std::string name = scene_.data.axis == LaneAxis::time ? "time [" + places_.x.unit + "]" : "runs";
+        std::string name = scene_.data.axis == LaneAxis::time
+                               ? filled(say("Picture", "time [%1]"), {places_.x.unit})
+                               : say("Picture", "runs");
         canvas_.text({(left_ + right_) / 2, bottom_ + 42}, name, title);
     }
 
     std::string with_unit(const std::string& label, const std::string& unit) const {
-        return scene_.data.axis == LaneAxis::steps ? "run " + label : label + " " + unit;
+        return scene_.data.axis == LaneAxis::steps ? filled(say("Picture", "run %1"), {label})
+                                                   : label + " " + unit;
     }
 
     void memory() {
@@ -93,7 +97,7 @@ class SchedulePainter {
             TextStyle title{
                 .size = scene_.text_size + 1, .color = paper_.ink, .align = Align::center, .upward = true};
             canvas_.text({scene_.rect.x + 26, memory_.y + memory_.height / 2},
-                         "device memory [" + places_.y.unit + "]", title);
+                         filled(say("Picture", "device memory [%1]"), {places_.y.unit}), title);
         }
         canvas_.clip({memory_.x, memory_.y - 1, memory_.width, memory_.height + 1});
         if (shows_plain()) plain_curve();
@@ -144,8 +148,9 @@ class SchedulePainter {
         TextStyle style = note_;
         style.align = x < (left_ + right_) / 2 ? Align::left : Align::right;
         note({x + (style.align == Align::left ? 6 : -6), cut_off ? memory_.y + style.size + 4 : y - 5},
-             (cut_off ? "without recomputation: up to " : "without recomputation: ") +
-                 format_bytes(Bytes(plain.peak)),
+             filled(cut_off ? say("Picture", "without recomputation: up to %1")
+                            : say("Picture", "without recomputation: %1"),
+                    {format_bytes(Bytes(plain.peak))}),
              style);
     }
 
@@ -156,7 +161,8 @@ class SchedulePainter {
                           paper_.pale(paper_.data(kGrey), paper_.bar));
         canvas_.line({left_, y}, {right_, y}, {kGrey.mixed(paper_.ink, 0.3), 0.8});
         TextStyle style{.size = scene_.text_size, .color = paper_.ink};
-        std::string text = "resident: parameters, buffers, inputs " + format_bytes(scene_.resident);
+        std::string text = filled(say("Picture", "resident: parameters, buffers, inputs %1"),
+                                  {format_bytes(scene_.resident)});
         if (bottom_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
     }
 
@@ -181,7 +187,9 @@ class SchedulePainter {
         note({left ? left_ + 8 : right_ - 8, y - 5}, budget_text(), style);
     }
 
-    std::string budget_text() const { return "budget " + format_bytes(scene_.budget); }
+    std::string budget_text() const {
+        return filled(say("Picture", "budget %1"), {format_bytes(scene_.budget)});
+    }
 
     /// Nothing where the peak is not in what is shown.
     std::optional<double> peak_x() const {
@@ -198,16 +206,18 @@ class SchedulePainter {
     /// Where it is only as far as there is room.
     std::string peak_text(const TextStyle& style, double room) const {
         auto step = static_cast<std::size_t>(scene_.data.peak_step);
-        std::string peak = "peak " + format_bytes(Bytes(scene_.data.peak)), place;
+        std::string peak = filled(say("Picture", "peak %1"), {format_bytes(Bytes(scene_.data.peak))}),
+                    placed = peak;
         if (scene_.steps[step].runs()) {
             const Op& op = scene_.graph.ops[scene_.steps[step].op()];
-            place = " in " + (op.module.empty() ? op.name : op.module + " " + op.name);
+            placed = filled(say("Picture", "%1 in %2"),
+                            {peak, op.module.empty() ? op.name : op.module + " " + op.name});
         }
-        std::string all = peak + place + ", step " + std::to_string(step + 1) + " of " +
-                          std::to_string(scene_.steps.size());
+        std::string all = filled(say("Picture", "%1, step %2 of %3"),
+                                 {placed, std::to_string(step + 1), std::to_string(scene_.steps.size())});
         if (canvas_.text_width(all, style) <= room) return all;
         if (canvas_.text_width(peak, style) + 80 > room) return peak;
-        return fitted(canvas_, peak + place, style, room, true);
+        return fitted(canvas_, placed, style, room, true);
     }
 
     void peak() {
@@ -261,15 +271,15 @@ class SchedulePainter {
 std::string lane_name(Lane lane) {
     switch (lane) {
         case Lane::forward:
-            return "forward";
+            return say("Picture", "forward");
         case Lane::recompute:
-            return "recompute";
+            return say("Picture", "recompute");
         case Lane::backward:
-            return "backward";
+            return say("Picture", "backward");
         case Lane::to_host:
-            return "copy to host";
+            return say("Picture", "copy to host");
         case Lane::to_device:
-            return "copy back";
+            return say("Picture", "copy back");
     }
     return "";
 }

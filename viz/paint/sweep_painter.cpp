@@ -6,6 +6,7 @@
 
 #include "core/base/sizes.h"
 #include "core/planning/registry.h"
+#include "viz/paint/words.h"
 
 namespace rematlas {
 
@@ -72,9 +73,11 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
     for (std::size_t i = 0; i < sweep.curves.size(); ++i) {
         const auto& points = sweep.curves[i].points;
         bool any = std::any_of(points.begin(), points.end(), was_found);
-        entries.push_back({sweep.curves[i].solver + (any ? "" : " (nothing)"), static_cast<int>(i)});
+        entries.push_back(
+            {any ? sweep.curves[i].solver : filled(say("Picture", "%1 (nothing)"), {sweep.curves[i].solver}),
+             static_cast<int>(i)});
     }
-    if (!best_bounds(sweep).empty()) entries.push_back({"proven lower bound", -1});
+    if (!best_bounds(sweep).empty()) entries.push_back({say("Picture", "proven lower bound"), -1});
     return entries;
 }
 
@@ -172,10 +175,11 @@ class SweepPainter {
         }
         TextStyle title{.size = scene_.text_size + 1, .color = paper_.ink, .align = Align::center};
         canvas_.text({plot_.x + plot_.width / 2, bottom_ + 16 + 2.2 * title.size},
-                     "peak memory [" + places_.x.unit + "]", title);
+                     filled(say("Picture", "peak memory [%1]"), {places_.x.unit}), title);
         title.upward = true;
-        std::string beside_title = "time added by recomputation";
-        if (canvas_.text_width(beside_title, title) > plot_.height + 30) beside_title = "added time";
+        std::string beside_title = say("Picture", "time added by recomputation");
+        if (canvas_.text_width(beside_title, title) > plot_.height + 30)
+            beside_title = say("Picture", "added time");
         canvas_.text({scene_.rect.x + 4 + title.size, plot_.y + plot_.height / 2}, beside_title, title);
     }
 
@@ -198,8 +202,9 @@ class SweepPainter {
                         .color = paper_.quiet,
                         .align = Align::center,
                         .upward = true};
-        std::string text = "infeasible below " + format_bytes(*scene_.least);
-        if (area.width < 34 || canvas_.text_width(text, style) > area.height) text = "infeasible";
+        std::string text = filled(say("Picture", "infeasible below %1"), {format_bytes(*scene_.least)});
+        if (area.width < 34 || canvas_.text_width(text, style) > area.height)
+            text = say("Picture", "infeasible");
         if (area.width > 16 && canvas_.text_width(text, style) < area.height) {
             double half = canvas_.text_width(text, style) / 2 + 6, middle = area.x + area.width / 2;
             canvas_.rectangle({middle - 9, area.y + area.height / 2 - half, 18, 2 * half},
@@ -325,7 +330,8 @@ class SweepPainter {
         if (!in_width(at)) return;
         canvas_.line({at, plot_.y}, {at, bottom_}, {paper_.quiet, 1, {6, 4}});
         upward_label({at + scene_.text_size + 3, plot_.y + 6},
-                     "no recomputation: " + format_bytes(*scene_.keep_all), paper_.quiet);
+                     filled(say("Picture", "no recomputation: %1"), {format_bytes(*scene_.keep_all)}),
+                     paper_.quiet);
     }
 
     void budget() {
@@ -333,7 +339,8 @@ class SweepPainter {
         double at = x(*scene_.budget);
         if (!in_width(at)) return;
         canvas_.line({at, plot_.y}, {at, bottom_}, {paper_.budget, 1.2, {7, 4}});
-        upward_label({at - 4, plot_.y + 6}, "budget " + format_bytes(*scene_.budget), paper_.budget);
+        upward_label({at - 4, plot_.y + 6},
+                     filled(say("Picture", "budget %1"), {format_bytes(*scene_.budget)}), paper_.budget);
     }
 
     void shown() {

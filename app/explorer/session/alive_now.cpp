@@ -8,9 +8,9 @@
 namespace rematlas::explorer {
 namespace {
 
-QString say(const char* text) {
-    return QCoreApplication::translate("AliveNow", text);
-}
+struct AliveNow {
+    Q_DECLARE_TR_FUNCTIONS(AliveNow)
+};
 
 }  // namespace
 
@@ -88,17 +88,17 @@ QString Lifetimes::why(const AliveTensor& alive, int step) const {
     const Graph& graph = schedule_.graph->graph;
     if (!schedule_.graph->producer[alive.tensor].valid())
         return text(to_string(graph.tensors[alive.tensor].kind));
-    if (alive.born == step) return say("made now");
-    if (alive.next == step) return say("read now");
+    if (alive.born == step) return AliveNow::tr("made now");
+    if (alive.next == step) return AliveNow::tr("read now");
     if (alive.next >= 0) {
         const std::vector<StepTrace>& trace = schedule_.simulation.steps;
         const Nanoseconds wait =
             trace[static_cast<std::size_t>(alive.next)].start - trace[static_cast<std::size_t>(step)].end;
         const OpId reader = schedule_.schedule.steps[static_cast<std::size_t>(alive.next)].op();
-        return say("read by %1 in %2").arg(numbered_op(*schedule_.graph, reader), time_text(wait));
+        return AliveNow::tr("read by %1 in %2").arg(numbered_op(*schedule_.graph, reader), time_text(wait));
     }
-    if (alive.dies < 0 && is_result_[alive.tensor]) return say("a result of the step");
-    return say("not read any more");
+    if (alive.dies < 0 && is_result_[alive.tensor]) return AliveNow::tr("a result of the step");
+    return AliveNow::tr("not read any more");
 }
 
 }  // namespace rematlas::explorer

@@ -9,9 +9,9 @@
 namespace rematlas::explorer {
 namespace {
 
-QString tell(const char* text) {
-    return QCoreApplication::translate("FitAnswer", text);
-}
+struct FitWords {
+    Q_DECLARE_TR_FUNCTIONS(FitWords)
+};
 
 /// Of the plans within the limit the fastest; `PlanList::none` where none is.
 int fastest_within(const PlanList& plans, Bytes limit) {
@@ -31,36 +31,37 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
     FitAnswer answer{
         .kind = FitAnswer::Kind::fits, .headline = {}, .detail = {}, .plan = fastest_within(plans, limit)};
     if (graph.full_peak <= limit) {
-        answer.headline = tell("Fits: %1 of %2").arg(needs, room);
-        answer.detail = tell("Nothing needs to run again.");
+        answer.headline = FitWords::tr("Fits: %1 of %2").arg(needs, room);
+        answer.detail = FitWords::tr("Nothing needs to run again.");
         return answer;
     }
     if (limit < graph.least.bytes) {
         answer.kind = FitAnswer::Kind::impossible;
-        answer.headline = tell("Cannot fit: every schedule needs at least %1, there are %2")
+        answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")
                               .arg(bytes_text(graph.least.bytes), room);
-        answer.detail =
-            tell("A smaller batch, or a card with %1 more.").arg(bytes_text(graph.least.bytes - limit));
+        answer.detail = FitWords::tr("A smaller batch, or a card with %1 more.")
+                            .arg(bytes_text(graph.least.bytes - limit));
         return answer;
     }
     if (answer.plan != PlanList::none) {
         const Plan& plan = plans.plan(answer.plan);
         answer.kind = FitAnswer::Kind::with_plan;
-        answer.headline = tell("Needs %1, fits %2 with plan %3: %4 time")
+        answer.headline = FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                               .arg(needs, room, plan.name, overhead_text(plan.schedule->overhead));
         const std::optional<Bound>& bound = plan.schedule->bound;
-        answer.detail = plan.schedule->status == "optimal" ? tell("No schedule within its budget is faster.")
-                        : bound ? tell("Within its budget no schedule takes less than %1.")
+        answer.detail = plan.schedule->status == "optimal"
+                            ? FitWords::tr("No schedule within its budget is faster.")
+                        : bound ? FitWords::tr("Within its budget no schedule takes less than %1.")
                                       .arg(overhead_text(bound->overhead))
                                 : QString();
         return answer;
     }
     const bool known = smallest_known.value > 0 && smallest_known <= limit;
     answer.kind = known ? FitAnswer::Kind::to_solve : FitAnswer::Kind::unknown;
-    answer.headline = tell("Needs %1, there are %2").arg(needs, room);
-    answer.detail = known ? tell("It can be done: schedules go down to %1. Solve for what it costs.")
+    answer.headline = FitWords::tr("Needs %1, there are %2").arg(needs, room);
+    answer.detail = known ? FitWords::tr("It can be done: schedules go down to %1. Solve for what it costs.")
                                 .arg(bytes_text(smallest_known))
-                          : tell(
+                          : FitWords::tr(
                                 "Not known: schedules need at least %1, and none that small was found yet. "
                                 "Solve to look for one.")
                                 .arg(bytes_text(graph.least.bytes));

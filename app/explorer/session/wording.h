@@ -16,6 +16,7 @@ QString percent_text(double share);      ///< 0.123 -> "12.3 %"
 QString overhead_text(double overhead);  ///< 1.072 -> "+7.2 %"
 QString decision_text(Decision decision);
 QString phase_text(Phase phase);
+QString kind_text(TensorKind kind);
 /// Of an answer, as schedules and sweeps have it: "best possible" for optimal.
 QString status_text(const std::string& status);
 
