@@ -71,14 +71,15 @@ int main(int argc, char** argv) {
                                   "WxH");
     const QCommandLineOption theme("theme", "With --screenshot: light or dark, light when not given", "name",
                                    "light");
-    const QCommandLineOption language("lang", "Language of the window (en, de), the system's when not given", "name");
+    const QCommandLineOption language("lang", "Language of the window (en, de), the system's when not given",
+                                      "name");
     parser.addOptions({screenshot, dock, size, theme, language});
     parser.process(app);
     const QString asked = parser.value(language);
     const bool spoken = rematlas::explorer::speak(asked.isEmpty() ? QLocale::system().name() : asked);
     if (!asked.isEmpty() && asked != "en" && !spoken) {
-        QTextStream(stderr) << "--lang: there are en, " << rematlas::explorer::languages().join(", ") << ", not '"
-                            << asked << "'\n";
+        QTextStream(stderr) << "--lang: there are en, " << rematlas::explorer::languages().join(", ")
+                            << ", not '" << asked << "'\n";
         return 2;
     }
 

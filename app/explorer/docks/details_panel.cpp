@@ -76,7 +76,7 @@ void add_tensors(Html& html, const LoadedGraph& graph, const LoadedSchedule* sch
         const Decision decision = kept ? Decision::keep : schedule->decisions.tensors[tensors[i]];
         name += QStringLiteral(" <span style='color:%1'>%2</span>")
                     .arg(kept ? theme::muted.name() : theme::text_of(decision).name(),
-                         kept ? escaped(to_string(tensor.kind)) : decision_text(decision));
+                         kept ? kind_text(tensor.kind) : decision_text(decision));
         html.row(name, bytes_text(tensor.bytes));
     }
     if (tensors.size() > most) html.row(DetailsPanel::tr("and %1 more").arg(tensors.size() - most), {});
@@ -182,7 +182,7 @@ QString graph_html(const LoadedGraph& graph, const LoadedSchedule* schedule) {
         kinds[static_cast<std::size_t>(tensor.kind)] += tensor.bytes;
     for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         if (kinds[kind].value > 0)
-            html.row(escaped(to_string(static_cast<TensorKind>(kind))), bytes_text(kinds[kind]));
+            html.row(kind_text(static_cast<TensorKind>(kind)), bytes_text(kinds[kind]));
     }
     add_provenance(html, graph.graph);
     return html.done();

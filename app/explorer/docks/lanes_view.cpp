@@ -16,6 +16,8 @@
 namespace rematlas::explorer {
 namespace {
 
+constexpr int low_view = 250;  ///< pixels; below, lanes leave their room to the memory
+
 bool inside(const Rect& rect, const QPointF& point) {
     return point.x() >= rect.x && point.x() <= rect.x + rect.width && point.y() >= rect.y &&
            point.y() <= rect.y + rect.height;
@@ -136,6 +138,8 @@ ScheduleScene LanesView::scene() const {
             .from = from_,
             .to = to_,
             .rect = {0, 6, static_cast<double>(width()), height() - 6.0},
+            .lane_height = height() < low_view ? 13.0 : 20.0,
+            .lane_gap = height() < low_view ? 2.0 : 4.0,
             .marked = &marked_,
             .cursor = session_.selection.cursor(),
             .hovered = hovered_,

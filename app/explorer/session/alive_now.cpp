@@ -86,8 +86,7 @@ Alive Lifetimes::during(int step) const {
 
 QString Lifetimes::why(const AliveTensor& alive, int step) const {
     const Graph& graph = schedule_.graph->graph;
-    if (!schedule_.graph->producer[alive.tensor].valid())
-        return text(to_string(graph.tensors[alive.tensor].kind));
+    if (!schedule_.graph->producer[alive.tensor].valid()) return kind_text(graph.tensors[alive.tensor].kind);
     if (alive.born == step) return AliveNow::tr("made now");
     if (alive.next == step) return AliveNow::tr("read now");
     if (alive.next >= 0) {

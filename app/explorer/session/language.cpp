@@ -54,7 +54,8 @@ bool speak(const QString& language) {
     auto* words = new WithoutNamespace(qApp);
     if (!words->load(QStringLiteral(":/translations/rematlas_%1.qm").arg(known))) return false;
     auto* of_qt = new QTranslator(qApp);
-    if (of_qt->load(QStringLiteral("qtbase_%1").arg(known), QLibraryInfo::location(QLibraryInfo::TranslationsPath)))
+    if (of_qt->load(QStringLiteral("qtbase_%1").arg(known),
+                    QLibraryInfo::location(QLibraryInfo::TranslationsPath)))
         QCoreApplication::installTranslator(of_qt);
     QCoreApplication::installTranslator(words);
     translate_pictures();

@@ -25,6 +25,20 @@ QString letters(int number) {
 
 }  // namespace
 
+static QString origin_text(Plan::Origin origin) {
+    switch (origin) {
+        case Plan::Origin::all_kept:
+            return PlanList::tr("all kept");
+        case Plan::Origin::solved:
+            return PlanList::tr("solved");
+        case Plan::Origin::swept:
+            return PlanList::tr("found by a sweep");
+        case Plan::Origin::opened:
+            break;
+    }
+    return PlanList::tr("opened");
+}
+
 std::string_view to_string(Plan::Origin origin) {
     return kOrigins[static_cast<std::size_t>(origin)].second;
 }
@@ -263,7 +277,7 @@ QVariant PlanList::data(const QModelIndex& index, int role) const {
             if (index.column() == star)
                 return plan.starred ? tr("Starred: sweeps leave it") : tr("Click to star");
             return plan.file.empty()
-                       ? tr("%1 by %2").arg(text(to_string(plan.origin)), text(plan.schedule->solver))
+                       ? tr("%1 by %2").arg(origin_text(plan.origin), text(plan.schedule->solver))
                        : text(plan.file.string());
         case Qt::AccessibleTextRole:
             if (index.column() == star) return plan.starred ? tr("starred") : tr("not starred");

@@ -40,7 +40,7 @@ QString place_of(const LoadedGraph& graph, const Infeasible& infeasible) {
     return SolveController::tr("The memory is needed by %1 (op %2, %3%4):")
         .arg(text(op.name))
         .arg(infeasible.op.value)
-        .arg(text(to_string(op.phase)), where);
+        .arg(phase_text(op.phase), where);
 }
 
 QString rest_of(const LoadedGraph& graph, const Infeasible& infeasible) {

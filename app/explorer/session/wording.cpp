@@ -54,6 +54,26 @@ QString phase_text(Phase phase) {
     return QCoreApplication::translate("Phase", "optimizer");
 }
 
+QString kind_text(TensorKind kind) {
+    switch (kind) {
+        case TensorKind::parameter:
+            return QCoreApplication::translate("TensorKind", "parameter");
+        case TensorKind::buffer:
+            return QCoreApplication::translate("TensorKind", "buffer");
+        case TensorKind::input:
+            return QCoreApplication::translate("TensorKind", "input");
+        case TensorKind::constant:
+            return QCoreApplication::translate("TensorKind", "constant");
+        case TensorKind::activation:
+            return QCoreApplication::translate("TensorKind", "activation");
+        case TensorKind::gradient:
+            return QCoreApplication::translate("TensorKind", "gradient");
+        case TensorKind::optimizer_state:
+            break;
+    }
+    return QCoreApplication::translate("TensorKind", "optimizer_state");
+}
+
 QString status_text(const std::string& status) {
     if (status == "optimal") return QCoreApplication::translate("Status", "best possible");
     if (status == "feasible") return QCoreApplication::translate("Status", "found");
@@ -75,17 +95,17 @@ QString block_name(const LoadedGraph& graph, BlockId block) {
     const Block& b = graph.graph.blocks[block];
     if (!b.name.empty()) return text(numbered_block(b.name, b.path));
     if (!b.path.empty()) return text(b.path);
-    return text(to_string(graph.facts[block].phase));
+    return phase_text(graph.facts[block].phase);
 }
 
 QString tensor_name(const LoadedGraph& graph, TensorId tensor) {
     const Tensor& t = graph.graph.tensors[tensor];
     if (!t.name.empty()) return text(t.name);
     const OpId producer = graph.producer[tensor];
-    return producer.valid() ? QStringLiteral("%1 of op %2")
+    return producer.valid() ? QCoreApplication::translate("Tensor", "%1 of op %2")
                                   .arg(short_op_name(graph.graph.ops[producer]))
                                   .arg(producer.value)
-                            : QStringLiteral("tensor %1").arg(tensor.value);
+                            : QCoreApplication::translate("Tensor", "tensor %1").arg(tensor.value);
 }
 
 Bytes bytes_made(const Graph& graph, OpId op) {

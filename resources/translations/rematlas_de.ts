@@ -1,0 +1,2493 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en">
+<context>
+    <name>AliveModel</name>
+    <message>
+        <source>resident</source>
+        <translation>dauernd belegt</translation>
+    </message>
+    <message>
+        <source>%1 while %2 runs, at %3: %4 tensors, %5</source>
+        <translation>%1 während %2 läuft, bei %3: %4 Tensoren, %5</translation>
+    </message>
+    <message>
+        <source>Peak,</source>
+        <translation>Spitze,</translation>
+    </message>
+    <message>
+        <source>In memory</source>
+        <translation>Im Speicher</translation>
+    </message>
+    <message>
+        <source>workspace</source>
+        <translation>Arbeitsspeicher der Op</translation>
+    </message>
+    <message>
+        <source>the step itself</source>
+        <translation>der Schritt selbst</translation>
+    </message>
+    <message>
+        <source>always</source>
+        <translation>immer</translation>
+    </message>
+    <message>
+        <source>%1 tensors</source>
+        <translation>%1 Tensoren</translation>
+    </message>
+    <message>
+        <source>held while it runs</source>
+        <translation>belegt, solange sie läuft</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>Modul</translation>
+    </message>
+    <message>
+        <source>Tensor</source>
+        <translation>Tensor</translation>
+    </message>
+    <message>
+        <source>What is held</source>
+        <translation>Was belegt ist</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>Bytes</translation>
+    </message>
+    <message>
+        <source>That it takes now</source>
+        <translation>Die er jetzt belegt</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>Anteil</translation>
+    </message>
+    <message>
+        <source>Of all that is held</source>
+        <translation>An allem, was belegt ist</translation>
+    </message>
+    <message>
+        <source>Of the op that made it</source>
+        <translation>Der Op, die ihn erzeugt hat</translation>
+    </message>
+    <message>
+        <source>Since</source>
+        <translation>Seit</translation>
+    </message>
+    <message>
+        <source>When it was made, or made again</source>
+        <translation>Wann er erzeugt oder neu erzeugt wurde</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>Warum</translation>
+    </message>
+    <message>
+        <source>Who needs it</source>
+        <translation>Wer ihn braucht</translation>
+    </message>
+</context>
+<context>
+    <name>AliveNow</name>
+    <message>
+        <source>made now</source>
+        <translation>entsteht gerade</translation>
+    </message>
+    <message>
+        <source>read now</source>
+        <translation>wird gerade gelesen</translation>
+    </message>
+    <message>
+        <source>read by %1 in %2</source>
+        <translation>wird von %1 in %2 gelesen</translation>
+    </message>
+    <message>
+        <source>a result of the step</source>
+        <translation>ein Ergebnis des Schritts</translation>
+    </message>
+    <message>
+        <source>not read any more</source>
+        <translation>wird nicht mehr gelesen</translation>
+    </message>
+</context>
+<context>
+    <name>AliveView</name>
+    <message>
+        <source>What is in memory</source>
+        <translation>Was im Speicher liegt</translation>
+    </message>
+    <message>
+        <source>Go to peak</source>
+        <translation>Zur Spitze</translation>
+    </message>
+    <message>
+        <source>Puts the cursor where the most memory is held</source>
+        <translation>Setzt den Zeiger dorthin, wo am meisten Speicher belegt ist</translation>
+    </message>
+    <message>
+        <source>By module</source>
+        <translation>Nach Modul</translation>
+    </message>
+    <message>
+        <source>What a schedule holds in memory appears here.</source>
+        <translation>Hier steht, was ein Ablauf im Speicher hält.</translation>
+    </message>
+</context>
+<context>
+    <name>AnswerStrip</name>
+    <message>
+        <source>The card to plan for. Some of its memory is left to the driver and to libraries;
+any other limit is typed as the budget.</source>
+        <translation>Die Karte, für die geplant wird. Ein Teil ihres Speichers bleibt dem Treiber und Bibliotheken;
+jede andere Grenze wird als Budget eingegeben.</translation>
+    </message>
+    <message>
+        <source>the budget</source>
+        <translation>das Budget</translation>
+    </message>
+    <message>
+        <source>%1, of which %2 are left to the driver</source>
+        <translation>%1, davon bleiben %2 dem Treiber</translation>
+    </message>
+    <message>
+        <source>Does it fit</source>
+        <translation>Passt es</translation>
+    </message>
+    <message>
+        <source>Solve</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Show it</source>
+        <translation>Zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>BlockTreeModel</name>
+    <message>
+        <source>%1 equal</source>
+        <translation>%1 gleiche</translation>
+    </message>
+    <message>
+        <source>op</source>
+        <translation>Op</translation>
+    </message>
+    <message>
+        <source>%1
+op %2 of %3, %4
+module %5</source>
+        <translation>%1
+Op %2 von %3, %4
+Modul %5</translation>
+    </message>
+    <message>
+        <source>(root)</source>
+        <translation>(Wurzel)</translation>
+    </message>
+    <message>
+        <source>%1
+%2 ops</source>
+        <translation>%1
+%2 Ops</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>Block</translation>
+    </message>
+    <message>
+        <source>Module or block, in execution order</source>
+        <translation>Modul oder Block, in der Reihenfolge der Ausführung</translation>
+    </message>
+    <message>
+        <source>At the peak</source>
+        <translation>An der Spitze</translation>
+    </message>
+    <message>
+        <source>Bytes of what it made that are held at the peak, and their share of all</source>
+        <translation>Bytes, die er erzeugt hat und die an der Spitze belegt sind, und ihr Anteil an allen</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>How much of what it makes is kept, recomputed and offloaded</source>
+        <translation>Wie viel von dem, was er erzeugt, behalten, neu berechnet und ausgelagert wird</translation>
+    </message>
+    <message>
+        <source>Extra time</source>
+        <translation>Mehrzeit</translation>
+    </message>
+    <message>
+        <source>Spent on computing again</source>
+        <translation>Für erneutes Berechnen</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>Of each op run once</source>
+        <translation>Wenn jede Op einmal läuft</translation>
+    </message>
+    <message>
+        <source>Ops</source>
+        <translation>Ops</translation>
+    </message>
+    <message>
+        <source>ATen operations inside</source>
+        <translation>ATen-Operationen darin</translation>
+    </message>
+    <message>
+        <source>Made</source>
+        <translation>Erzeugt</translation>
+    </message>
+    <message>
+        <source>Bytes of all outputs, each op run once</source>
+        <translation>Bytes aller Ausgaben, wenn jede Op einmal läuft</translation>
+    </message>
+    <message>
+        <source>Repeats</source>
+        <translation>Wiederholungen</translation>
+    </message>
+    <message>
+        <source>Blocks with equal structure</source>
+        <translation>Blöcke mit gleichem Aufbau</translation>
+    </message>
+    <message>
+        <source>Kind</source>
+        <translation>Art</translation>
+    </message>
+    <message>
+        <source>Phase of the step</source>
+        <translation>Phase des Schritts</translation>
+    </message>
+</context>
+<context>
+    <name>BlockTreeView</name>
+    <message>
+        <source>Search blocks and operators</source>
+        <translation>Blöcke und Operatoren suchen</translation>
+    </message>
+    <message>
+        <source>Enter goes from match to match, also in the graph</source>
+        <translation>Die Eingabetaste geht von Treffer zu Treffer, auch im Graphen</translation>
+    </message>
+    <message>
+        <source>Back to execution order</source>
+        <translation>Zurück zur Reihenfolge der Ausführung</translation>
+    </message>
+    <message>
+        <source>Execution order</source>
+        <translation>Reihenfolge der Ausführung</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>Blöcke</translation>
+    </message>
+    <message>
+        <source>the graph&apos;s own</source>
+        <translation>die des Graphen</translation>
+    </message>
+    <message>
+        <source>The file&apos;s blocks, else module paths and structure</source>
+        <translation>Die Blöcke der Datei, sonst Modulpfade und Aufbau</translation>
+    </message>
+    <message>
+        <source>modules</source>
+        <translation>Module</translation>
+    </message>
+    <message>
+        <source>Module paths alone</source>
+        <translation>Nur Modulpfade</translation>
+    </message>
+    <message>
+        <source>articulation points</source>
+        <translation>Artikulationspunkte</translation>
+    </message>
+    <message>
+        <source>Where one tensor at most is read across, as Rockmate cuts</source>
+        <translation>Wo höchstens ein Tensor hinübergelesen wird, wie Rockmate schneidet</translation>
+    </message>
+    <message>
+        <source>bottom-up merging</source>
+        <translation>Verschmelzen von unten</translation>
+    </message>
+    <message>
+        <source>Small neighbours with small interfaces together, as HiRemate merges</source>
+        <translation>Kleine Nachbarn mit kleinen Schnittstellen zusammen, wie HiRemate verschmilzt</translation>
+    </message>
+    <message>
+        <source>repeats</source>
+        <translation>Wiederholungen</translation>
+    </message>
+    <message>
+        <source>What stands several times in a row</source>
+        <translation>Was mehrmals hintereinander steht</translation>
+    </message>
+    <message>
+        <source>Blocks by</source>
+        <translation>Blöcke nach</translation>
+    </message>
+    <message>
+        <source>Where blocks begin and end, here and in the picture</source>
+        <translation>Wo Blöcke anfangen und enden, hier und im Bild</translation>
+    </message>
+    <message>
+        <source>%1 found</source>
+        <translation>%1 gefunden</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+</context>
+<context>
+    <name>BudgetController</name>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+</context>
+<context>
+    <name>CaptureController</name>
+    <message>
+        <source>A file of torch.save holds weights, or objects of Python. These lines make a file that can be captured, in Python, where the model is:
+
+    model.train()
+    torch.jit.script(model).save(&quot;model.pt&quot;)
+
+A model that cannot be scripted is recorded by the Python package, from a function that returns the model and its arguments:
+
+    python3 -m rematlas capture package.module:function -o model.graph.json</source>
+        <translation>Eine Datei von torch.save enthält Gewichte oder Objekte von Python. Diese Zeilen erzeugen in Python, wo das Modell ist, eine Datei, die aufgenommen werden kann:
+
+    model.train()
+    torch.jit.script(model).save(&quot;model.pt&quot;)
+
+Ein Modell, das sich nicht übersetzen lässt, nimmt das Python-Paket auf, aus einer Funktion, die das Modell und seine Argumente zurückgibt:
+
+    python3 -m rematlas capture package.module:function -o model.graph.json</translation>
+    </message>
+    <message>
+        <source>%1 could not be started: %2</source>
+        <translation>%1 konnte nicht gestartet werden: %2</translation>
+    </message>
+    <message>
+        <source>Models cannot be captured by this build: the program rematlas-runtime is not beside the explorer. Graphs (.graph.json) can be opened.</source>
+        <translation>Diese Fassung kann keine Modelle aufnehmen: Das Programm rematlas-runtime liegt nicht neben dem Explorer. Graphen (.graph.json) lassen sich öffnen.</translation>
+    </message>
+    <message>
+        <source>The capture crashed. The explorer and your files are unharmed.</source>
+        <translation>Die Aufnahme ist abgestürzt. Der Explorer und Ihre Dateien sind unversehrt.</translation>
+    </message>
+    <message>
+        <source>The capture ended with status %1 and said nothing.</source>
+        <translation>Die Aufnahme endete mit Status %1 und ohne Meldung.</translation>
+    </message>
+</context>
+<context>
+    <name>CaptureDialog</name>
+    <message>
+        <source>Capture a model</source>
+        <translation>Ein Modell aufnehmen</translation>
+    </message>
+    <message>
+        <source>outside the model: gradients of the outputs come in</source>
+        <translation>außerhalb des Modells: Gradienten der Ausgaben kommen herein</translation>
+    </message>
+    <message>
+        <source>sum of the outputs</source>
+        <translation>Summe der Ausgaben</translation>
+    </message>
+    <message>
+        <source>mean of the outputs</source>
+        <translation>Mittel der Ausgaben</translation>
+    </message>
+    <message>
+        <source>cross entropy</source>
+        <translation>Kreuzentropie</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>CUDA</source>
+        <translation>CUDA</translation>
+    </message>
+    <message>
+        <source>from shapes alone, as on %1</source>
+        <translation>nur aus Formen, wie auf %1</translation>
+    </message>
+    <message>
+        <source>Choose</source>
+        <translation>Wählen</translation>
+    </message>
+    <message>
+        <source>Inputs</source>
+        <translation>Eingaben</translation>
+    </message>
+    <message>
+        <source>One a line: dtype[shape]; &lt;4096 bounds integers; int:3, bool:true or none for what is no tensor</source>
+        <translation>Je Zeile eine: dtype[Form]; &lt;4096 begrenzt ganze Zahlen; int:3, bool:true oder none für das, was kein Tensor ist</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>Graph file</source>
+        <translation>Graphdatei</translation>
+    </message>
+    <message>
+        <source>Capture</source>
+        <translation>Aufnehmen</translation>
+    </message>
+    <message>
+        <source>One training step of the model is run once with random inputs of these shapes, in a process of its own.</source>
+        <translation>Ein Trainingsschritt des Modells läuft einmal mit zufälligen Eingaben dieser Formen, in einem eigenen Prozess.</translation>
+    </message>
+    <message>
+        <source>Training graphs (*.graph.json)</source>
+        <translation>Trainingsgraphen (*.graph.json)</translation>
+    </message>
+    <message>
+        <source>Say where the graph file goes.</source>
+        <translation>Geben Sie an, wohin die Graphdatei soll.</translation>
+    </message>
+    <message>
+        <source>%1 is there already, and schedules and sweeps may belong to it. Press Capture again to replace it.</source>
+        <translation>%1 gibt es schon, und Abläufe und Reihen können dazu gehören. Drücken Sie noch einmal auf Aufnehmen, um sie zu ersetzen.</translation>
+    </message>
+    <message>
+        <source>%1 is not a TorchScript file.</source>
+        <translation>%1 ist keine TorchScript-Datei.</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>Type what to do, a block or a plan</source>
+        <translation>Einen Befehl, Block oder Plan eingeben</translation>
+    </message>
+    <message>
+        <source>Search commands, blocks and plans</source>
+        <translation>Befehle, Blöcke und Pläne suchen</translation>
+    </message>
+    <message>
+        <source>What was found</source>
+        <translation>Was gefunden wurde</translation>
+    </message>
+</context>
+<context>
+    <name>ComparePicture</name>
+    <message>
+        <source>%1: %2 time, peak %3</source>
+        <translation>%1: %2 Zeit, Spitze %3</translation>
+    </message>
+    <message>
+        <source>Two plans over time</source>
+        <translation>Zwei Pläne über der Zeit</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleich</translation>
+    </message>
+    <message>
+        <source>Go to the next run</source>
+        <translation>Zum nächsten Lauf</translation>
+    </message>
+    <message>
+        <source>Go to the run before</source>
+        <translation>Zum Lauf davor</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Select the op that runs there</source>
+        <translation>Die Op auswählen, die dort läuft</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+    <message>
+        <source>Choose a plan to compare with the one that is shown.</source>
+        <translation>Wählen Sie einen Plan, der mit dem gezeigten verglichen wird.</translation>
+    </message>
+    <message>
+        <source>Show a plan to compare it with another one.</source>
+        <translation>Zeigen Sie einen Plan, um ihn mit einem anderen zu vergleichen.</translation>
+    </message>
+</context>
+<context>
+    <name>CompareView</name>
+    <message>
+        <source>What the two plans do differently</source>
+        <translation>Was die beiden Pläne anders machen</translation>
+    </message>
+    <message>
+        <source>Plan to compare with</source>
+        <translation>Plan zum Vergleich</translation>
+    </message>
+    <message>
+        <source>The shown plan &amp;with</source>
+        <translation>Der gezeigte Plan &amp;mit</translation>
+    </message>
+</context>
+<context>
+    <name>Decision</name>
+    <message>
+        <source>recomputed</source>
+        <translation>neu berechnet</translation>
+    </message>
+    <message>
+        <source>offloaded</source>
+        <translation>ausgelagert</translation>
+    </message>
+    <message>
+        <source>kept</source>
+        <translation>behalten</translation>
+    </message>
+</context>
+<context>
+    <name>DetailsPanel</name>
+    <message>
+        <source>and %1 more</source>
+        <translation>und %1 weitere</translation>
+    </message>
+    <message>
+        <source>op %1</source>
+        <translation>Op %1</translation>
+    </message>
+    <message>
+        <source>op %1 in %2</source>
+        <translation>Op %1 in %2</translation>
+    </message>
+    <message>
+        <source>Cost</source>
+        <translation>Kosten</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Time of one run</source>
+        <translation>Zeit eines Laufs</translation>
+    </message>
+    <message>
+        <source>Made</source>
+        <translation>Erzeugt</translation>
+    </message>
+    <message>
+        <source>Workspace</source>
+        <translation>Arbeitsspeicher der Op</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>Block</translation>
+    </message>
+    <message>
+        <source>Gradient of</source>
+        <translation>Gradient von</translation>
+    </message>
+    <message>
+        <source>Random</source>
+        <translation>Zufall</translation>
+    </message>
+    <message>
+        <source>draws from a generator</source>
+        <translation>zieht aus einem Generator</translation>
+    </message>
+    <message>
+        <source>Recomputable</source>
+        <translation>Wiederholbar</translation>
+    </message>
+    <message>
+        <source>no, runs exactly once</source>
+        <translation>nein, läuft genau einmal</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Ablauf</translation>
+    </message>
+    <message>
+        <source>Decision</source>
+        <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>Makes</source>
+        <translation>Erzeugt</translation>
+    </message>
+    <message>
+        <source>Reads</source>
+        <translation>Liest</translation>
+    </message>
+    <message>
+        <source>One run of each op</source>
+        <translation>Jede Op einmal</translation>
+    </message>
+    <message>
+        <source>Ops</source>
+        <translation>Ops</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>Equal blocks</source>
+        <translation>Gleiche Blöcke</translation>
+    </message>
+    <message>
+        <source>Backward twin</source>
+        <translation>Gegenstück rückwärts</translation>
+    </message>
+    <message>
+        <source>Forward twin</source>
+        <translation>Gegenstück vorwärts</translation>
+    </message>
+    <message>
+        <source>Within</source>
+        <translation>Innerhalb von</translation>
+    </message>
+    <message>
+        <source>Time spent again</source>
+        <translation>Zeit für Wiederholung</translation>
+    </message>
+    <message>
+        <source>Heaviest tensors made here</source>
+        <translation>Größte Tensoren von hier</translation>
+    </message>
+    <message>
+        <source>Captured from</source>
+        <translation>Aufgenommen aus</translation>
+    </message>
+    <message>
+        <source>one training step</source>
+        <translation>ein Trainingsschritt</translation>
+    </message>
+    <message>
+        <source>Step without recomputation</source>
+        <translation>Schritt ohne Neuberechnung</translation>
+    </message>
+    <message>
+        <source>Tensors</source>
+        <translation>Tensoren</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>Spitze</translation>
+    </message>
+    <message>
+        <source>Always resident</source>
+        <translation>Dauernd belegt</translation>
+    </message>
+    <message>
+        <source>No schedule below</source>
+        <translation>Kein Ablauf unter</translation>
+    </message>
+    <message>
+        <source>Schedule shown</source>
+        <translation>Gezeigter Ablauf</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>Schritte</translation>
+    </message>
+    <message>
+        <source>Peak reached in</source>
+        <translation>Spitze erreicht in</translation>
+    </message>
+    <message>
+        <source>Bytes by kind</source>
+        <translation>Bytes nach Art</translation>
+    </message>
+    <message>
+        <source>Facts about the graph, and about the block or op you select, appear here.</source>
+        <translation>Hier stehen Angaben zum Graphen und zum gewählten Block oder zur gewählten Op.</translation>
+    </message>
+</context>
+<context>
+    <name>DifferencesTable</name>
+    <message>
+        <source>Op</source>
+        <translation>Op</translation>
+    </message>
+    <message>
+        <source>What runs differently, or lies in memory at one peak and not at the other</source>
+        <translation>Was anders läuft oder an einer Spitze im Speicher liegt und an der anderen nicht</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>Modul</translation>
+    </message>
+    <message>
+        <source>The part of the model that it belongs to</source>
+        <translation>Der Teil des Modells, zu dem sie gehört</translation>
+    </message>
+    <message>
+        <source>Runs, %1</source>
+        <translation>Läufe, %1</translation>
+    </message>
+    <message>
+        <source>How often plan %1 runs it</source>
+        <translation>Wie oft Plan %1 sie ausführt</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>That its runs take in %1, less those in %2</source>
+        <translation>Die ihre Läufe in %1 brauchen, weniger denen in %2</translation>
+    </message>
+    <message>
+        <source>At the peak of %1</source>
+        <translation>An der Spitze von %1</translation>
+    </message>
+    <message>
+        <source>What it made that lies in memory when %1 needs the most</source>
+        <translation>Was sie erzeugt hat und im Speicher liegt, wenn %1 am meisten braucht</translation>
+    </message>
+</context>
+<context>
+    <name>Docks</name>
+    <message>
+        <source>&amp;Solve</source>
+        <translation>&amp;Lösen</translation>
+    </message>
+    <message>
+        <source>Edit the &amp;budget</source>
+        <translation>&amp;Budget bearbeiten</translation>
+    </message>
+    <message>
+        <source>S&amp;weep budgets</source>
+        <translation>Budgets durch&amp;gehen</translation>
+    </message>
+    <message>
+        <source>&amp;Go to the peak</source>
+        <translation>&amp;Zur Spitze</translation>
+    </message>
+    <message>
+        <source>Solve</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Budget, solver and answer</source>
+        <translation>Budget, Löser und Antwort</translation>
+    </message>
+    <message>
+        <source>Trade-off</source>
+        <translation>Abwägung</translation>
+    </message>
+    <message>
+        <source>Time against memory over many budgets</source>
+        <translation>Zeit gegen Speicher über viele Budgets</translation>
+    </message>
+    <message>
+        <source>Plans</source>
+        <translation>Pläne</translation>
+    </message>
+    <message>
+        <source>Every schedule that was found or opened</source>
+        <translation>Jeder Ablauf, der gefunden oder geöffnet wurde</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>Blöcke</translation>
+    </message>
+    <message>
+        <source>The hierarchy of the step</source>
+        <translation>Der Aufbau des Schritts</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>Einzelheiten</translation>
+    </message>
+    <message>
+        <source>Facts about the selection</source>
+        <translation>Angaben zur Auswahl</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Ablauf</translation>
+    </message>
+    <message>
+        <source>What runs when, and the memory held</source>
+        <translation>Was wann läuft und wie viel Speicher belegt ist</translation>
+    </message>
+    <message>
+        <source>In memory</source>
+        <translation>Im Speicher</translation>
+    </message>
+    <message>
+        <source>What is held at the cursor, and why</source>
+        <translation>Was am Zeiger belegt ist und warum</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleich</translation>
+    </message>
+    <message>
+        <source>Two plans side by side, and what they do differently</source>
+        <translation>Zwei Pläne nebeneinander und was sie anders machen</translation>
+    </message>
+</context>
+<context>
+    <name>FitWords</name>
+    <message>
+        <source>Fits: %1 of %2</source>
+        <translation>Passt: %1 von %2</translation>
+    </message>
+    <message>
+        <source>Nothing needs to run again.</source>
+        <translation>Nichts muss erneut laufen.</translation>
+    </message>
+    <message>
+        <source>Cannot fit: every schedule needs at least %1, there are %2</source>
+        <translation>Kann nicht passen: Jeder Ablauf braucht mindestens %1, da sind %2</translation>
+    </message>
+    <message>
+        <source>A smaller batch, or a card with %1 more.</source>
+        <translation>Ein kleinerer Batch oder eine Karte mit %1 mehr.</translation>
+    </message>
+    <message>
+        <source>Needs %1, fits %2 with plan %3: %4 time</source>
+        <translation>Braucht %1, passt in %2 mit Plan %3: %4 Zeit</translation>
+    </message>
+    <message>
+        <source>No schedule within its budget is faster.</source>
+        <translation>In seinem Budget ist kein Ablauf schneller.</translation>
+    </message>
+    <message>
+        <source>Within its budget no schedule takes less than %1.</source>
+        <translation>In seinem Budget braucht kein Ablauf weniger als %1.</translation>
+    </message>
+    <message>
+        <source>Needs %1, there are %2</source>
+        <translation>Braucht %1, da sind %2</translation>
+    </message>
+    <message>
+        <source>It can be done: schedules go down to %1. Solve for what it costs.</source>
+        <translation>Es geht: Es gibt Abläufe bis hinab zu %1. Lösen zeigt, was es kostet.</translation>
+    </message>
+    <message>
+        <source>Not known: schedules need at least %1, and none that small was found yet. Solve to look for one.</source>
+        <translation>Nicht bekannt: Abläufe brauchen mindestens %1, und so klein wurde noch keiner gefunden. Lösen sucht einen.</translation>
+    </message>
+</context>
+<context>
+    <name>GraphMinimap</name>
+    <message>
+        <source>The whole graph; click to go there</source>
+        <translation>Der ganze Graph; ein Klick geht dorthin</translation>
+    </message>
+</context>
+<context>
+    <name>GraphPage</name>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Laying out the graph</source>
+        <translation>Der Graph wird angeordnet</translation>
+    </message>
+    <message>
+        <source>The graph could not be laid out: %1
+
+Tree, solving and schedules work without it.</source>
+        <translation>Der Graph konnte nicht angeordnet werden: %1
+
+Baum, Lösen und Abläufe gehen ohne ihn.</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>Schließen</translation>
+    </message>
+</context>
+<context>
+    <name>GraphView</name>
+    <message>
+        <source>
+%1 equal blocks</source>
+        <translation>
+%1 gleiche Blöcke</translation>
+    </message>
+    <message>
+        <source>
+kept %1, recomputed %2, offloaded %3</source>
+        <translation>
+behalten %1, neu berechnet %2, ausgelagert %3</translation>
+    </message>
+    <message>
+        <source>Collapse with its twin</source>
+        <translation>Mit dem Gegenstück einklappen</translation>
+    </message>
+    <message>
+        <source>Expand with its twin</source>
+        <translation>Mit dem Gegenstück aufklappen</translation>
+    </message>
+    <message>
+        <source>Expand everything inside</source>
+        <translation>Alles darin aufklappen</translation>
+    </message>
+    <message>
+        <source>Fit width</source>
+        <translation>Breite einpassen</translation>
+    </message>
+    <message>
+        <source>Fit all</source>
+        <translation>Alles einpassen</translation>
+    </message>
+    <message>
+        <source>Centre the selection</source>
+        <translation>Auswahl in die Mitte</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Graph</translation>
+    </message>
+    <message>
+        <source>Go on along the edges</source>
+        <translation>Die Kanten entlang weiter</translation>
+    </message>
+    <message>
+        <source>Go back along the edges</source>
+        <translation>Die Kanten entlang zurück</translation>
+    </message>
+    <message>
+        <source>Go to the twin on the other side</source>
+        <translation>Zum Gegenstück auf der anderen Seite</translation>
+    </message>
+    <message>
+        <source>Expand or collapse the block, with its twin</source>
+        <translation>Den Block mit seinem Gegenstück auf- oder einklappen</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Select nothing</source>
+        <translation>Nichts auswählen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Select</source>
+        <translation>Auswählen</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+</context>
+<context>
+    <name>ItemsTable</name>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>The op with its module, or the block</source>
+        <translation>Die Op mit ihrem Modul oder der Block</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Of the training step</source>
+        <translation>Des Trainingsschritts</translation>
+    </message>
+    <message>
+        <source>Ops</source>
+        <translation>Ops</translation>
+    </message>
+    <message>
+        <source>Operations inside</source>
+        <translation>Operationen darin</translation>
+    </message>
+    <message>
+        <source>Made</source>
+        <translation>Erzeugt</translation>
+    </message>
+    <message>
+        <source>Bytes of all outputs, each op run once</source>
+        <translation>Bytes aller Ausgaben, wenn jede Op einmal läuft</translation>
+    </message>
+    <message>
+        <source>Kept</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Of these, bytes that stay until their last use</source>
+        <translation>Davon Bytes, die bis zur letzten Verwendung bleiben</translation>
+    </message>
+    <message>
+        <source>Recomputed</source>
+        <translation>Neu berechnet</translation>
+    </message>
+    <message>
+        <source>Of these, bytes that are freed and made again</source>
+        <translation>Davon Bytes, die freigegeben und neu erzeugt werden</translation>
+    </message>
+    <message>
+        <source>Offloaded</source>
+        <translation>Ausgelagert</translation>
+    </message>
+    <message>
+        <source>Of these, bytes that are copied to the host and back</source>
+        <translation>Davon Bytes, die zum Host und zurück kopiert werden</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>Of each op run once</source>
+        <translation>Wenn jede Op einmal läuft</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>Of all its ops in the schedule</source>
+        <translation>Aller seiner Ops im Ablauf</translation>
+    </message>
+    <message>
+        <source>Decision</source>
+        <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>What happens to most of its bytes</source>
+        <translation>Was mit den meisten seiner Bytes geschieht</translation>
+    </message>
+</context>
+<context>
+    <name>LanesView</name>
+    <message>
+        <source>Equal widths</source>
+        <translation>Gleiche Breiten</translation>
+    </message>
+    <message>
+        <source>Draw every run as wide as any other, instead of by its time</source>
+        <translation>Jeden Lauf gleich breit zeichnen statt nach seiner Zeit</translation>
+    </message>
+    <message>
+        <source>By module</source>
+        <translation>Nach Modul</translation>
+    </message>
+    <message>
+        <source>Tell the memory apart by part of the model</source>
+        <translation>Den Speicher nach Teilen des Modells unterscheiden</translation>
+    </message>
+    <message>
+        <source>Open a graph to see its schedule over time.</source>
+        <translation>Öffnen Sie einen Graphen, um seinen Ablauf zu sehen.</translation>
+    </message>
+    <message>
+        <source>No schedule yet. Solve for a budget, or show the step without recomputation from the Plan menu.</source>
+        <translation>Noch kein Ablauf. Lösen Sie für ein Budget, oder zeigen Sie den Schritt ohne Neuberechnung aus dem Menü Plan.</translation>
+    </message>
+    <message>
+        <source>This schedule cannot be played: %1</source>
+        <translation>Dieser Ablauf ist nicht ausführbar: %1</translation>
+    </message>
+    <message>
+        <source>step %1: %2 (op %3)</source>
+        <translation>Schritt %1: %2 (Op %3)</translation>
+    </message>
+    <message>
+        <source>
+%1, %2 held while it runs</source>
+        <translation>
+%1, %2 belegt, während sie läuft</translation>
+    </message>
+    <message>
+        <source>Schedule</source>
+        <translation>Ablauf</translation>
+    </message>
+    <message>
+        <source>Go to the next run</source>
+        <translation>Zum nächsten Lauf</translation>
+    </message>
+    <message>
+        <source>Go to the run before</source>
+        <translation>Zum Lauf davor</translation>
+    </message>
+    <message>
+        <source>Zoom in</source>
+        <translation>Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom out</source>
+        <translation>Verkleinern</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Put the cursor there and select the op</source>
+        <translation>Den Zeiger dorthin setzen und die Op auswählen</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>&amp;File</source>
+        <translation>&amp;Datei</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>Ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>Zul&amp;etzt geöffnet</translation>
+    </message>
+    <message>
+        <source>&amp;Export</source>
+        <translation>E&amp;xportieren</translation>
+    </message>
+    <message>
+        <source>&amp;Close graph</source>
+        <translation>Graph &amp;schließen</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>&amp;Schedule (.schedule.json)...</source>
+        <translation>&amp;Ablauf (.schedule.json)...</translation>
+    </message>
+    <message>
+        <source>&amp;Plan for training (.plan)...</source>
+        <translation>&amp;Plan für das Training (.plan)...</translation>
+    </message>
+    <message>
+        <source>S&amp;weep (.sweep.json)...</source>
+        <translation>&amp;Reihe (.sweep.json)...</translation>
+    </message>
+    <message>
+        <source>Picture of the &amp;graph...</source>
+        <translation>Bild des &amp;Graphen...</translation>
+    </message>
+    <message>
+        <source>Picture of the s&amp;chedule...</source>
+        <translation>Bild des A&amp;blaufs...</translation>
+    </message>
+    <message>
+        <source>Picture of the &amp;trade-off...</source>
+        <translation>Bild der Ab&amp;wägung...</translation>
+    </message>
+    <message>
+        <source>Picture of the current &amp;view...</source>
+        <translation>Bild der gezeigten A&amp;nsicht...</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>Fit &amp;width</source>
+        <translation>&amp;Breite einpassen</translation>
+    </message>
+    <message>
+        <source>Fit &amp;all</source>
+        <translation>&amp;Alles einpassen</translation>
+    </message>
+    <message>
+        <source>&amp;Centre the selection</source>
+        <translation>Auswahl in die &amp;Mitte</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>&amp;Vergrößern</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>Ver&amp;kleinern</translation>
+    </message>
+    <message>
+        <source>One level &amp;more</source>
+        <translation>Eine Ebene m&amp;ehr</translation>
+    </message>
+    <message>
+        <source>One level &amp;less</source>
+        <translation>Eine Ebene &amp;weniger</translation>
+    </message>
+    <message>
+        <source>&amp;Search</source>
+        <translation>&amp;Suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Go to</source>
+        <translation>&amp;Gehen zu</translation>
+    </message>
+    <message>
+        <source>Colo&amp;urs</source>
+        <translation>&amp;Farben</translation>
+    </message>
+    <message>
+        <source>Restore &amp;default layout</source>
+        <translation>Anordnung &amp;zurücksetzen</translation>
+    </message>
+    <message>
+        <source>As the &amp;system</source>
+        <translation>Wie das &amp;System</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>&amp;Hell</translation>
+    </message>
+    <message>
+        <source>&amp;Dark</source>
+        <translation>&amp;Dunkel</translation>
+    </message>
+    <message>
+        <source>&amp;Plan</source>
+        <translation>&amp;Plan</translation>
+    </message>
+    <message>
+        <source>Show the step without re&amp;computation</source>
+        <translation>Den Schritt ohne &amp;Neuberechnung zeigen</translation>
+    </message>
+    <message>
+        <source>Cancel &amp;everything</source>
+        <translation>Alles &amp;abbrechen</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
+    </message>
+    <message>
+        <source>&amp;Keyboard shortcuts</source>
+        <translation>&amp;Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>Fin&amp;d a command</source>
+        <translation>&amp;Befehl suchen</translation>
+    </message>
+    <message>
+        <source>Earlier &amp;messages</source>
+        <translation>Frühere &amp;Meldungen</translation>
+    </message>
+    <message>
+        <source>&amp;About Rematlas Explorer</source>
+        <translation>Über &amp;Rematlas Explorer</translation>
+    </message>
+    <message>
+        <source>Tools</source>
+        <translation>Werkzeuge</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>Exportieren</translation>
+    </message>
+    <message>
+        <source>Export schedules, plans and pictures</source>
+        <translation>Abläufe, Pläne und Bilder exportieren</translation>
+    </message>
+    <message>
+        <source>Colour by</source>
+        <translation>Farbe nach</translation>
+    </message>
+    <message>
+        <source>decision</source>
+        <translation>Entscheidung</translation>
+    </message>
+    <message>
+        <source>phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Decision: kept, recomputed or offloaded, once there is a schedule.
+Phase: forward, loss, backward, optimizer.</source>
+        <translation>Entscheidung: behalten, neu berechnet oder ausgelagert, sobald es einen Ablauf gibt.
+Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
+    </message>
+    <message>
+        <source>Answer</source>
+        <translation>Antwort</translation>
+    </message>
+    <message>
+        <source>Open</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>All that can be opened (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript models (*.pt);;Training graphs (*.graph.json);;Schedules (*.schedule.json);;Sweeps (*.sweep.json);;Plans (*.plan)</source>
+        <translation>Alles, was sich öffnen lässt (*.pt *.graph.json *.schedule.json *.sweep.json *.plan);;TorchScript-Modelle (*.pt);;Trainingsgraphen (*.graph.json);;Abläufe (*.schedule.json);;Reihen (*.sweep.json);;Pläne (*.plan)</translation>
+    </message>
+    <message>
+        <source>No file has been opened yet</source>
+        <translation>Noch keine Datei wurde geöffnet</translation>
+    </message>
+    <message>
+        <source>Clear the list</source>
+        <translation>Die Liste leeren</translation>
+    </message>
+    <message>
+        <source>Plan %1</source>
+        <translation>Plan %1</translation>
+    </message>
+    <message>
+        <source>%1, %2 time</source>
+        <translation>%1, %2 Zeit</translation>
+    </message>
+    <message>
+        <source>Block, %1</source>
+        <translation>Block, %1</translation>
+    </message>
+    <message>
+        <source>In: %1</source>
+        <translation>In: %1</translation>
+    </message>
+    <message>
+        <source>Saved %1</source>
+        <translation>%1 gespeichert</translation>
+    </message>
+    <message>
+        <source>Writing %1</source>
+        <translation>%1 wird geschrieben</translation>
+    </message>
+    <message>
+        <source>Export the schedule</source>
+        <translation>Den Ablauf exportieren</translation>
+    </message>
+    <message>
+        <source>Schedules (*.schedule.json)</source>
+        <translation>Abläufe (*.schedule.json)</translation>
+    </message>
+    <message>
+        <source>This graph came from a plan; export the schedule, or open the graph file itself to make another plan.</source>
+        <translation>Dieser Graph kam aus einem Plan; exportieren Sie den Ablauf, oder öffnen Sie die Graphdatei selbst, um einen anderen Plan zu machen.</translation>
+    </message>
+    <message>
+        <source>Export a plan for training</source>
+        <translation>Einen Plan für das Training exportieren</translation>
+    </message>
+    <message>
+        <source>Plans (*.plan)</source>
+        <translation>Pläne (*.plan)</translation>
+    </message>
+    <message>
+        <source>Export the sweep</source>
+        <translation>Die Reihe exportieren</translation>
+    </message>
+    <message>
+        <source>Sweeps (*.sweep.json)</source>
+        <translation>Reihen (*.sweep.json)</translation>
+    </message>
+    <message>
+        <source>Picture of the graph</source>
+        <translation>Bild des Graphen</translation>
+    </message>
+    <message>
+        <source>Picture of the schedule</source>
+        <translation>Bild des Ablaufs</translation>
+    </message>
+    <message>
+        <source>Picture of the trade-off</source>
+        <translation>Bild der Abwägung</translation>
+    </message>
+    <message>
+        <source>Picture of the current view</source>
+        <translation>Bild der gezeigten Ansicht</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Graph</translation>
+    </message>
+    <message>
+        <source>Next view</source>
+        <translation>Nächste Ansicht</translation>
+    </message>
+    <message>
+        <source>View before</source>
+        <translation>Ansicht davor</translation>
+    </message>
+    <message>
+        <source>Picture or &amp;table of this view</source>
+        <translation>Bild oder &amp;Tabelle dieser Ansicht</translation>
+    </message>
+    <message>
+        <source>Rematlas Explorer</source>
+        <translation>Rematlas Explorer</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>Fortschritt</translation>
+    </message>
+    <message>
+        <source>Open another file...</source>
+        <translation>Eine andere Datei öffnen...</translation>
+    </message>
+    <message>
+        <source>Opening %1</source>
+        <translation>%1 wird geöffnet</translation>
+    </message>
+    <message>
+        <source>Capturing the model</source>
+        <translation>Das Modell wird aufgenommen</translation>
+    </message>
+    <message>
+        <source>Capturing the model: %1</source>
+        <translation>Das Modell wird aufgenommen: %1</translation>
+    </message>
+    <message>
+        <source>%1 - Rematlas Explorer</source>
+        <translation>%1 - Rematlas Explorer</translation>
+    </message>
+    <message>
+        <source>%1:  %2 ops, %3 tensors, %4 blocks;  peak without recomputation %5, step %6</source>
+        <translation>%1:  %2 Ops, %3 Tensoren, %4 Blöcke;  Spitze ohne Neuberechnung %5, Schritt %6</translation>
+    </message>
+    <message>
+        <source>Nothing is open</source>
+        <translation>Nichts ist geöffnet</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read</source>
+        <translation>%1: nicht lesbar</translation>
+    </message>
+    <message>
+        <source>%1: this build cannot capture models, because the program rematlas-runtime is not beside the explorer. Graphs (.graph.json) can be opened.</source>
+        <translation>%1: Diese Fassung kann keine Modelle aufnehmen, weil das Programm rematlas-runtime nicht neben dem Explorer liegt. Graphen (.graph.json) lassen sich öffnen.</translation>
+    </message>
+</context>
+<context>
+    <name>MessageBar</name>
+    <message>
+        <source>Message</source>
+        <translation>Meldung</translation>
+    </message>
+    <message>
+        <source>Remedy</source>
+        <translation>Abhilfe</translation>
+    </message>
+    <message>
+        <source>Earlier</source>
+        <translation>Frühere</translation>
+    </message>
+    <message>
+        <source>Messages of this window, the last first</source>
+        <translation>Meldungen dieses Fensters, die letzte zuerst</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>Schließen</translation>
+    </message>
+    <message>
+        <source>Dismiss the message</source>
+        <translation>Die Meldung schließen</translation>
+    </message>
+    <message>
+        <source>Messages</source>
+        <translation>Meldungen</translation>
+    </message>
+    <message>
+        <source>There were none.</source>
+        <translation>Es gab keine.</translation>
+    </message>
+</context>
+<context>
+    <name>Phase</name>
+    <message>
+        <source>forward</source>
+        <translation>vorwärts</translation>
+    </message>
+    <message>
+        <source>loss</source>
+        <translation>Verlust</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>rückwärts</translation>
+    </message>
+    <message>
+        <source>optimizer</source>
+        <translation>Optimierer</translation>
+    </message>
+</context>
+<context>
+    <name>Picture</name>
+    <message>
+        <source>%1 runs</source>
+        <translation>%1 Läufe</translation>
+    </message>
+    <message>
+        <source>block %1</source>
+        <translation>Block %1</translation>
+    </message>
+    <message>
+        <source>%1 ops</source>
+        <translation>%1 Ops</translation>
+    </message>
+    <message>
+        <source>run %1</source>
+        <translation>Lauf %1</translation>
+    </message>
+    <message>
+        <source>only in %1</source>
+        <translation>nur in %1</translation>
+    </message>
+    <message>
+        <source>resident</source>
+        <translation>dauernd belegt</translation>
+    </message>
+    <message>
+        <source>workspace</source>
+        <translation>Arbeitsspeicher der Op</translation>
+    </message>
+    <message>
+        <source>time [%1]</source>
+        <translation>Zeit [%1]</translation>
+    </message>
+    <message>
+        <source>runs</source>
+        <translation>Läufe</translation>
+    </message>
+    <message>
+        <source>device memory [%1]</source>
+        <translation>Gerätespeicher [%1]</translation>
+    </message>
+    <message>
+        <source>without recomputation: up to %1</source>
+        <translation>ohne Neuberechnung: bis %1</translation>
+    </message>
+    <message>
+        <source>without recomputation: %1</source>
+        <translation>ohne Neuberechnung: %1</translation>
+    </message>
+    <message>
+        <source>resident: parameters, buffers, inputs %1</source>
+        <translation>dauernd belegt: Parameter, Puffer, Eingaben %1</translation>
+    </message>
+    <message>
+        <source>budget %1</source>
+        <translation>Budget %1</translation>
+    </message>
+    <message>
+        <source>peak %1</source>
+        <translation>Spitze %1</translation>
+    </message>
+    <message>
+        <source>%1 in %2</source>
+        <translation>%1 in %2</translation>
+    </message>
+    <message>
+        <source>%1, step %2 of %3</source>
+        <translation>%1, Schritt %2 von %3</translation>
+    </message>
+    <message>
+        <source>forward</source>
+        <translation>vorwärts</translation>
+    </message>
+    <message>
+        <source>recompute</source>
+        <translation>neu berechnen</translation>
+    </message>
+    <message>
+        <source>backward</source>
+        <translation>rückwärts</translation>
+    </message>
+    <message>
+        <source>copy to host</source>
+        <translation>zum Host kopieren</translation>
+    </message>
+    <message>
+        <source>copy back</source>
+        <translation>zurückkopieren</translation>
+    </message>
+    <message>
+        <source>%1 (nothing)</source>
+        <translation>%1 (nichts)</translation>
+    </message>
+    <message>
+        <source>proven lower bound</source>
+        <translation>bewiesene untere Schranke</translation>
+    </message>
+    <message>
+        <source>peak memory [%1]</source>
+        <translation>Spitzenspeicher [%1]</translation>
+    </message>
+    <message>
+        <source>time added by recomputation</source>
+        <translation>Mehrzeit durch Neuberechnung</translation>
+    </message>
+    <message>
+        <source>added time</source>
+        <translation>Mehrzeit</translation>
+    </message>
+    <message>
+        <source>infeasible below %1</source>
+        <translation>unmöglich unter %1</translation>
+    </message>
+    <message>
+        <source>infeasible</source>
+        <translation>unmöglich</translation>
+    </message>
+    <message>
+        <source>no recomputation: %1</source>
+        <translation>ohne Neuberechnung: %1</translation>
+    </message>
+</context>
+<context>
+    <name>PictureOrTable</name>
+    <message>
+        <source>Nothing is selected</source>
+        <translation>Nichts ist ausgewählt</translation>
+    </message>
+    <message>
+        <source>Show it as a table, or as a picture</source>
+        <translation>Als Tabelle oder als Bild zeigen</translation>
+    </message>
+    <message>
+        <source>%1 as a table</source>
+        <translation>%1 als Tabelle</translation>
+    </message>
+    <message>
+        <source>&amp;Copy the rows</source>
+        <translation>Zeilen &amp;kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>PlanList</name>
+    <message>
+        <source>all kept</source>
+        <translation>alles behalten</translation>
+    </message>
+    <message>
+        <source>solved</source>
+        <translation>gelöst</translation>
+    </message>
+    <message>
+        <source>found by a sweep</source>
+        <translation>in einer Reihe gefunden</translation>
+    </message>
+    <message>
+        <source>opened</source>
+        <translation>geöffnet</translation>
+    </message>
+    <message>
+        <source>Starred: sweeps leave it</source>
+        <translation>Mit Stern: Reihen lassen ihn stehen</translation>
+    </message>
+    <message>
+        <source>Click to star</source>
+        <translation>Ein Klick gibt einen Stern</translation>
+    </message>
+    <message>
+        <source>%1 by %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+    <message>
+        <source>starred</source>
+        <translation>mit Stern</translation>
+    </message>
+    <message>
+        <source>not starred</source>
+        <translation>ohne Stern</translation>
+    </message>
+    <message>
+        <source>Starred plans</source>
+        <translation>Pläne mit Stern</translation>
+    </message>
+    <message>
+        <source>Plan</source>
+        <translation>Plan</translation>
+    </message>
+    <message>
+        <source>Its name; F2 changes it</source>
+        <translation>Sein Name; F2 ändert ihn</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>Spitze</translation>
+    </message>
+    <message>
+        <source>The most memory that it holds</source>
+        <translation>Der meiste Speicher, den er belegt</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>What it takes longer than the step without recomputation</source>
+        <translation>Was er länger braucht als der Schritt ohne Neuberechnung</translation>
+    </message>
+    <message>
+        <source>At best</source>
+        <translation>Bestenfalls</translation>
+    </message>
+    <message>
+        <source>No schedule within the budget takes less</source>
+        <translation>Kein Ablauf im Budget braucht weniger</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>What it was asked to keep</source>
+        <translation>Was er einhalten sollte</translation>
+    </message>
+    <message>
+        <source>Solver</source>
+        <translation>Löser</translation>
+    </message>
+    <message>
+        <source>What found it</source>
+        <translation>Was ihn gefunden hat</translation>
+    </message>
+    <message>
+        <source>Found in</source>
+        <translation>Gefunden in</translation>
+    </message>
+    <message>
+        <source>How long the solver took</source>
+        <translation>Wie lange der Löser brauchte</translation>
+    </message>
+</context>
+<context>
+    <name>PlansView</name>
+    <message>
+        <source>Plan shown be&amp;fore</source>
+        <translation>Plan, der &amp;davor gezeigt war</translation>
+    </message>
+    <message>
+        <source>Plan shown &amp;after</source>
+        <translation>Plan, der dana&amp;ch gezeigt war</translation>
+    </message>
+    <message>
+        <source>&amp;Remove the plan</source>
+        <translation>Plan &amp;entfernen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo the removal</source>
+        <translation>Entfernen &amp;rückgängig</translation>
+    </message>
+    <message>
+        <source>Rename the pla&amp;n</source>
+        <translation>Plan &amp;umbenennen</translation>
+    </message>
+    <message>
+        <source>Compare the shown plan with &amp;it</source>
+        <translation>Den gezeigten Plan mit &amp;ihm vergleichen</translation>
+    </message>
+    <message>
+        <source>Plans</source>
+        <translation>Pläne</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>Zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>QDialog</name>
+    <message>
+        <source>About Rematlas Explorer</source>
+        <translation>Über Rematlas Explorer</translation>
+    </message>
+    <message>
+        <source>Rematlas Explorer %1</source>
+        <translation>Rematlas Explorer %1</translation>
+    </message>
+    <message>
+        <source>Plans the memory of neural-network training: which tensors to keep, which to compute again and which to move to the host, so that one training step stays within a budget and gives the same gradients.
+
+The sources of Rematlas are under the Apache License 2.0. Qt is used under the LGPL. Graphviz runs in a program of its own.
+
+There is no warranty, to the extent permitted by law.</source>
+        <translation>Plant den Speicher beim Training neuronaler Netze: welche Tensoren bleiben, welche neu berechnet und welche zum Host verschoben werden, damit ein Trainingsschritt in einem Budget bleibt und dieselben Gradienten ergibt.
+
+Die Quellen von Rematlas stehen unter der Apache License 2.0. Qt wird unter der LGPL benutzt. Graphviz läuft in einem eigenen Programm.
+
+Ohne Gewähr, soweit das Recht es erlaubt.</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>Tastenkürzel</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>Was</translation>
+    </message>
+    <message>
+        <source>Keys</source>
+        <translation>Tasten</translation>
+    </message>
+</context>
+<context>
+    <name>RangeBrush</name>
+    <message>
+        <source>The whole step. Drag to choose the part that is shown, double click to show all.</source>
+        <translation>Der ganze Schritt. Ziehen wählt den Teil, der gezeigt wird, ein Doppelklick zeigt alles.</translation>
+    </message>
+    <message>
+        <source>Shown part of the step</source>
+        <translation>Gezeigter Teil des Schritts</translation>
+    </message>
+</context>
+<context>
+    <name>Session</name>
+    <message>
+        <source>New plans are not kept beside the graph: %1. Export what you want to keep.</source>
+        <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Exportieren Sie, was bleiben soll.</translation>
+    </message>
+</context>
+<context>
+    <name>SolveController</name>
+    <message>
+        <source>The results of the step must all be there when it ends:</source>
+        <translation>Die Ergebnisse des Schritts müssen am Ende alle da sein:</translation>
+    </message>
+    <message>
+        <source>, in %1</source>
+        <translation>, in %1</translation>
+    </message>
+    <message>
+        <source>The memory is needed by %1 (op %2, %3%4):</source>
+        <translation>Den Speicher braucht %1 (Op %2, %3%4):</translation>
+    </message>
+    <message>
+        <source>%1 smaller ones take %2.</source>
+        <translation>%1 kleinere belegen %2.</translation>
+    </message>
+    <message>
+        <source>%1 of parameters, buffers and inputs stay all the time.</source>
+        <translation>%1 an Parametern, Puffern und Eingaben bleiben die ganze Zeit.</translation>
+    </message>
+    <message>
+        <source>No schedule fits in %1: at least %2 are needed, %3 more.</source>
+        <translation>Kein Ablauf passt in %1: Mindestens %2 sind nötig, %3 mehr.</translation>
+    </message>
+    <message>
+        <source>This solver found no schedule within %1.</source>
+        <translation>Dieser Löser fand keinen Ablauf in %1.</translation>
+    </message>
+    <message>
+        <source> It got down to %1.</source>
+        <translation> Er kam bis %1 hinab.</translation>
+    </message>
+    <message>
+        <source> No schedule at all can need less than %1.</source>
+        <translation> Kein Ablauf überhaupt kann weniger als %1 brauchen.</translation>
+    </message>
+</context>
+<context>
+    <name>SolvePanel</name>
+    <message>
+        <source>not known</source>
+        <translation>nicht bekannt</translation>
+    </message>
+    <message>
+        <source>no schedule is faster</source>
+        <translation>kein Ablauf ist schneller</translation>
+    </message>
+    <message>
+        <source>less than 0.1 %</source>
+        <translation>weniger als 0,1 %</translation>
+    </message>
+    <message>
+        <source>%1, this is within %2</source>
+        <translation>%1, dieser liegt höchstens %2 darüber</translation>
+    </message>
+    <message>
+        <source>2GiB, 60% or bytes</source>
+        <translation>2GiB, 60% oder Bytes</translation>
+    </message>
+    <message>
+        <source>The most memory the step may hold: a size such as 2GiB or 512MiB, a share of the peak
+without recomputation such as 60%, or plain bytes</source>
+        <translation>Der meiste Speicher, den der Schritt belegen darf: eine Größe wie 2GiB oder 512MiB, ein Anteil der Spitze
+ohne Neuberechnung wie 60% oder schlicht Bytes</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>The smallest budget for which a schedule is known</source>
+        <translation>Das kleinste Budget, für das ein Ablauf bekannt ist</translation>
+    </message>
+    <message>
+        <source>The peak when nothing is recomputed</source>
+        <translation>Die Spitze, wenn nichts neu berechnet wird</translation>
+    </message>
+    <message>
+        <source>Solver</source>
+        <translation>Löser</translation>
+    </message>
+    <message>
+        <source>Time limit</source>
+        <translation>Zeitgrenze</translation>
+    </message>
+    <message>
+        <source> s</source>
+        <translation> s</translation>
+    </message>
+    <message>
+        <source>The solver stops by then and hands over its best schedule</source>
+        <translation>Dann hört der Löser auf und gibt seinen besten Ablauf</translation>
+    </message>
+    <message>
+        <source>Solve</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Take best so far</source>
+        <translation>Den besten nehmen</translation>
+    </message>
+    <message>
+        <source>Stops the solver and shows the best schedule it has</source>
+        <translation>Hält den Löser an und zeigt seinen besten Ablauf</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>%1 smallest</source>
+        <translation>kleinstes %1</translation>
+    </message>
+    <message>
+        <source>all kept %1</source>
+        <translation>alles behalten %1</translation>
+    </message>
+    <message>
+        <source>Looking for a first schedule</source>
+        <translation>Ein erster Ablauf wird gesucht</translation>
+    </message>
+    <message>
+        <source>Best so far %1 time, peak %2</source>
+        <translation>Bisher bester: %1 Zeit, Spitze %2</translation>
+    </message>
+    <message>
+        <source>; at best %1</source>
+        <translation>; bestenfalls %1</translation>
+    </message>
+    <message>
+        <source>Set a budget and press Solve. The trade-off panel tries many budgets at once.</source>
+        <translation>Geben Sie ein Budget ein und drücken Sie Lösen. Die Abwägung versucht viele Budgets auf einmal.</translation>
+    </message>
+    <message>
+        <source>Open a graph to plan its memory.</source>
+        <translation>Öffnen Sie einen Graphen, um seinen Speicher zu planen.</translation>
+    </message>
+    <message>
+        <source>time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>This schedule fails the check</source>
+        <translation>Dieser Ablauf besteht die Prüfung nicht</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>Spitze</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>Step time</source>
+        <translation>Zeit des Schritts</translation>
+    </message>
+    <message>
+        <source>%1</source>
+        <translation>%1</translation>
+    </message>
+    <message>
+        <source>Recomputed</source>
+        <translation>Neu berechnet</translation>
+    </message>
+    <message>
+        <source>%1 runs, %2</source>
+        <translation>%1 Läufe, %2</translation>
+    </message>
+    <message>
+        <source>Best possible</source>
+        <translation>Bestenfalls</translation>
+    </message>
+    <message>
+        <source>Solved in</source>
+        <translation>Gelöst in</translation>
+    </message>
+    <message>
+        <source>Check</source>
+        <translation>Prüfung</translation>
+    </message>
+    <message>
+        <source>passed</source>
+        <translation>bestanden</translation>
+    </message>
+</context>
+<context>
+    <name>Status</name>
+    <message>
+        <source>best possible</source>
+        <translation>bestmöglich</translation>
+    </message>
+    <message>
+        <source>found</source>
+        <translation>gefunden</translation>
+    </message>
+    <message>
+        <source>nothing fits</source>
+        <translation>nichts passt</translation>
+    </message>
+</context>
+<context>
+    <name>StepsTable</name>
+    <message>
+        <source>Step</source>
+        <translation>Schritt</translation>
+    </message>
+    <message>
+        <source>Its place in the schedule</source>
+        <translation>Sein Platz im Ablauf</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>Was</translation>
+    </message>
+    <message>
+        <source>What happens in it</source>
+        <translation>Was darin geschieht</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>Name</translation>
+    </message>
+    <message>
+        <source>The op that runs, or the tensor</source>
+        <translation>Die Op, die läuft, oder der Tensor</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>Modul</translation>
+    </message>
+    <message>
+        <source>Of the op that runs, or that made the tensor</source>
+        <translation>Der Op, die läuft oder den Tensor erzeugt hat</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>Phase</translation>
+    </message>
+    <message>
+        <source>Of the training step</source>
+        <translation>Des Trainingsschritts</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>Beginn</translation>
+    </message>
+    <message>
+        <source>Since the training step began</source>
+        <translation>Seit Beginn des Trainingsschritts</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>Zeit</translation>
+    </message>
+    <message>
+        <source>That it takes</source>
+        <translation>Die er braucht</translation>
+    </message>
+    <message>
+        <source>Held during</source>
+        <translation>Belegt während</translation>
+    </message>
+    <message>
+        <source>Memory held while it runs</source>
+        <translation>Speicher, der belegt ist, während er läuft</translation>
+    </message>
+    <message>
+        <source>Held after</source>
+        <translation>Belegt danach</translation>
+    </message>
+    <message>
+        <source>Memory held when it is over</source>
+        <translation>Speicher, der danach belegt ist</translation>
+    </message>
+    <message>
+        <source>free</source>
+        <translation>freigeben</translation>
+    </message>
+    <message>
+        <source>copy to host</source>
+        <translation>zum Host kopieren</translation>
+    </message>
+    <message>
+        <source>copy to device</source>
+        <translation>zum Gerät kopieren</translation>
+    </message>
+    <message>
+        <source>run again</source>
+        <translation>erneut ausführen</translation>
+    </message>
+    <message>
+        <source>run in place</source>
+        <translation>am Ort ausführen</translation>
+    </message>
+    <message>
+        <source>run</source>
+        <translation>ausführen</translation>
+    </message>
+</context>
+<context>
+    <name>SweepPlot</name>
+    <message>
+        <source>%1: peak %2, %3 time
+click to show this schedule</source>
+        <translation>%1: Spitze %2, %3 Zeit
+ein Klick zeigt diesen Ablauf</translation>
+    </message>
+    <message>
+        <source>Trade-off</source>
+        <translation>Abwägung</translation>
+    </message>
+    <message>
+        <source>Go to the next point of the curve</source>
+        <translation>Zum nächsten Punkt der Kurve</translation>
+    </message>
+    <message>
+        <source>Go to the point before</source>
+        <translation>Zum Punkt davor</translation>
+    </message>
+    <message>
+        <source>Go to the next solver&apos;s curve</source>
+        <translation>Zur Kurve des nächsten Lösers</translation>
+    </message>
+    <message>
+        <source>Go to the curve before</source>
+        <translation>Zur Kurve davor</translation>
+    </message>
+    <message>
+        <source>Show the schedule of the point</source>
+        <translation>Den Ablauf des Punktes zeigen</translation>
+    </message>
+    <message>
+        <source>Show all</source>
+        <translation>Alles zeigen</translation>
+    </message>
+    <message>
+        <source>Click</source>
+        <translation>Klick</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>Rad</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>Vergrößern und verkleinern</translation>
+    </message>
+    <message>
+        <source>Drag</source>
+        <translation>Ziehen</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>Das Bild verschieben</translation>
+    </message>
+    <message>
+        <source>Double click</source>
+        <translation>Doppelklick</translation>
+    </message>
+</context>
+<context>
+    <name>SweepTable</name>
+    <message>
+        <source>Solver</source>
+        <translation>Löser</translation>
+    </message>
+    <message>
+        <source>That looked for the schedule</source>
+        <translation>Der den Ablauf gesucht hat</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>The most memory that was allowed</source>
+        <translation>Der meiste Speicher, der erlaubt war</translation>
+    </message>
+    <message>
+        <source>Result</source>
+        <translation>Ergebnis</translation>
+    </message>
+    <message>
+        <source>Whether a schedule was found, and whether it is proven to be the fastest</source>
+        <translation>Ob ein Ablauf gefunden wurde und ob er bewiesen der schnellste ist</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>Spitze</translation>
+    </message>
+    <message>
+        <source>The most memory that the schedule holds</source>
+        <translation>Der meiste Speicher, den der Ablauf belegt</translation>
+    </message>
+    <message>
+        <source>Added time</source>
+        <translation>Mehrzeit</translation>
+    </message>
+    <message>
+        <source>By recomputation, over the step without it</source>
+        <translation>Durch Neuberechnung, gegenüber dem Schritt ohne sie</translation>
+    </message>
+    <message>
+        <source>At best</source>
+        <translation>Bestenfalls</translation>
+    </message>
+    <message>
+        <source>Proven: no schedule within the budget adds less time</source>
+        <translation>Bewiesen: Kein Ablauf im Budget braucht weniger Mehrzeit</translation>
+    </message>
+</context>
+<context>
+    <name>Tables</name>
+    <message>
+        <source>Schedule</source>
+        <translation>Ablauf</translation>
+    </message>
+    <message>
+        <source>Trade-off</source>
+        <translation>Abwägung</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>Graph</translation>
+    </message>
+</context>
+<context>
+    <name>Tensor</name>
+    <message>
+        <source>%1 of op %2</source>
+        <translation>%1 von Op %2</translation>
+    </message>
+    <message>
+        <source>tensor %1</source>
+        <translation>Tensor %1</translation>
+    </message>
+</context>
+<context>
+    <name>TensorKind</name>
+    <message>
+        <source>parameter</source>
+        <translation>Parameter</translation>
+    </message>
+    <message>
+        <source>buffer</source>
+        <translation>Puffer</translation>
+    </message>
+    <message>
+        <source>input</source>
+        <translation>Eingabe</translation>
+    </message>
+    <message>
+        <source>constant</source>
+        <translation>Konstante</translation>
+    </message>
+    <message>
+        <source>activation</source>
+        <translation>Aktivierung</translation>
+    </message>
+    <message>
+        <source>gradient</source>
+        <translation>Gradient</translation>
+    </message>
+    <message>
+        <source>optimizer_state</source>
+        <translation>Zustand des Optimierers</translation>
+    </message>
+</context>
+<context>
+    <name>TradeoffView</name>
+    <message>
+        <source>Solvers</source>
+        <translation>Löser</translation>
+    </message>
+    <message>
+        <source>Which solvers the sweep compares</source>
+        <translation>Welche Löser die Reihe vergleicht</translation>
+    </message>
+    <message>
+        <source>Number of budgets</source>
+        <translation>Anzahl der Budgets</translation>
+    </message>
+    <message>
+        <source> budgets</source>
+        <translation> Budgets</translation>
+    </message>
+    <message>
+        <source>Time limit</source>
+        <translation>Zeitgrenze</translation>
+    </message>
+    <message>
+        <source> s</source>
+        <translation> s</translation>
+    </message>
+    <message>
+        <source>Time limit of the whole sweep</source>
+        <translation>Zeitgrenze der ganzen Reihe</translation>
+    </message>
+    <message>
+        <source>Sweep</source>
+        <translation>Reihe</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>Anhalten</translation>
+    </message>
+    <message>
+        <source>Open a graph to compare budgets.</source>
+        <translation>Öffnen Sie einen Graphen, um Budgets zu vergleichen.</translation>
+    </message>
+    <message>
+        <source>Sweeping; points appear as they are found.</source>
+        <translation>Die Reihe läuft; Punkte erscheinen, sobald sie gefunden sind.</translation>
+    </message>
+    <message>
+        <source>Sweep to see what each budget costs in time.
+A click on a point shows its schedule.</source>
+        <translation>Eine Reihe zeigt, was jedes Budget an Zeit kostet.
+Ein Klick auf einen Punkt zeigt seinen Ablauf.</translation>
+    </message>
+</context>
+<context>
+    <name>WelcomePage</name>
+    <message>
+        <source>Rematlas</source>
+        <translation>Rematlas</translation>
+    </message>
+    <message>
+        <source>Open a model or graph</source>
+        <translation>Ein Modell oder einen Graphen öffnen</translation>
+    </message>
+    <message>
+        <source>or drop a file on this window: a TorchScript model (.pt), a training graph (.graph.json),
+a schedule (.schedule.json), a sweep (.sweep.json) or a plan (.plan).</source>
+        <translation>oder eine Datei auf dieses Fenster ziehen: ein TorchScript-Modell (.pt), einen Trainingsgraphen (.graph.json),
+einen Ablauf (.schedule.json), eine Reihe (.sweep.json) oder einen Plan (.plan).</translation>
+    </message>
+    <message>
+        <source>Recent files</source>
+        <translation>Zuletzt geöffnet</translation>
+    </message>
+    <message>
+        <source>See what the memory of a training step is spent on, and plan it under a budget
+by recomputing and offloading, with the same gradients.</source>
+        <translation>Zeigt, wofür ein Trainingsschritt seinen Speicher braucht, und plant ihn unter einem Budget
+durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+</context>
+</TS>
