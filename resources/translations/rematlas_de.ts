@@ -155,12 +155,103 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>Passt es</translation>
     </message>
     <message>
+        <source>Batch size</source>
+        <translation>Batchgröße</translation>
+    </message>
+    <message>
+        <source>What another batch size would need and cost, and the largest one that fits</source>
+        <translation>Was eine andere Batchgröße bräuchte und kostete, und die größte, die passt</translation>
+    </message>
+    <message>
         <source>Solve</source>
         <translation>Lösen</translation>
     </message>
     <message>
         <source>Show it</source>
         <translation>Zeigen</translation>
+    </message>
+</context>
+<context>
+    <name>BatchDialog</name>
+    <message>
+        <source>&amp;What if</source>
+        <translation>&amp;Was wäre wenn</translation>
+    </message>
+    <message>
+        <source>Find the &amp;largest</source>
+        <translation>Den gr&amp;ößten finden</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>&amp;Abbrechen</translation>
+    </message>
+    <message>
+        <source>&amp;Open it</source>
+        <translation>Ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>Batch size</source>
+        <translation>Batchgröße</translation>
+    </message>
+    <message>
+        <source>a TorchScript file that takes any batch</source>
+        <translation>eine TorchScript-Datei, die jeden Batch nimmt</translation>
+    </message>
+    <message>
+        <source> % more time</source>
+        <translation> % mehr Zeit</translation>
+    </message>
+    <message>
+        <source>any time</source>
+        <translation>beliebig viel Zeit</translation>
+    </message>
+    <message>
+        <source>Choose</source>
+        <translation>Wählen</translation>
+    </message>
+    <message>
+        <source>at most</source>
+        <translation>höchstens</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>&amp;Modell</translation>
+    </message>
+    <message>
+        <source>&amp;Inputs</source>
+        <translation>&amp;Eingaben</translation>
+    </message>
+    <message>
+        <source>B stands for the batch.</source>
+        <translation>B steht für den Batch.</translation>
+    </message>
+    <message>
+        <source>&amp;Budget</source>
+        <translation>&amp;Budget</translation>
+    </message>
+    <message>
+        <source>The model is captured with other batches, each in a process of its own. What is open stays as it is.</source>
+        <translation>Das Modell wird mit anderen Batches aufgenommen, jeder in einem eigenen Prozess. Was offen ist, bleibt, wie es ist.</translation>
+    </message>
+    <message>
+        <source>This graph does not tell where its model is. Choose a TorchScript file, or capture the step in Python at another batch and open that graph.</source>
+        <translation>Dieser Graph sagt nicht, wo sein Modell liegt. Wählen Sie eine TorchScript-Datei, oder nehmen Sie den Schritt in Python mit einem anderen Batch auf und öffnen Sie diesen Graphen.</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>TorchScript files (*.pt *.pth)</source>
+        <translation>TorchScript-Dateien (*.pt *.pth)</translation>
+    </message>
+    <message>
+        <source>%1: no such file</source>
+        <translation>%1: Datei nicht gefunden</translation>
+    </message>
+    <message>
+        <source>Asking</source>
+        <translation>Frage läuft</translation>
     </message>
 </context>
 <context>
@@ -1344,6 +1435,10 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
     <message>
         <source>Show the step without re&amp;computation</source>
         <translation>Den Schritt ohne &amp;Neuberechnung zeigen</translation>
+    </message>
+    <message>
+        <source>Batch si&amp;ze</source>
+        <translation>Batch&amp;größe</translation>
     </message>
     <message>
         <source>Cancel &amp;everything</source>
