@@ -16,7 +16,7 @@ class Comparing : public Windows {
     void SetUp() override {
         Windows::SetUp();
         window->resize(1600, 1000);
-        open(REMATLAS_SOURCE_DIR "/resources/graphs/gpt.graph.json");
+        open(sample("gpt"));
         window->dock("compare")->raise();
         const LoadedGraph& graph = *session().graph();
         const Bytes budget((graph.least.bytes.value + graph.full_peak.value) / 2);

@@ -157,8 +157,8 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
     const auto english_of = [&](const auto& texts) {
         QStringList english;
         for (const auto& text : texts)
-            for (const QString& word : QString::fromStdString(text.text)
-                                           .split(QRegularExpression("[^A-Za-z_]+"), Qt::SkipEmptyParts))
+            for (const QString& word : QString::fromStdString(text.text).split(
+                     QRegularExpression("[^A-Za-z_]+"), Qt::SkipEmptyParts))
                 if (word.size() > 2 && names.count(word.toStdString()) == 0) english << word;
         return english;
     };

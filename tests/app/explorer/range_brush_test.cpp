@@ -12,7 +12,7 @@ class Brushes : public Windows {
   protected:
     void SetUp() override {
         Windows::SetUp();
-        open(REMATLAS_SOURCE_DIR "/resources/graphs/gpt.graph.json");
+        open(sample("gpt"));
         session().plans.show(0);
         ASSERT_TRUE(eventually([&] { return session().schedule() != nullptr && brush().isVisible(); }));
     }

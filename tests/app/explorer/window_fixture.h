@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QFile>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <memory>
@@ -24,6 +25,12 @@ class Windows : public testing::Test {
     void open(const QString& path) {
         window->open({path});
         ASSERT_TRUE(eventually([&] { return idle(); }));
+    }
+    /// A copy of a sample graph: plans are kept beside it.
+    QString sample(const QString& name) {
+        const QString file = folder.filePath(name + ".graph.json");
+        EXPECT_TRUE(QFile::copy(REMATLAS_SOURCE_DIR "/resources/graphs/" + name + ".graph.json", file));
+        return file;
     }
     bool idle() const { return !window->session().busy() && !window->session().probe.running(); }
     template <class Widget>

@@ -1,0 +1,265 @@
+// The whole job as a person does it, with mouse and keyboard: from a TorchScript file to a plan that trains.
+//
+//     explorer_tour MODEL.pt REMATLAS     REMATLAS: the command line, which runs the plan
+//
+// The inputs of the model are in the .json beside it. It works on copies in a folder of its own.
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDialog>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenuBar>
+#include <QProcess>
+#include <QPushButton>
+#include <QSettings>
+#include <QSpinBox>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <QTreeView>
+#include <QtTest>
+
+#include "app/explorer/docks/compare_picture.h"
+#include "app/explorer/docks/sweep_plot.h"
+#include "app/explorer/look/theme.h"
+#include "app/explorer/window/main_window.h"
+#include "core/checking/check.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/schedule_file.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString model_file, command_line;
+
+template <class Condition>
+bool soon(Condition condition, int seconds = 120) {
+    QElapsedTimer clock;
+    clock.start();
+    while (!condition() && clock.elapsed() < seconds * 1000) QTest::qWait(10);
+    return condition();
+}
+
+class Tour : public testing::Test {
+  protected:
+    void SetUp() override {
+        const QFileInfo model(model_file);
+        file = folder.filePath("net.pt");
+        ASSERT_TRUE(QFile::copy(model_file, file)) << model_file.toStdString();
+        ASSERT_TRUE(QFile::copy(model.absolutePath() + '/' + model.completeBaseName() + ".json",
+                                folder.filePath("net.json")));
+        settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
+        window = std::make_unique<MainWindow>(settings.get());
+        window->resize(1280, 800);
+        window->show();
+        window->activateWindow();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
+    }
+    Session& session() { return window->session(); }
+    template <class Widget>
+    Widget* find(const char* name) {
+        return window->findChild<Widget*>(name);
+    }
+    void click(QWidget* widget) {
+        ASSERT_NE(widget, nullptr);
+        ASSERT_TRUE(widget->isVisible() && widget->isEnabled()) << widget->objectName().toStdString();
+        QTest::mouseClick(widget, Qt::LeftButton);
+    }
+    /// As if the desktop had brought the window back to the front after a dialog.
+    void press(Qt::Key key, Qt::KeyboardModifiers modifiers = {}) {
+        window->activateWindow();
+        ASSERT_TRUE(QTest::qWaitForWindowActive(window.get()));
+        QTest::keyClick(window.get(), key, modifiers);
+    }
+    void type(QLineEdit* field, const QString& text) {
+        field->setFocus();
+        field->selectAll();
+        QTest::keyClicks(field, text);
+        QTest::keyClick(field, Qt::Key_Return);
+    }
+    void show_dock(const char* name) {
+        window->dock(name)->show();
+        window->dock(name)->raise();
+        QTest::qWait(50);
+    }
+    /// Clicks the row that shows `text` in a column of a table.
+    void click_row(QTreeView* table, int row) {
+        const QModelIndex index = table->model()->index(row, 1);
+        table->scrollTo(index);
+        QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(index).center());
+    }
+    bool idle() { return !session().busy() && !session().probe.running(); }
+    /// The item of the menus that begins with the text.
+    QAction* item(const QString& text) {
+        for (QAction* action : window->findChildren<QAction*>())
+            if (action->text().remove('&').startsWith(text)) return action;
+        return nullptr;
+    }
+    /// Chooses the item and types the path into the file dialog that it opens.
+    void save_by(const QString& title, const QString& path) {
+        QAction* action = item(title);
+        ASSERT_NE(action, nullptr) << title.toStdString();
+        ASSERT_TRUE(action->isEnabled()) << title.toStdString();
+        QTimer::singleShot(300, window.get(), [&] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            ASSERT_NE(dialog, nullptr);
+            auto* name = dialog->findChild<QLineEdit*>("fileNameEdit");
+            ASSERT_NE(name, nullptr);
+            name->setText(path);
+            QTest::keyClick(name, Qt::Key_Return);
+        });
+        action->trigger();
+        ASSERT_TRUE(soon([&] { return QFile::exists(path); })) << window->last_error().toStdString();
+    }
+
+    void opens_and_captures();
+    void chooses_a_card_and_a_budget();
+    void solves();
+    void sweeps_and_clicks_a_point();
+    void looks_at_the_peak();
+    void compares();
+    void exports_and_runs_the_plan();
+
+    QTemporaryDir folder;
+    QString file;
+    std::unique_ptr<QSettings> settings;
+    std::unique_ptr<MainWindow> window;
+};
+
+void Tour::opens_and_captures() {
+    window->open({file});
+    auto* dialog = window->findChild<QDialog*>();
+    ASSERT_NE(dialog, nullptr);
+    QPushButton* capture = nullptr;
+    for (auto* button : dialog->findChildren<QPushButton*>())
+        if (button->text().remove('&') == "Capture") capture = button;
+    click(capture);
+    ASSERT_TRUE(soon([&] { return session().graph() != nullptr && idle(); }))
+        << window->last_error().toStdString();
+    EXPECT_TRUE(QFile::exists(folder.filePath("net.graph.json")));
+    ASSERT_TRUE(soon([&] { return session().schedule() == session().all_kept(); }));
+    EXPECT_FALSE(window->lanes().data().bars.empty()) << "the step without recomputation is shown at once";
+}
+
+void Tour::chooses_a_card_and_a_budget() {
+    auto* card = find<QComboBox>("card");
+    card->setFocus();
+    QTest::keyClick(card, Qt::Key_Down);
+    ASSERT_TRUE(soon([&] { return find<QLabel>("fit_headline")->text().startsWith("Fits"); }, 5))
+        << find<QLabel>("fit_headline")->text().toStdString();
+    show_dock("solve");
+    press(Qt::Key_B, Qt::ControlModifier);
+    type(find<QLineEdit>("budget"), "70 %");
+    EXPECT_EQ(card->currentIndex(), 0) << "a budget that was typed is no card's";
+    EXPECT_TRUE(find<QLabel>("fit_headline")->text().startsWith("Needs"))
+        << find<QLabel>("fit_headline")->text().toStdString();
+}
+
+void Tour::solves() {
+    press(Qt::Key_Return, Qt::ControlModifier);
+    ASSERT_TRUE(soon([&] { return idle() && session().schedule() && session().schedule()->reruns > 0; }))
+        << window->last_error().toStdString();
+    EXPECT_LE(session().schedule()->report.peak, session().budget.budget());
+    EXPECT_TRUE(find<QLabel>("fit_headline")->text().contains("with plan"));
+}
+
+void Tour::sweeps_and_clicks_a_point() {
+    show_dock("tradeoff");
+    const int before = session().plans.rowCount();
+    press(Qt::Key_Return, Qt::ControlModifier | Qt::ShiftModifier);
+    ASSERT_TRUE(soon([&] { return session().sweep.running(); }, 5));
+    ASSERT_TRUE(soon([&] { return idle(); }));
+    EXPECT_GT(session().plans.rowCount(), before) << "each point that was found is a plan";
+    auto* plot = window->findChild<SweepPlot*>();
+    const QString shown = session().plans.plan(session().plans.shown()).key;
+    bool changed = false;
+    for (int x = 0; x < plot->width() && !changed; x += 4)
+        for (int y = 0; y < plot->height() && !changed; y += 4) {
+            const auto marker = plot->nearest(QPointF(x, y));
+            if (!marker) continue;
+            QTest::mouseClick(plot, Qt::LeftButton, {}, QPoint(x, y));
+            QTest::qWait(20);
+            changed = session().plans.plan(session().plans.shown()).key != shown &&
+                      session().schedule()->reruns > 0;
+        }
+    EXPECT_TRUE(changed) << "a click on a point shows its plan";
+}
+
+void Tour::looks_at_the_peak() {
+    press(Qt::Key_P, Qt::ControlModifier);
+    const SchedulePtr& schedule = session().schedule();
+    EXPECT_EQ(session().selection.cursor(), static_cast<int>(schedule->simulation.peak_step));
+    show_dock("alive");
+    auto* table = find<QTreeView>("alive");
+    ASSERT_GT(table->model()->rowCount(), 0);
+    EXPECT_FALSE(find<QLabel>("alive_headline")->text().isEmpty());
+    click_row(table, 0);
+}
+
+void Tour::compares() {
+    show_dock("compare");
+    auto* other = find<QComboBox>("compare_with");
+    other->setFocus();
+    other->setCurrentIndex(0);
+    QTest::keyClick(other, Qt::Key_Down);
+    ASSERT_TRUE(soon([&] { return session().compared_plan() == 1 && !session().compare.running(); }));
+    ASSERT_NE(session().compare.compared(), nullptr);
+    EXPECT_FALSE(find<QLabel>("compare_headline")->text().isEmpty());
+}
+
+void Tour::exports_and_runs_the_plan() {
+    const QString schedule = folder.filePath("mine.schedule.json"), plan = folder.filePath("mine.plan");
+    save_by("Schedule (.schedule.json)", schedule);
+    save_by("Plan for training", plan);
+    ASSERT_TRUE(soon([&] { return QFileInfo(plan).size() > 0 && QFileInfo(schedule).size() > 0; }));
+    const Result<Graph> graph = read_graph(folder.filePath("net.graph.json").toStdString());
+    const Result<Schedule> saved = read_schedule(schedule.toStdString());
+    ASSERT_TRUE(graph && saved);
+    EXPECT_TRUE(check(*graph, *saved, saved->budget).ok());
+    QProcess run;
+    run.setProcessChannelMode(QProcess::MergedChannels);
+    run.start(command_line, {"run", file, plan, "--verify", "--steps", "2"});
+    ASSERT_TRUE(run.waitForFinished(120000));
+    EXPECT_EQ(run.exitCode(), 0) << run.readAll().toStdString();
+}
+
+TEST_F(Tour, FromAModelToAPlanThatTrains) {
+    const auto goes_well = [this](const char* step) {
+        EXPECT_TRUE(window->last_error().isEmpty()) << step << ": " << window->last_error().toStdString();
+        return !HasFailure();
+    };
+    opens_and_captures();
+    ASSERT_TRUE(goes_well("capture"));
+    chooses_a_card_and_a_budget();
+    ASSERT_TRUE(goes_well("card and budget"));
+    solves();
+    ASSERT_TRUE(goes_well("solve"));
+    sweeps_and_clicks_a_point();
+    ASSERT_TRUE(goes_well("sweep"));
+    looks_at_the_peak();
+    ASSERT_TRUE(goes_well("peak"));
+    compares();
+    ASSERT_TRUE(goes_well("compare"));
+    exports_and_runs_the_plan();
+    ASSERT_TRUE(goes_well("export and run"));
+}
+
+}  // namespace
+}  // namespace rematlas::explorer
+
+int main(int argc, char** argv) {
+    testing::InitGoogleTest(&argc, argv);
+    QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+    QApplication app(argc, argv);
+    if (argc != 3) {
+        qWarning("usage: explorer_tour MODEL.pt REMATLAS");
+        return 2;
+    }
+    rematlas::explorer::model_file = argv[1];
+    rematlas::explorer::command_line = argv[2];
+    rematlas::explorer::theme::apply(app);
+    return RUN_ALL_TESTS();
+}
