@@ -232,9 +232,9 @@ class SchedulePainter {
                         .bold = true,
                         .color = color,
                         .align = left ? Align::right : Align::left};
-        // The budget's name stands on the other side.
+        // The budget's name stands at the end that the text goes to.
         double room = (left ? p.x - left_ : right_ - p.x) - 20;
-        if (scene_.budget.value > 0 && left) room -= canvas_.text_width(budget_text(), style) + 16;
+        if (scene_.budget.value > 0) room -= canvas_.text_width(budget_text(), style) + 16;
         std::string text = peak_text(style, std::min(room, (right_ - left_) * 0.5));
         canvas_.line({p.x, above - 12}, {p.x, p.y - 4}, {color, 1});
         canvas_.rectangle({p.x - 4, p.y - 4, 8, 8}, paper_.data(kBlue), Pen{paper_.page, 1.2}, 4);

@@ -33,12 +33,14 @@ AliveView::AliveView(Session& session, QWidget* parent)
     modules->setCheckable(true);
     auto* bar = new QHBoxLayout;
     bar->setContentsMargins(theme::gap, theme::gap / 2, theme::gap, theme::gap / 2);
-    bar->addWidget(headline_, 1);
+    bar->addStretch();
     bar->addWidget(modules);
     bar->addWidget(peak);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
+    headline_->setContentsMargins(theme::margin, theme::gap, theme::margin, 0);
+    layout->addWidget(headline_);
     layout->addLayout(bar);
     layout->addWidget(table_);
 

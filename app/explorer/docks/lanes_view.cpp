@@ -138,6 +138,7 @@ ScheduleScene LanesView::scene() const {
             .from = from_,
             .to = to_,
             .rect = {0, 6, static_cast<double>(width()), height() - 6.0},
+            .names_width = std::max({96.0, axis_button_->width() + 12.0, modules_button_->width() + 12.0}),
             .lane_height = height() < low_view ? 13.0 : 20.0,
             .lane_gap = height() < low_view ? 2.0 : 4.0,
             .marked = &marked_,

@@ -62,7 +62,7 @@ void PictureOrTable::make_list(const QString& name) {
     list_->setAccessibleName(tr("%1 as a table").arg(name));
     list_->setSelectionMode(QAbstractItemView::ExtendedSelection);
     for (int column = 0; column < figures_->columnCount(); ++column)
-        list_->setColumnWidth(column, column == 0 ? 90 : 110);
+        list_->setColumnWidth(column, figures_->is_number(column) ? 84 : 132);
     auto* copy_rows = new QAction(theme::icon("copy"), tr("&Copy the rows"), this);
     copy_rows->setShortcut(QKeySequence::Copy);
     copy_rows->setShortcutContext(Qt::WidgetShortcut);

@@ -12,6 +12,8 @@ QLabel[quiet="true"] { color: @muted; }
 QLabel[danger="true"] { color: @danger; }
 QWidget[page="true"] { background: @base; }
 #notice { background: @base; border: 1px solid @border; border-radius: 8px; }
+#command_palette { background: @panel; border: 1px solid @border; }
+QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 #focus_frame { border: 2px solid @accent; background: transparent; }
 #message_bar { background: @danger_ground; border-bottom: 1px solid @line; }
 QMainWindow::separator { background: @line; width: 1px; height: 1px; margin: 2px; }
@@ -52,7 +54,7 @@ QListView::item { padding: 5px 4px; border-radius: 4px; }
 QListView::item:selected { background: @selected; color: @ink; }
 QListView::item:hover:!selected { background: @hover; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox, QPlainTextEdit { background: @base; border: 1px solid @border;
-    border-radius: 5px; padding: 4px 7px; min-height: 19px; selection-background-color: @accent; }
+    border-radius: 5px; padding: 4px 7px; min-height: 19px; selection-background-color: @accent; selection-color: @on_accent; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QPlainTextEdit:focus { border-color: @accent; }
 QLineEdit[invalid="true"] { border-color: @danger; background: @danger_ground; }
 QComboBox::drop-down { border: none; width: 20px; }
@@ -85,6 +87,7 @@ QScrollBar::handle { background: @handle; border-radius: 4px; margin: 2px; min-w
 QScrollBar::handle:hover { background: @faint; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QAbstractScrollArea::corner { background: @base; border: none; }
 QTabBar::tab { padding: 6px 14px; background: @panel; border: none; border-bottom: 2px solid transparent; color: @muted; }
 QTabBar::tab:selected { background: @base; border-bottom-color: @accent; color: @ink; }
 QTextBrowser { border: none; background: @base; }

@@ -23,6 +23,7 @@ class FiguresTable : public QAbstractTableModel {
     /// The row that stands for what is selected; -1: none.
     virtual int row_of(const Selected& selected) const = 0;
 
+    bool is_number(int column) const { return columns()[static_cast<std::size_t>(column)].number; }
     int columnCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
     QVariant headerData(int section, Qt::Orientation orientation, int role) const override;

@@ -23,8 +23,9 @@ class CommandDelegate : public QStyledItemDelegate {
     void paint(QPainter* painter, const QStyleOptionViewItem& option,
                const QModelIndex& index) const override {
         const QString place = index.data(place_role).toString();
-        const int width = std::min(option.rect.width() / 2, option.fontMetrics.horizontalAdvance(place));
+        const int width = std::min(option.rect.width() / 2, option.fontMetrics.horizontalAdvance(place) + 4);
         QStyledItemDelegate::paint(painter, option, index);
+        painter->setFont(option.font);
         painter->setPen(theme::muted);
         painter->drawText(option.rect.adjusted(option.rect.width() - width - 10, 0, -10, 0),
                           Qt::AlignRight | Qt::AlignVCenter,
