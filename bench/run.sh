@@ -12,6 +12,15 @@ python=$here/../.venv/bin/python
 "$python" "$here/runtime/replay.py" "$bin" --whole --budgets 100% --pairs 9 | tee "$here/results/replay_whole_cpu.csv"
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/results/apply_cpu.csv"
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
+if [ -x "$bin/bench_explorer" ]; then
+    {
+        echo name,run,value,unit
+        for graph in layered:735 layered:2500 layered:10003 irregular:2500 irregular:10000 "$problems"/gpt48b64.graph.json; do
+            case $graph in *.json) [ -f "$graph" ] || continue ;; esac
+            "$bin/bench_explorer" "$graph" 3
+        done
+    } | tee "$here/results/explorer.csv"
+fi
 if [ -x "$bin/bench_least_memory" ]; then
     "$bin/bench_least_memory" "$problems"/*.graph.json | tee "$here/results/least_memory.csv"
 fi

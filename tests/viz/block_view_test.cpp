@@ -35,10 +35,10 @@ std::map<OpId, int> items_by_op(const Blocks& blocks, const BlockView& view) {
     std::map<OpId, int> found;
     for (std::size_t i = 0; i < view.items.size(); ++i) {
         std::set<OpId> ops;
-        if (view.items[i].block.valid())
-            ops = ops_of(blocks, view.items[i].block);
-        else
-            ops = {view.items[i].op};
+        std::vector<BlockId> shown = view.items[i].run;
+        if (shown.empty() && view.items[i].block.valid()) shown.push_back(view.items[i].block);
+        for (BlockId b : shown) ops.merge(ops_of(blocks, b));
+        if (shown.empty()) ops = {view.items[i].op};
         EXPECT_EQ(static_cast<int>(ops.size()), view.items[i].op_count);
         for (OpId op : ops)
             EXPECT_TRUE(found.emplace(op, static_cast<int>(i)).second)
@@ -179,12 +179,106 @@ TEST_F(BlockViewTest, EqualLayersAreCounted) {
     ASSERT_TRUE(layer.valid());
     ExpandedBlocks expanded;
     for (BlockId b = blocks[layer].parent; b.valid(); b = blocks[b].parent) expand(blocks, expanded, b);
+    expanded.unfolded.insert(runs_of(blocks).first[layer]);
     BlockView view = make_block_view(graph, blocks, expanded);
     const auto item = std::find_if(view.items.begin(), view.items.end(),
                                    [&](const BlockViewItem& i) { return i.block == layer; });
     ASSERT_NE(item, view.items.end());
     EXPECT_EQ(item->repeats, 6);
     EXPECT_EQ(item->label, "h.2") << "a number alone names nothing";
+}
+
+/// The item that stands for the layers, forward or backward.
+const BlockViewItem* run_item(const BlockView& view, Phase phase) {
+    for (const BlockViewItem& item : view.items)
+        if (!item.run.empty() && item.phase == phase) return &item;
+    return nullptr;
+}
+
+class FoldedRuns : public BlockViewOfLayers {
+  protected:
+    FoldedRuns() {
+        expanded = expanded_to_depth(blocks, blocks[blocks[layer(0)].parent].parent.valid() ? 2 : 1);
+    }
+    BlockId layer(int i) const { return block_with_path(blocks, "h." + std::to_string(i)); }
+    BlockView view() const { return make_block_view(graph, blocks, expanded); }
+
+    ExpandedBlocks expanded;
+};
+
+TEST_F(FoldedRuns, EqualSiblingsAreOneItemOnBothSides) {
+    const BlockView folded = view();
+    const BlockViewItem *forward = run_item(folded, Phase::forward),
+                        *backward = run_item(folded, Phase::backward);
+    ASSERT_TRUE(forward && backward);
+    ASSERT_EQ(forward->run.size(), 6u);
+    EXPECT_EQ(forward->label, "h.0-5");
+    EXPECT_EQ(forward->op_count, 24);
+    EXPECT_EQ(backward->run.size(), 6u);
+    for (std::size_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(forward->run[i], layer(static_cast<int>(i)));
+        EXPECT_EQ(backward->run[i], blocks[forward->run[i]].twin);
+    }
+    EXPECT_EQ(&folded.items[forward->twin], backward);
+    EXPECT_EQ(&folded.items[backward->twin], forward);
+}
+
+TEST_F(FoldedRuns, UnfoldedTheyShowTheirBlocks) {
+    expanded.unfolded.insert(layer(0));
+    const BlockView shown = view();
+    EXPECT_EQ(run_item(shown, Phase::forward), nullptr);
+    EXPECT_EQ(run_item(shown, Phase::backward), nullptr);
+    int layers = 0;
+    for (const BlockViewItem& item : shown.items)
+        for (int i = 0; i < 6; ++i) layers += item.block == layer(i);
+    EXPECT_EQ(layers, 6);
+}
+
+TEST_F(FoldedRuns, AnExpandedBlockPartsThem) {
+    expand(blocks, expanded, layer(2));
+    const BlockView parted = view();
+    const BlockViewItem* after = run_item(parted, Phase::forward);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->run, (std::vector<BlockId>{layer(3), layer(4), layer(5)}));
+    EXPECT_GE(parted.cluster_of[layer(2)], 0);
+    int alone = 0;  // two are no run
+    for (const BlockViewItem& item : parted.items)
+        alone += item.run.empty() && (item.block == layer(0) || item.block == layer(1));
+    EXPECT_EQ(alone, 2);
+}
+
+TEST_F(FoldedRuns, DecisionsOfAllTheirBlocksAreSummed) {
+    FlatGraph flat = flatten(graph);
+    std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
+    const std::set<OpId> third = ops_of(blocks, layer(3));
+    for (OpId op : third) steps.push_back(Step::run(op));
+    const Decisions decisions = decisions_of(graph, steps);
+    const BlockView shown = make_block_view(graph, blocks, expanded, &decisions);
+    const BlockViewItem* forward = run_item(shown, Phase::forward);
+    ASSERT_TRUE(forward);
+    EXPECT_EQ(forward->made.recomputed, Bytes(static_cast<std::int64_t>(third.size()) << 20));
+    EXPECT_EQ(forward->made.kept, Bytes(static_cast<std::int64_t>(24 - third.size()) << 20));
+    EXPECT_EQ(forward->runs, 24 + static_cast<int>(third.size()));
+}
+
+TEST_F(FoldedRuns, CollapsingWhatIsAroundFoldsThemAgain) {
+    expanded.unfolded.insert(layer(0));
+    const BlockId around = blocks[layer(0)].parent;
+    collapse(blocks, expanded, around);
+    expand(blocks, expanded, around);
+    EXPECT_NE(run_item(view(), Phase::forward), nullptr);
+}
+
+TEST_F(FoldedRuns, DifferentBlocksAreNot) {
+    Graph changed = graph;
+    for (OpId op : ops_of(blocks, layer(3)))
+        for (TensorId t : changed.ops[op].outputs) changed.tensors[t].bytes = Bytes(5 << 20);
+    const Blocks other = decompose(changed);
+    const BlockView shown = make_block_view(changed, other, expanded);
+    const BlockViewItem* first = run_item(shown, Phase::forward);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->run.size(), 3u) << "the layers before the one that differs";
+    EXPECT_EQ(first->label, "h.0-2");
 }
 
 TEST_F(BlockViewTest, SharesFollowTheSchedule) {

@@ -44,20 +44,6 @@ std::string label_of(const Blocks& blocks, BlockId b) {
     return numbered && named_list ? blocks[list].name + "." + name : name;
 }
 
-/// How many ops each block covers, those of its children included.
-IdVector<BlockId, int> op_counts(const Blocks& blocks) {
-    IdVector<BlockId, int> counts(blocks.size(), 0);
-    for (BlockId b : blocks.ids()) {
-        int own = static_cast<int>(blocks[b].ops.size());
-        // A forest that passes `validate` has no cycle; the bound keeps a malformed one from hanging.
-        BlockId at = b;
-        for (std::size_t i = 0; blocks.contains(at) && i < blocks.size() && own > 0;
-             ++i, at = blocks[at].parent)
-            counts[at] += own;
-    }
-    return counts;
-}
-
 void add(DecisionShares& shares, Decision decision, Bytes bytes) {
     switch (decision) {
         case Decision::keep:
@@ -81,9 +67,12 @@ class ViewBuilder {
           blocks_(blocks),
           expanded_(expanded),
           decisions_(decisions),
-          item_of_(graph.ops.size(), -1),
-          covered_(op_counts(blocks)),
-          cluster_of_(blocks.size(), -1) {}
+          covered_(ops_covered(blocks)),
+          runs_(runs_of(blocks)),
+          in_run_(blocks.size(), false) {
+        view_.item_of = IdVector<OpId, int>(graph.ops.size(), -1);
+        view_.cluster_of = IdVector<BlockId, int>(blocks.size(), -1);
+    }
 
     BlockView build() {
         for (BlockId b : blocks_.ids())
@@ -92,7 +81,7 @@ class ViewBuilder {
             if (!blocks_[b].parent.valid()) show(b);
         // Ops that no block holds show by themselves, so that every op is in the view.
         for (OpId op : graph_.ops.ids())
-            if (item_of_[op] < 0) add_op(op, -1);
+            if (view_.item_of[op] < 0) add_op(op, -1);
         sort_by_first_op();
         sum_up();
         pair_clusters();
@@ -104,8 +93,7 @@ class ViewBuilder {
   private:
     /// A block of a single op has nothing to expand.
     bool is_expanded(BlockId b) const {
-        if (covered_[b] <= 1) return false;
-        return expanded_.contains(b) || (blocks_[b].twin.valid() && expanded_.contains(blocks_[b].twin));
+        return covered_[b] > 1 && rematlas::is_expanded(blocks_, expanded_, b);
     }
 
     int repeats_of(BlockId b) const {
@@ -115,20 +103,31 @@ class ViewBuilder {
 
     /// Blocks around which all are expanded, from the outside in.
     void show(BlockId root) {
-        std::vector<std::pair<BlockId, int>> waiting{{root, -1}};
+        struct Waiting {
+            std::vector<BlockId> blocks;  ///< one, or a run
+            int cluster;
+        };
+        std::vector<Waiting> waiting{{{root}, -1}};
         while (!waiting.empty()) {
-            auto [b, cluster] = waiting.back();
+            const Waiting next = std::move(waiting.back());
             waiting.pop_back();
+            const BlockId b = next.blocks.front();
             if (covered_[b] == 0) continue;
-            if (!is_expanded(b)) {
-                add_block(b, cluster);
+            if (next.blocks.size() > 1 || !is_expanded(b)) {
+                add_blocks(next.blocks, next.cluster);
                 continue;
             }
-            int inside = add_cluster(b, cluster);
+            const int inside = add_cluster(b, next.cluster);
             for (OpId op : blocks_[b].ops) add_op(op, inside);
             const auto& children = blocks_[b].children;
-            for (auto child = children.rbegin(); child != children.rend(); ++child)
-                waiting.emplace_back(*child, inside);
+            for (std::size_t i = children.size(); i > 0;) {
+                const BlockId child = children[--i];
+                if (in_run_[child]) continue;
+                std::vector<BlockId> run = folded_run(blocks_, runs_, expanded_, child);
+                if (run.empty()) run.push_back(child);
+                for (BlockId member : run) in_run_[member] = true;
+                waiting.push_back({std::move(run), inside});
+            }
         }
     }
 
@@ -142,17 +141,17 @@ class ViewBuilder {
             if (only_child && around.parent.valid()) {
                 frame.label += "." + name_of(blocks_[b]);
                 frame.path = blocks_[b].path;
-                cluster_of_[b] = parent;
+                view_.cluster_of[b] = parent;
                 return parent;
             }
         }
         view_.clusters.push_back(
             {b, parent, repeats_of(b), label_of(blocks_, b), blocks_[b].path, Phase::forward});
-        return cluster_of_[b] = static_cast<int>(view_.clusters.size()) - 1;
+        return view_.cluster_of[b] = static_cast<int>(view_.clusters.size()) - 1;
     }
 
     void add_op(OpId op, int cluster) {
-        if (!graph_.ops.contains(op) || item_of_[op] >= 0) return;
+        if (!graph_.ops.contains(op) || view_.item_of[op] >= 0) return;
         BlockViewItem item;
         item.op = op;
         item.cluster = cluster;
@@ -161,14 +160,16 @@ class ViewBuilder {
         add_item(std::move(item), {op});
     }
 
-    void add_block(BlockId b, int cluster) {
+    /// A block or a run as one item.
+    void add_blocks(const std::vector<BlockId>& shown, int cluster) {
+        const BlockId b = shown.front();
         std::vector<OpId> ops;
-        std::vector<BlockId> waiting{b};
+        std::vector<BlockId> waiting = shown;
         while (!waiting.empty()) {
             const Block& block = blocks_[waiting.back()];
             waiting.pop_back();
             for (OpId op : block.ops)
-                if (graph_.ops.contains(op) && item_of_[op] < 0) ops.push_back(op);
+                if (graph_.ops.contains(op) && view_.item_of[op] < 0) ops.push_back(op);
             waiting.insert(waiting.end(), block.children.begin(), block.children.end());
         }
         if (ops.empty()) return;
@@ -178,7 +179,11 @@ class ViewBuilder {
         item.label = label_of(blocks_, b);
         item.path = blocks_[b].path;
         item.repeats = repeats_of(b);
-        if (ops.size() == 1) {
+        if (shown.size() > 1) {
+            item.run = shown;
+            item.label += "-" + name_of(blocks_[shown.back()]);
+            item.path += "-" + name_of(blocks_[shown.back()]);
+        } else if (ops.size() == 1) {
             item.op = ops.front();
             item.path = path_of(graph_.ops[item.op]);
         }
@@ -186,7 +191,7 @@ class ViewBuilder {
     }
 
     void add_item(BlockViewItem item, const std::vector<OpId>& ops) {
-        for (OpId op : ops) item_of_[op] = static_cast<int>(view_.items.size());
+        for (OpId op : ops) view_.item_of[op] = static_cast<int>(view_.items.size());
         item.op_count = static_cast<int>(ops.size());
         first_op_.push_back(*std::min_element(ops.begin(), ops.end()));
         view_.items.push_back(std::move(item));
@@ -203,14 +208,14 @@ class ViewBuilder {
             items.push_back(std::move(view_.items[order[i]]));
         }
         view_.items = std::move(items);
-        for (int& item : item_of_) item = place[item];
+        for (int& item : view_.item_of) item = place[item];
     }
 
     Decision decision_of(TensorId t) const { return decisions_ ? decisions_->tensors[t] : Decision::keep; }
 
     void sum_up() {
         for (OpId op : graph_.ops.ids()) {
-            BlockViewItem& item = view_.items[item_of_[op]];
+            BlockViewItem& item = view_.items[view_.item_of[op]];
             const Op& source = graph_.ops[op];
             if (item.time.value == 0 && item.runs == 0 && item.made.total().value == 0)
                 item.phase = source.phase;
@@ -227,12 +232,12 @@ class ViewBuilder {
     void pair_clusters() {
         for (BlockId b : blocks_.ids()) {
             const BlockId twin = blocks_[b].twin;
-            if (cluster_of_[b] < 0 || !blocks_.contains(twin) || cluster_of_[twin] < 0) continue;
-            BlockViewCluster &one = view_.clusters[cluster_of_[b]],
-                             &other = view_.clusters[cluster_of_[twin]];
+            if (view_.cluster_of[b] < 0 || !blocks_.contains(twin) || view_.cluster_of[twin] < 0) continue;
+            BlockViewCluster &one = view_.clusters[view_.cluster_of[b]],
+                             &other = view_.clusters[view_.cluster_of[twin]];
             if (one.twin >= 0 || other.twin >= 0) continue;
-            one.twin = cluster_of_[twin];
-            other.twin = cluster_of_[b];
+            one.twin = view_.cluster_of[twin];
+            other.twin = view_.cluster_of[b];
         }
     }
 
@@ -248,7 +253,7 @@ class ViewBuilder {
         }
         for (OpId op : graph_.ops.ids()) {
             if (!graph_.ops[op].of || !graph_.ops.contains(*graph_.ops[op].of)) continue;
-            int backward = item_of_[op], forward = item_of_[*graph_.ops[op].of];
+            int backward = view_.item_of[op], forward = view_.item_of[*graph_.ops[op].of];
             if (backward == forward) continue;
             view_.pairs.push_back({forward, backward});
             if (view_.items[backward].twin < 0) view_.items[backward].twin = forward;
@@ -264,7 +269,7 @@ class ViewBuilder {
     void connect() {
         IdVector<TensorId, std::vector<int>> readers(graph_.tensors.size());
         for (OpId op : graph_.ops.ids())
-            for (TensorId t : graph_.ops[op].inputs) readers[t].push_back(item_of_[op]);
+            for (TensorId t : graph_.ops[op].inputs) readers[t].push_back(view_.item_of[op]);
         std::unordered_map<std::uint64_t, int> known;
         for (OpId op : graph_.ops.ids()) {
             for (TensorId t : graph_.ops[op].outputs) {
@@ -272,7 +277,7 @@ class ViewBuilder {
                 std::sort(to.begin(), to.end());
                 to.erase(std::unique(to.begin(), to.end()), to.end());
                 for (int item : to)
-                    if (item != item_of_[op]) add_tensor(known, item_of_[op], item, t);
+                    if (item != view_.item_of[op]) add_tensor(known, view_.item_of[op], item, t);
             }
         }
         std::sort(view_.edges.begin(), view_.edges.end(), [](const BlockViewEdge& a, const BlockViewEdge& b) {
@@ -295,32 +300,12 @@ class ViewBuilder {
     const ExpandedBlocks& expanded_;
     const Decisions* decisions_;
     BlockView view_;
-    IdVector<OpId, int> item_of_;
     IdVector<BlockId, int> covered_;
-    IdVector<BlockId, int> cluster_of_;  ///< -1: not expanded
+    BlockRuns runs_;
+    IdVector<BlockId, char> in_run_;  ///< it waits to be shown, alone or with its run
     std::vector<OpId> first_op_;
     std::unordered_map<int, int> class_sizes_;
 };
-
-IdVector<BlockId, int> depths(const Blocks& blocks) {
-    IdVector<BlockId, int> depth(blocks.size(), -1);
-    std::vector<BlockId> waiting;
-    for (BlockId b : blocks.ids()) {
-        if (blocks[b].parent.valid()) continue;
-        depth[b] = 0;
-        waiting.push_back(b);
-    }
-    while (!waiting.empty()) {
-        BlockId b = waiting.back();
-        waiting.pop_back();
-        for (BlockId child : blocks[b].children) {
-            if (depth[child] >= 0) continue;
-            depth[child] = depth[b] + 1;
-            waiting.push_back(child);
-        }
-    }
-    return depth;
-}
 
 }  // namespace
 
@@ -348,54 +333,6 @@ Decisions decisions_of(const Graph& graph, std::span<const Step> steps) {
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions) {
     return ViewBuilder(graph, blocks, expanded, decisions).build();
-}
-
-ExpandedBlocks expanded_to_depth(const Blocks& blocks, int depth) {
-    ExpandedBlocks expanded;
-    IdVector<BlockId, int> at = depths(blocks);
-    for (BlockId b : blocks.ids())
-        if (at[b] >= 0 && at[b] < depth) expanded.insert(b);
-    return expanded;
-}
-
-int full_depth(const Blocks& blocks) {
-    int deepest = 0;
-    for (int depth : depths(blocks)) deepest = std::max(deepest, depth + 1);
-    return deepest;
-}
-
-int depth_for(const Blocks& blocks, int max_items) {
-    IdVector<BlockId, int> at = depths(blocks), covered = op_counts(blocks);
-    int best = 1;
-    for (int depth = 1; depth <= full_depth(blocks); ++depth) {
-        std::size_t items = 0;
-        for (BlockId b : blocks.ids()) {
-            if (at[b] < depth && covered[b] > 1) items += blocks[b].ops.size();
-            bool collapsed = at[b] == depth && covered[b] > 0;
-            if (collapsed || (at[b] < depth && covered[b] == 1 && !blocks[b].ops.empty())) ++items;
-        }
-        if (items > static_cast<std::size_t>(std::max(max_items, 1))) break;
-        best = depth;
-    }
-    return best;
-}
-
-void expand(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
-    if (!blocks.contains(block)) return;
-    expanded.insert(block);
-    if (blocks[block].twin.valid()) expanded.insert(blocks[block].twin);
-}
-
-void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block) {
-    std::vector<BlockId> waiting{block};
-    if (blocks.contains(block) && blocks[block].twin.valid()) waiting.push_back(blocks[block].twin);
-    while (!waiting.empty()) {
-        BlockId b = waiting.back();
-        waiting.pop_back();
-        if (!blocks.contains(b)) continue;
-        expanded.erase(b);
-        waiting.insert(waiting.end(), blocks[b].children.begin(), blocks[b].children.end());
-    }
 }
 
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,

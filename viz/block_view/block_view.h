@@ -9,12 +9,12 @@
 
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "core/base/ids.h"
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
+#include "viz/block_view/expanded_blocks.h"
 #include "viz/layout/layout.h"
 
 namespace rematlas {
@@ -42,14 +42,15 @@ struct DecisionShares {
     bool operator==(const DecisionShares&) const = default;
 };
 
-/// An op (`op` valid) or a collapsed block (`block` valid).
+/// An op (`op` valid), a collapsed block (`block` valid) or a run of equal ones.
 struct BlockViewItem {
     OpId op;
-    BlockId block;
-    int cluster = -1;   ///< the innermost expanded block around it, index into `BlockView::clusters`
-    int twin = -1;      ///< index of the item on the other side of the ladder; -1: none
-    std::string label;  ///< short, for the item itself
-    std::string path;   ///< full: module path and operator
+    BlockId block;             ///< of a run its first one
+    std::vector<BlockId> run;  ///< all blocks of a run, from the input of the network on; empty: no run
+    int cluster = -1;          ///< the innermost expanded block around it, index into `BlockView::clusters`
+    int twin = -1;             ///< index of the item on the other side of the ladder; -1: none
+    std::string label;         ///< short, for the item itself
+    std::string path;          ///< full: module path and operator
     Phase phase = Phase::forward;
     int op_count = 1;
     int repeats = 1;      ///< how many blocks of the graph equal this one, itself included
@@ -83,28 +84,14 @@ struct BlockView {
     std::vector<BlockViewEdge> edges;        ///< by (from, to), both ascending
     std::vector<BlockViewCluster> clusters;  ///< parents first
     std::vector<LayoutPair> pairs;           ///< items that hold an op and its gradient, ascending
+    IdVector<OpId, int> item_of;             ///< the item that shows an op, alone or within a block
+    IdVector<BlockId, int> cluster_of;       ///< the frame of an expanded block; -1: it has none
 };
 
-using ExpandedBlocks = std::unordered_set<BlockId>;
-using Blocks = IdVector<BlockId, Block>;  ///< a forest as `decompose` gives it
-
 /// A block counts as expanded when it or its twin is in `expanded`, and shows when all blocks around it are
-/// expanded. Every op is in exactly one item. Cost: near linear in the graph; 20 ms for 10,000 ops.
+/// expanded. Every op is in exactly one item. Cost: near linear in the graph; 10 ms for 10,000 ops.
 BlockView make_block_view(const Graph& graph, const Blocks& blocks, const ExpandedBlocks& expanded,
                           const Decisions* decisions = nullptr);
-
-/// Roots are at depth 0: depth 0 expands nothing, depth 1 the roots, and so on.
-ExpandedBlocks expanded_to_depth(const Blocks& blocks, int depth);
-
-/// The largest depth at which at most `max_items` items show; at least 1.
-int depth_for(const Blocks& blocks, int max_items = 150);
-
-/// Depth of the deepest block, plus 1: `expanded_to_depth` of it shows every op.
-int full_depth(const Blocks& blocks);
-
-/// Expands or collapses a block and its twin; collapsing also collapses what is inside.
-void expand(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block);
-void collapse(const Blocks& blocks, ExpandedBlocks& expanded, BlockId block);
 
 /// `item_sizes` and `title_sizes` have one entry an item and a cluster of the view.
 LayoutRequest layout_request(const BlockView& view, std::span<const Size> item_sizes,

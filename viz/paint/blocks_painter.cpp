@@ -220,7 +220,10 @@ class BlocksPainter {
         text += "\n" + std::string(to_string(item.phase)) + ", " + std::to_string(item.op_count) +
                 (item.op_count == 1 ? " op, " : " ops, ") + format_duration(item.time) + "\nmakes " +
                 format_bytes(item.made.total());
-        if (item.repeats > 1) text += "\n" + std::to_string(item.repeats) + " equal blocks";
+        if (!item.run.empty())
+            text += "\n" + std::to_string(item.run.size()) + " equal blocks as one";
+        else if (item.repeats > 1)
+            text += "\n" + std::to_string(item.repeats) + " equal blocks";
         if (scene_.with_schedule)
             text += "\n" + std::to_string(item.runs) + " runs; " + shares_text(item.made);
         return text;
@@ -251,10 +254,11 @@ class BlocksPainter {
     }
 
     void box(const BlockViewItem& item, const Rect& r, const Color& color) {
-        // A second sheet behind it tells that there is more inside.
+        // A second sheet behind it tells that there is more inside, more of them that it stands for several.
         if (item.block.valid() && scene_.detail > kShowSheet)
-            canvas_.rectangle({r.x + 3, r.y + 3, r.width, r.height}, paper_.pale(color, 0.9),
-                              Pen{paper_.pale(color, 0.5), 1}, 5);
+            for (int sheet = item.run.empty() ? 1 : 3; sheet > 0; --sheet)
+                canvas_.rectangle({r.x + 3 * sheet, r.y + 3 * sheet, r.width, r.height},
+                                  paper_.pale(color, 0.9), Pen{paper_.pale(color, 0.5), 1}, 5);
         canvas_.rectangle(r, paper_.pale(color, 0.84), Pen{paper_.pale(color, 0.25), 1.2}, 5);
     }
 
@@ -282,6 +286,7 @@ class BlocksPainter {
         double upper = two_lines ? r.y + 0.42 * r.height : r.y + 0.5 * r.height + 4.5;
         bool rerun = item.op.valid() && item.runs > 1;
         std::string badge = rerun ? filled(say("Picture", "%1 runs"), {std::to_string(item.runs)})
+                            : !item.run.empty() ? times(static_cast<int>(item.run.size()))
                             : item.block.valid() && item.repeats > 1 ? times(item.repeats)
                                                                      : "";
         if (!badge.empty()) {
@@ -339,10 +344,12 @@ Color item_color(const BlockViewItem& item, bool with_schedule, Coloring colorin
 }
 
 std::string numbered_block(const std::string& name, const std::string& path) {
-    bool number = !name.empty() && name.find_first_not_of("0123456789") == std::string::npos;
+    bool number = !name.empty() && name.find_first_not_of("0123456789-") == std::string::npos;
     if (!number) return name;
     std::size_t last = path.rfind('.');
-    if (last == std::string::npos || last == 0) return filled(say("Picture", "block %1"), {name});
+    const bool one = name.find('-') == std::string::npos;
+    if (last == std::string::npos || last == 0)
+        return filled(one ? say("Picture", "block %1") : say("Picture", "blocks %1"), {name});
     std::size_t first = path.rfind('.', last - 1);
     return path.substr(first == std::string::npos ? 0 : first + 1, last - (first + 1)) + "." + name;
 }

@@ -55,7 +55,7 @@ std::string item_title(const BlockViewItem& item);
 /// The second line: "12 ops · 34.0 MiB · 1.20 ms".
 std::string item_caption(const BlockViewItem& item);
 /// "layers.0" for a block named "0" with the path "encoder.layers.0", "block 0" where nothing comes before;
-/// other names as they are.
+/// the same for a run, "0-5"; other names as they are.
 std::string numbered_block(const std::string& name, const std::string& path);
 
 /// Sizes that hold the texts of the items and the titles of the clusters, whatever the schedule.

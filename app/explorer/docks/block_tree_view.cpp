@@ -14,6 +14,9 @@
 namespace rematlas::explorer {
 namespace {
 
+/// Matches of a search up to which all rows that lead to them are opened.
+constexpr std::size_t most_to_open = 2000;
+
 /// A dot before the name: the decision when there is a schedule, else the phase.
 class NameDelegate : public QStyledItemDelegate {
   public:
@@ -140,8 +143,10 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     });
     connect(&session_, &Session::graph_changed, this, &BlockTreeView::show_graph);
     connect(&session_, &Session::blocks_changed, this, &BlockTreeView::show_graph);
-    connect(&session_, &Session::schedule_changed, this,
-            [this] { model_->set_schedule(session_.schedule()); });
+    connect(&session_, &Session::schedule_changed, this, [this] {
+        model_->set_schedule(session_.schedule());
+        filter_->columns_changed(BlockTreeModel::peak, BlockTreeModel::extra);
+    });
     connect(&session_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
 }
 
@@ -256,7 +261,8 @@ void BlockTreeView::apply_search(const QString& words) {
     filter_->set_search(words);
     following_ = false;
     if (!filter_->words().isEmpty()) {
-        tree_->expandAll();
+        // A few letters match nearly all rows of a large graph; those people open themselves.
+        if (matches().size() <= most_to_open) tree_->expandAll();
     } else {
         tree_->collapseAll();
         tree_->expandToDepth(0);

@@ -25,7 +25,11 @@ constexpr double least_zoom = 0.01, most_zoom = 4;
 QString item_tip(const BlockViewItem& item) {
     QString tip = text(item.path.empty() ? item.label : item.path);
     tip += QStringLiteral("\n%1, %2").arg(phase_text(item.phase), text(item_caption(item)));
-    if (item.repeats > 1) tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
+    if (!item.run.empty()) {
+        tip += GraphView::tr("\n%1 equal blocks as one; a double click shows them").arg(item.run.size());
+    } else if (item.repeats > 1) {
+        tip += GraphView::tr("\n%1 equal blocks").arg(item.repeats);
+    }
     if (item.runs > 0) {
         tip += GraphView::tr("\nkept %1, recomputed %2, offloaded %3")
                    .arg(bytes_text(item.made.kept), bytes_text(item.made.recomputed),
@@ -85,7 +89,6 @@ void GraphView::show_ladder() {
         // Room on all sides, so that any item can be brought to the middle.
         scene()->setSceneRect(bounds.adjusted(-400, -200, 400, 400));
         show_selection();
-        minimap_->refresh();
         if (ladder && first_) {
             first_ = false;
             fit_width();
@@ -284,11 +287,20 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
     LadderController& ladder = session_.ladder;
     if (block.valid()) {
         const bool expanded = ladder.is_expanded(block);
-        menu->addAction(expanded ? tr("Collapse with its twin") : tr("Expand with its twin"), this,
-                        [this, block, place] {
+        const bool run = !ladder.folded_with(block).empty();
+        menu->addAction(expanded ? tr("Collapse with its twin")
+                        : run    ? tr("Show the equal blocks")
+                                 : tr("Expand with its twin"),
+                        this, [this, block, place] {
                             anchor_at(block, place);
                             session_.ladder.toggle(block);
                         });
+        if (ladder.can_fold(block)) {
+            menu->addAction(tr("Fold equal blocks into one"), this, [this, block, place] {
+                anchor_at(block, place);
+                session_.ladder.fold(block);
+            });
+        }
         menu->addAction(tr("Expand everything inside"), this, [this, block, place] {
             anchor_at(block, place);
             session_.ladder.expand_all(block);
@@ -338,6 +350,8 @@ bool GraphView::viewportEvent(QEvent* event) {
 
 void GraphView::resizeEvent(QResizeEvent* event) {
     QGraphicsView::resizeEvent(event);
+    session_.ladder.set_room(
+        {static_cast<double>(viewport()->width()), static_cast<double>(viewport()->height())});
     minimap_->place();
 }
 

@@ -7,7 +7,6 @@
 namespace rematlas::explorer {
 
 BlockFilterModel::BlockFilterModel(QObject* parent) : QSortFilterProxyModel(parent) {
-    setRecursiveFilteringEnabled(true);
     setSortRole(BlockTreeModel::sort_role);
     setDynamicSortFilter(true);
 }
@@ -16,7 +15,16 @@ void BlockFilterModel::set_search(const QString& words) {
     const QStringList split = words.simplified().split(' ', Qt::SkipEmptyParts);
     if (split == words_) return;
     words_ = split;
-    invalidateFilter();
+    // Without words all rows stay: to look for descendants would only cost time, at each change of the data.
+    if (isRecursiveFilteringEnabled() == words_.isEmpty()) {
+        setRecursiveFilteringEnabled(!words_.isEmpty());
+    } else {
+        invalidateFilter();
+    }
+}
+
+void BlockFilterModel::columns_changed(int first, int last) {
+    if (sortColumn() >= first && sortColumn() <= last) invalidate();
 }
 
 bool BlockFilterModel::filterAcceptsRow(int row, const QModelIndex& parent) const {

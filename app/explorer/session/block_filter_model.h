@@ -12,6 +12,8 @@ class BlockFilterModel : public QSortFilterProxyModel {
     explicit BlockFilterModel(QObject* parent = nullptr);
     void set_search(const QString& words);
     const QStringList& words() const { return words_; }
+    /// Values of these columns have changed everywhere: rows that are sorted by one find their places anew.
+    void columns_changed(int first, int last);
     /// The row itself matches, not only one of its descendants.
     bool matches(const QModelIndex& index) const;
 

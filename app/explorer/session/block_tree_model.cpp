@@ -2,7 +2,6 @@
 
 #include <QLocale>
 #include <algorithm>
-#include <functional>
 
 #include "app/explorer/session/wording.h"
 
@@ -72,13 +71,10 @@ void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
     derive_sums();
-    const std::function<void(const QModelIndex&)> announce = [&](const QModelIndex& parent) {
-        const int rows = rowCount(parent);
-        if (rows == 0) return;
-        emit dataChanged(index(0, 0, parent), index(rows - 1, column_count - 1, parent));
-        for (int row = 0; row < rows; ++row) announce(index(row, 0, parent));
-    };
-    announce({});
+    // Once for all: views paint what they show anew, and a signal for each of ten thousand parents would hold
+    // the window up.
+    const int rows = rowCount();
+    if (rows > 0) emit dataChanged(index(0, 0), index(rows - 1, column_count - 1));
 }
 
 void BlockTreeModel::derive_sums() {

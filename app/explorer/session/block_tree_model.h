@@ -27,6 +27,7 @@ class BlockTreeModel : public QAbstractItemModel {
 
     void set_graph(GraphPtr graph);
     /// Null: no schedule, the columns that tell of it are empty. A schedule of another graph is ignored.
+    /// `dataChanged` names the top rows alone, for all below them.
     void set_schedule(SchedulePtr schedule);
 
     /// What the row shows: a block or an op.

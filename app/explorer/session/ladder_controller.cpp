@@ -1,6 +1,7 @@
 #include "app/explorer/session/ladder_controller.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
@@ -24,24 +25,38 @@ LayoutRequest request_for(const BlockView& view) {
     return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
 
-Ladder indexed(GraphPtr graph, BlockView view) {
+/// More items than this are too many for a first picture, whatever their sizes.
+constexpr std::size_t most_at_first = 400;
+
+/// A ladder as it is asked for, without its layout.
+Ladder asked_ladder(const GraphPtr& graph, ExpandedBlocks expanded, int depth) {
     Ladder ladder;
-    ladder.graph = std::move(graph);
-    ladder.view = std::move(view);
-    ladder.item_of = IdVector<OpId, int>(ladder.graph->graph.ops.size(), -1);
-    ladder.cluster_of = IdVector<BlockId, int>(ladder.graph->graph.blocks.size(), -1);
-    for (std::size_t i = 0; i < ladder.view.items.size(); ++i) {
-        const BlockViewItem& item = ladder.view.items[i];
-        if (item.op.valid()) {
-            ladder.item_of[item.op] = static_cast<int>(i);
-        } else {
-            for (OpId op : ops_under(*ladder.graph, item.block)) ladder.item_of[op] = static_cast<int>(i);
-        }
-    }
-    for (std::size_t i = 0; i < ladder.view.clusters.size(); ++i) {
-        ladder.cluster_of[ladder.view.clusters[i].block] = static_cast<int>(i);
-    }
+    ladder.graph = graph;
+    ladder.view = make_block_view(graph->graph, graph->graph.blocks, expanded);
+    ladder.expanded = std::move(expanded);
+    ladder.depth = depth;
+    ladder.item_of = ladder.view.item_of;
+    ladder.cluster_of = ladder.view.cluster_of;
     return ladder;
+}
+
+/// The deepest level that fits one and a half times into the room; the first one if none does.
+Result<Ladder> first_ladder(const GraphPtr& graph, Size room, const LadderController::LayoutFunction& lay_out,
+                            const std::stop_token& stop) {
+    const Blocks& blocks = graph->graph.blocks;
+    std::optional<Ladder> best;
+    for (int depth = 1; depth <= std::max(1, rematlas::full_depth(blocks)); ++depth) {
+        Ladder ladder = asked_ladder(graph, expanded_to_depth(blocks, depth), depth);
+        if (best && ladder.view.items.size() > most_at_first) break;
+        Result<Layout> layout = lay_out(request_for(ladder.view), stop);
+        if (!layout && !best) return layout.error();
+        if (!layout) break;
+        ladder.layout = layout.take();
+        const Size size = ladder.layout.size;
+        if (best && (size.height > 1.5 * room.height || size.width > 1.5 * room.width)) break;
+        best = std::move(ladder);
+    }
+    return std::move(*best);
 }
 
 }  // namespace
@@ -55,9 +70,16 @@ void LadderController::set_graph(GraphPtr graph) {
     graph_ = std::move(graph);
     schedule_.reset();
     ladder_.reset();
-    expanded_.clear();
+    expanded_ = {};
     emit changed();
-    if (graph_) set_depth(depth_for(graph_->graph.blocks));
+    runs_ = graph_ ? runs_of(graph_->graph.blocks) : BlockRuns();
+    if (graph_) show_first();
+}
+
+void LadderController::set_room(Size room) {
+    if (room == room_) return;
+    room_ = room;
+    if (first_ && job_.running()) show_first();
 }
 
 void LadderController::set_schedule(SchedulePtr schedule) {
@@ -83,8 +105,24 @@ int LadderController::full_depth() const {
 }
 
 bool LadderController::is_expanded(BlockId block) const {
-    if (!graph_ || !graph_->graph.blocks.contains(block)) return false;
-    return expanded_.contains(block) || expanded_.contains(graph_->graph.blocks[block].twin);
+    return graph_ && rematlas::is_expanded(graph_->graph.blocks, expanded_, block);
+}
+
+std::vector<BlockId> LadderController::folded_with(BlockId block) const {
+    return graph_ ? folded_run(graph_->graph.blocks, runs_, expanded_, block) : std::vector<BlockId>();
+}
+
+bool LadderController::can_fold(BlockId block) const {
+    return runs_.first.contains(block) && expanded_.unfolded.contains(runs_.first[block]);
+}
+
+void LadderController::fold(BlockId block) {
+    if (!can_fold(block)) return;
+    const BlockId first = runs_.first[block];
+    for (BlockId member : graph_->graph.blocks.ids())
+        if (runs_.first[member] == first) rematlas::collapse(graph_->graph.blocks, expanded_, member);
+    expanded_.unfolded.erase(first);
+    lay_out();
 }
 
 void LadderController::toggle(BlockId block) {
@@ -97,7 +135,11 @@ void LadderController::toggle(BlockId block) {
 
 void LadderController::expand_block(BlockId block) {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return;
-    rematlas::expand(graph_->graph.blocks, expanded_, block);
+    if (folded_with(block).empty()) {
+        rematlas::expand(graph_->graph.blocks, expanded_, block);
+    } else {
+        expanded_.unfolded.insert(runs_.first[block]);
+    }
     lay_out();
 }
 
@@ -109,7 +151,8 @@ void LadderController::collapse_block(BlockId block) {
 
 void LadderController::expand_all(BlockId block) {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return;
-    std::vector<BlockId> open{block};
+    std::vector<BlockId> open = folded_with(block);
+    if (open.empty()) open.push_back(block);
     while (!open.empty()) {
         const BlockId at = open.back();
         open.pop_back();
@@ -132,6 +175,10 @@ void LadderController::reveal(const Selected& selected) {
     for (BlockId block : ancestry(*graph_, inner)) {
         if (is_expanded(block)) continue;
         rematlas::expand(graph_->graph.blocks, expanded_, block);
+        more = true;
+    }
+    if (selected.block.valid() && !folded_with(selected.block).empty()) {
+        expanded_.unfolded.insert(runs_.first[selected.block]);
         more = true;
     }
     if (more) lay_out();
@@ -169,23 +216,38 @@ void LadderController::cancel() {
 }
 
 void LadderController::lay_out() {
+    first_ = false;
     if (shows_asked()) return job_.cancel();
-    job_.start([this, graph = graph_, expanded = expanded_, depth = depth_,
-                lay_out = lay_out_](std::stop_token stop) {
-        Ladder ladder = indexed(graph, make_block_view(graph->graph, graph->graph.blocks, expanded));
-        ladder.expanded = expanded;
-        ladder.depth = depth;
+    start([graph = graph_, expanded = expanded_, depth = depth_,
+           lay_out = lay_out_](std::stop_token stop) -> Result<Ladder> {
+        Ladder ladder = asked_ladder(graph, expanded, depth);
         Result<Layout> layout = lay_out(request_for(ladder.view), stop);
-        if (!layout) {
-            return BackgroundJob::Delivery([this, message = text(layout.error().message)] {
+        if (!layout) return layout.error();
+        ladder.layout = layout.take();
+        return ladder;
+    });
+}
+
+void LadderController::show_first() {
+    first_ = true;
+    start([graph = graph_, room = room_, lay_out = lay_out_](std::stop_token stop) {
+        return first_ladder(graph, room, lay_out, stop);
+    });
+}
+
+void LadderController::start(std::function<Result<Ladder>(std::stop_token)> make) {
+    job_.start([this, make = std::move(make)](std::stop_token stop) {
+        Result<Ladder> made = make(stop);
+        if (!made) {
+            return BackgroundJob::Delivery([this, message = text(made.error().message)] {
                 forget_asked();
                 emit failed(message);
             });
         }
-        ladder.layout = layout.take();
-        auto ready = std::make_shared<const Ladder>(std::move(ladder));
+        auto ready = std::make_shared<const Ladder>(made.take());
         return BackgroundJob::Delivery([this, ready] {
             ladder_ = ready;
+            forget_asked();
             if (schedule_) set_schedule(schedule_);
             emit changed();
         });

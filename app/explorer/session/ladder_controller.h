@@ -32,13 +32,20 @@ class LadderController : public QObject {
   public:
     explicit LadderController(QObject* parent = nullptr);
 
-    /// Starts a layout with as many levels expanded as stay readable. Null clears.
+    /// Starts a layout with as many levels expanded as fit one and a half times into the room there is. Null
+    /// clears.
     void set_graph(GraphPtr graph);
+    /// Size of the view at zoom 1. It counts until the first picture of a graph is there.
+    void set_room(Size room);
     /// New colours on the same layout. Null: none. A schedule of another graph is ignored.
     void set_schedule(SchedulePtr schedule);
 
-    /// Twins follow each other.
+    /// Twins follow each other. A run that is folded shows its blocks; `fold` makes it one item again.
     void toggle(BlockId block);
+    void fold(BlockId block);
+    /// The blocks that are shown as one item with this one; empty: it stands alone.
+    std::vector<BlockId> folded_with(BlockId block) const;
+    bool can_fold(BlockId block) const;  ///< it is in a run that shows its blocks
     void expand_block(BlockId block);
     void collapse_block(BlockId block);
     /// The block, all blocks inside, and their twins.
@@ -72,6 +79,8 @@ class LadderController : public QObject {
 
   private:
     void lay_out();
+    void show_first();
+    void start(std::function<Result<Ladder>(std::stop_token)> make);
     void forget_asked();
     bool shows_asked() const;
 
@@ -79,6 +88,9 @@ class LadderController : public QObject {
     SchedulePtr schedule_;
     ExpandedBlocks expanded_;  ///< asked for
     int depth_ = 1;            ///< the same
+    BlockRuns runs_;
+    Size room_{1280, 800};
+    bool first_ = false;  ///< the first picture of the graph is being made
     LadderPtr ladder_;
     LayoutFunction lay_out_;
     BackgroundJob job_;

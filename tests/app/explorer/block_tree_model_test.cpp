@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <QSignalSpy>
 #include <algorithm>
 
 #include "app/explorer/session/block_filter_model.h"
@@ -93,6 +94,33 @@ TEST(BlockTreeModel, TellsRecomputationOnceThereIsASchedule) {
     model.set_schedule(prepare_schedule(loaded_chain(4), keep_all_schedule(*loaded_chain(4))));
     EXPECT_EQ(op.data(BlockTreeModel::decision_role).toInt(), -1)
         << "a schedule of another graph must not colour this one";
+}
+
+TEST(BlockTreeModel, AScheduleIsAnnouncedOnceHoweverManyBlocksThereAre) {
+    const GraphPtr graph = loaded_chain(40);
+    BlockTreeModel model;
+    model.set_graph(graph);
+    QSignalSpy changed(&model, &QAbstractItemModel::dataChanged);
+    model.set_schedule(prepare_schedule(graph, keep_all_schedule(*graph)));
+    EXPECT_EQ(changed.count(), 1);
+}
+
+TEST(BlockFilterModel, RowsSortedByRecomputationMoveWithTheSchedule) {
+    const GraphPtr graph = loaded_chain(6);
+    BlockTreeModel model;
+    model.set_graph(graph);
+    BlockFilterModel filter;
+    filter.setSourceModel(&model);
+    filter.sort(BlockTreeModel::extra, Qt::DescendingOrder);
+    count_rows(filter);  // a model that nobody has looked at has nothing to move
+    Schedule schedule = keep_all_schedule(*graph);
+    const OpId again(7);
+    schedule.steps.push_back(Step::run(again));
+    model.set_schedule(prepare_schedule(graph, schedule));
+    filter.columns_changed(BlockTreeModel::peak, BlockTreeModel::extra);
+    QModelIndex at = filter.mapFromSource(model.index_of(Selected::of(again)));
+    ASSERT_TRUE(at.isValid());
+    for (; at.isValid(); at = at.parent()) EXPECT_EQ(at.row(), 0) << at.data().toString().toStdString();
 }
 
 TEST(BlockFilterModel, KeepsMatchesAndWhatLeadsToThem) {

@@ -59,7 +59,7 @@ TEST_F(Ladders, TwinsExpandAndCollapseTogether) {
     show(6);
     controller.set_depth(2);
     settle();
-    const BlockId forward = block_named(*graph, "2", Phase::forward);
+    const BlockId forward = block_named(*graph, "0", Phase::forward);
     ASSERT_TRUE(forward.valid());
     const BlockId backward = graph->graph.blocks[forward].twin;
     ASSERT_TRUE(backward.valid());
@@ -73,6 +73,134 @@ TEST_F(Ladders, TwinsExpandAndCollapseTogether) {
     settle();
     EXPECT_EQ(controller.is_expanded(forward), was);
     EXPECT_EQ(controller.is_expanded(backward), was);
+}
+
+/// Layers of the chain, forward.
+BlockId layer(const LoadedGraph& graph, int number) {
+    return block_named(graph, std::to_string(number), Phase::forward);
+}
+
+class FoldedLadders : public Ladders {
+  protected:
+    /// So far expanded that the layers show, all but the first, which reads the input, as one item.
+    void show_layers(int layers) {
+        show(layers);
+        int depth = 0;
+        for (BlockId b = graph->graph.blocks[layer(*graph, 1)].parent; b.valid(); ++depth)
+            b = graph->graph.blocks[b].parent;
+        controller.set_depth(depth);
+        settle();
+        ASSERT_EQ(shown_with(1).size(), static_cast<std::size_t>(layers - 1));
+    }
+    const BlockViewItem& item_of_layer(int number) const {
+        const OpId first = graph->facts[layer(*graph, number)].first;
+        return controller.ladder()->view.items[controller.ladder()->item_of[first]];
+    }
+    /// The blocks of the item that shows the layer.
+    std::vector<BlockId> shown_with(int number) const { return item_of_layer(number).run; }
+};
+
+TEST_F(FoldedLadders, ARunShowsItsBlocksAndBecomesOneItemAgain) {
+    show_layers(6);
+    const std::size_t folded = controller.ladder()->view.items.size();
+    controller.toggle(shown_with(1).front());
+    settle();
+    EXPECT_TRUE(shown_with(1).empty());
+    EXPECT_FALSE(controller.is_expanded(layer(*graph, 1))) << "its blocks are collapsed";
+    EXPECT_EQ(controller.ladder()->view.items.size(), folded + 8) << "five for one, forward and backward";
+    controller.toggle(layer(*graph, 3));
+    settle();
+    EXPECT_TRUE(controller.is_expanded(layer(*graph, 3)));
+    ASSERT_TRUE(controller.can_fold(layer(*graph, 4)));
+    controller.fold(layer(*graph, 4));
+    settle();
+    EXPECT_EQ(controller.ladder()->view.items.size(), folded);
+    EXPECT_FALSE(controller.can_fold(layer(*graph, 4)));
+}
+
+TEST_F(FoldedLadders, ASelectedBlockOfARunIsShownByTheRun) {
+    show_layers(6);
+    const std::vector<int> items = controller.items_of(Selected::of(layer(*graph, 4)));
+    ASSERT_EQ(items.size(), 1u);
+    EXPECT_EQ(controller.ladder()->view.items[items.front()].run.size(), 5u);
+}
+
+TEST_F(FoldedLadders, RevealShowsABlockOfARunAndTheOpsInIt) {
+    show_layers(6);
+    controller.reveal(Selected::of(layer(*graph, 4)));
+    settle();
+    EXPECT_TRUE(shown_with(4).empty());
+    EXPECT_EQ(item_of_layer(4).block, layer(*graph, 4));
+
+    controller.set_depth(0);
+    settle();
+    const OpId op = graph->facts[layer(*graph, 5)].first;
+    controller.reveal(Selected::of(op));
+    settle();
+    EXPECT_EQ(item_of_layer(5).op, op);
+    EXPECT_EQ(shown_with(1).size(), 4u) << "the other layers stay one item";
+}
+
+TEST_F(FoldedLadders, EverythingInsideARunIsEverythingInsideAllOfItsBlocks) {
+    show_layers(6);
+    controller.expand_all(layer(*graph, 1));
+    settle();
+    for (OpId op : graph->graph.ops.ids()) {
+        const std::string& module = graph->graph.ops[op].module;
+        if (!module.starts_with("layers.") || module.starts_with("layers.0")) continue;
+        EXPECT_EQ(controller.ladder()->view.items[controller.ladder()->item_of[op]].op, op);
+    }
+}
+
+TEST_F(Ladders, TheFirstPictureIsTheDeepestThatFitsOneAndAHalfTimes) {
+    graph = loaded_chain(30);
+    controller.set_layout_function(stacked);
+    int last = 0;
+    for (double height : {100.0, 400.0, 1e6}) {
+        controller.set_room({1000, height});
+        controller.set_graph(graph);
+        settle();
+        const int depth = controller.depth();
+        EXPECT_GE(depth, last);
+        EXPECT_TRUE(depth == 1 || controller.ladder()->layout.size.height <= 1.5 * height);
+        last = depth;
+        if (depth == controller.full_depth()) continue;
+        controller.set_depth(depth + 1);
+        settle();
+        EXPECT_GT(controller.ladder()->layout.size.height, 1.5 * height);
+    }
+    EXPECT_EQ(last, controller.full_depth());
+}
+
+TEST_F(Ladders, AnotherRoomCountsUntilTheFirstPictureIsThere) {
+    graph = loaded_chain(30);
+    controller.set_layout_function(stacked);
+    controller.set_room({1000, 100});
+    controller.set_graph(graph);
+    controller.set_room({1000, 1e6});
+    settle();
+    EXPECT_EQ(controller.depth(), controller.full_depth());
+    const LadderPtr first = controller.ladder();
+    controller.set_room({1000, 100});
+    settle();
+    EXPECT_EQ(controller.ladder(), first);
+}
+
+TEST_F(Ladders, AFirstPictureThatWasCancelledLeavesNoneAndTheNextIsMade) {
+    graph = loaded_chain(6);
+    controller.set_layout_function([](const LayoutRequest& request, std::stop_token stop) {
+        while (!stop.stop_requested()) QThread::msleep(1);
+        return stacked(request, stop);
+    });
+    controller.set_graph(graph);
+    controller.cancel();
+    EXPECT_FALSE(controller.running());
+    EXPECT_EQ(controller.ladder(), nullptr);
+    controller.set_layout_function(stacked);
+    controller.set_depth(1);
+    settle();
+    ASSERT_TRUE(controller.ladder());
+    EXPECT_EQ(controller.ladder()->depth, 1);
 }
 
 TEST_F(Ladders, RevealExpandsWhatHidesAnOp) {
@@ -172,7 +300,7 @@ TEST_F(Ladders, AfterALayoutThatWasCancelledBlocksAreWhatTheyAreShownAs) {
     show(6);
     controller.set_depth(2);
     settle();
-    const BlockId block = block_named(*graph, "2", Phase::forward);
+    const BlockId block = block_named(*graph, "0", Phase::forward);
     const bool shown = controller.is_expanded(block);
     controller.set_layout_function([](const LayoutRequest& request, std::stop_token stop) {
         while (!stop.stop_requested()) QThread::msleep(1);
