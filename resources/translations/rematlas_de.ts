@@ -1137,6 +1137,20 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
         <source>Move the picture</source>
         <translation>Das Bild verschieben</translation>
     </message>
+    <message>
+        <source>
+%1 equal blocks as one; a double click shows them</source>
+        <translation>
+%1 gleiche Blöcke als einer; ein Doppelklick zeigt sie</translation>
+    </message>
+    <message>
+        <source>Show the equal blocks</source>
+        <translation>Die gleichen Blöcke zeigen</translation>
+    </message>
+    <message>
+        <source>Fold equal blocks into one</source>
+        <translation>Gleiche Blöcke zu einem falten</translation>
+    </message>
 </context>
 <context>
     <name>ItemsTable</name>
@@ -1822,6 +1836,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>no recomputation: %1</source>
         <translation>ohne Neuberechnung: %1</translation>
+    </message>
+    <message>
+        <source>blocks %1</source>
+        <translation>Blöcke %1</translation>
     </message>
 </context>
 <context>

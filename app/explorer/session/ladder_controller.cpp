@@ -29,10 +29,11 @@ LayoutRequest request_for(const BlockView& view) {
 constexpr std::size_t most_at_first = 400;
 
 /// A ladder as it is asked for, without its layout.
-Ladder asked_ladder(const GraphPtr& graph, ExpandedBlocks expanded, int depth) {
+Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded, int depth) {
     Ladder ladder;
     ladder.graph = graph;
-    ladder.view = make_block_view(graph->graph, graph->graph.blocks, expanded);
+    ladder.view = make_block_view(graph->graph, graph->graph.blocks, expanded,
+                                  schedule ? &schedule->decisions : nullptr);
     ladder.expanded = std::move(expanded);
     ladder.depth = depth;
     ladder.item_of = ladder.view.item_of;
@@ -41,12 +42,12 @@ Ladder asked_ladder(const GraphPtr& graph, ExpandedBlocks expanded, int depth) {
 }
 
 /// The deepest level that fits one and a half times into the room; the first one if none does.
-Result<Ladder> first_ladder(const GraphPtr& graph, Size room, const LadderController::LayoutFunction& lay_out,
-                            const std::stop_token& stop) {
+Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Size room,
+                            const LadderController::LayoutFunction& lay_out, const std::stop_token& stop) {
     const Blocks& blocks = graph->graph.blocks;
     std::optional<Ladder> best;
     for (int depth = 1; depth <= std::max(1, rematlas::full_depth(blocks)); ++depth) {
-        Ladder ladder = asked_ladder(graph, expanded_to_depth(blocks, depth), depth);
+        Ladder ladder = asked_ladder(graph, schedule, expanded_to_depth(blocks, depth), depth);
         if (best && ladder.view.items.size() > most_at_first) break;
         Result<Layout> layout = lay_out(request_for(ladder.view), stop);
         if (!layout && !best) return layout.error();
@@ -218,9 +219,9 @@ void LadderController::cancel() {
 void LadderController::lay_out() {
     first_ = false;
     if (shows_asked()) return job_.cancel();
-    start([graph = graph_, expanded = expanded_, depth = depth_,
+    start([graph = graph_, schedule = schedule_, expanded = expanded_, depth = depth_,
            lay_out = lay_out_](std::stop_token stop) -> Result<Ladder> {
-        Ladder ladder = asked_ladder(graph, expanded, depth);
+        Ladder ladder = asked_ladder(graph, schedule, expanded, depth);
         Result<Layout> layout = lay_out(request_for(ladder.view), stop);
         if (!layout) return layout.error();
         ladder.layout = layout.take();
@@ -230,13 +231,13 @@ void LadderController::lay_out() {
 
 void LadderController::show_first() {
     first_ = true;
-    start([graph = graph_, room = room_, lay_out = lay_out_](std::stop_token stop) {
-        return first_ladder(graph, room, lay_out, stop);
+    start([graph = graph_, schedule = schedule_, room = room_, lay_out = lay_out_](std::stop_token stop) {
+        return first_ladder(graph, schedule, room, lay_out, stop);
     });
 }
 
 void LadderController::start(std::function<Result<Ladder>(std::stop_token)> make) {
-    job_.start([this, make = std::move(make)](std::stop_token stop) {
+    job_.start([this, schedule = schedule_, make = std::move(make)](std::stop_token stop) {
         Result<Ladder> made = make(stop);
         if (!made) {
             return BackgroundJob::Delivery([this, message = text(made.error().message)] {
@@ -245,10 +246,10 @@ void LadderController::start(std::function<Result<Ladder>(std::stop_token)> make
             });
         }
         auto ready = std::make_shared<const Ladder>(made.take());
-        return BackgroundJob::Delivery([this, ready] {
+        return BackgroundJob::Delivery([this, schedule, ready] {
             ladder_ = ready;
             forget_asked();
-            if (schedule_) set_schedule(schedule_);
+            if (schedule_ != schedule) set_schedule(schedule_);
             emit changed();
         });
     });

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tests/app/explorer/training_chain.h"
+#include "viz/layout/layout_worker.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -314,6 +315,31 @@ TEST_F(Ladders, AfterALayoutThatWasCancelledBlocksAreWhatTheyAreShownAs) {
     settle();
     EXPECT_EQ(controller.is_expanded(block), !shown);
     EXPECT_EQ(controller.ladder()->cluster_of[block] >= 0, !shown);
+}
+
+TEST_F(Ladders, CancelledAtAnyMomentThePictureIsTheLastThatWasDone) {
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
+    graph = loaded_chain(60);
+    controller.set_graph(graph);
+    settle();
+    ASSERT_TRUE(controller.ladder());
+    for (int moment = 0; moment < 24; ++moment) {
+        const LadderPtr before = controller.ladder();
+        const int other = controller.depth() == 1 ? controller.full_depth() : 1;
+        controller.set_depth(other);
+        for (int turns = 0; turns < moment; ++turns) process_events();
+        const bool done = !controller.running();
+        controller.cancel();
+        process_events();
+        const LadderPtr now = controller.ladder();
+        if (!done) {
+            EXPECT_EQ(now, before) << moment;
+        }
+        EXPECT_EQ(controller.depth(), now->depth);
+        EXPECT_EQ(now->layout.items.size(), now->view.items.size());
+        for (BlockId b : graph->graph.blocks.ids())
+            EXPECT_EQ(controller.is_expanded(b), is_expanded(graph->graph.blocks, now->expanded, b));
+    }
 }
 
 TEST_F(Ladders, NothingIsLaidOutAgainForNothing) {
