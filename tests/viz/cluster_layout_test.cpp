@@ -296,6 +296,35 @@ TEST_P(ClusterPictures, ForwardRunsDownAndGradientsStandLevelAtItsRight) {
     }
 }
 
+TEST_P(ClusterPictures, OneProgramOrSeveralGiveTheSamePicture) {
+    LayoutWorker worker;
+    LayoutCache own;
+    const auto by_one = layout_by_clusters(
+        request, own, [&](std::span<const LayoutRequest> requests) { return worker.lay_out(requests); });
+    ASSERT_TRUE(by_one) << by_one.error().message;
+    EXPECT_EQ(*by_one, layout);
+}
+
+TEST(ClusterPicture, SeveralProgramsShareALongFrame) {
+    if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
+    LayoutCache several, one;
+    LayoutWorker worker;
+    const LayoutRequest request = flat_ladder(400);
+    const auto by_several = layout_by_clusters(request, several);
+    const auto by_one = layout_by_clusters(
+        request, one, [&](std::span<const LayoutRequest> requests) { return worker.lay_out(requests); });
+    ASSERT_TRUE(by_several) << by_several.error().message;
+    ASSERT_TRUE(by_one) << by_one.error().message;
+    EXPECT_EQ(*by_one, *by_several);
+}
+
+TEST(ClusterPicture, TheErrorOfAMissingProgramIsTold) {
+    LayoutCache cache;
+    const auto layout = layout_by_clusters(flat_ladder(400), cache, {.worker = "/no/such/program"});
+    ASSERT_FALSE(layout);
+    EXPECT_NE(layout.error().message.find("/no/such/program"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layers, ClusterPictures, testing::Values(1, 6, 70));
 
 }  // namespace

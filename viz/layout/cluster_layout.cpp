@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "viz/layout/edge_routes.h"
@@ -43,6 +44,41 @@ std::string shape_of(const LayoutRequest& request) {
     }
     return shape;
 }
+
+/// Several worker programs at once, where there is enough to do for them.
+class LayoutTeam {
+  public:
+    explicit LayoutTeam(const LayoutLimits& limits) {
+        const unsigned most = std::clamp(std::thread::hardware_concurrency(), 1u, 4u);
+        for (unsigned i = 0; i < most; ++i) team_.push_back(std::make_unique<LayoutWorker>(limits));
+    }
+
+    Result<std::vector<Layout>> lay_out(std::span<const LayoutRequest> requests) {
+        const std::size_t members = std::clamp(requests.size() / kEnough, std::size_t{1}, team_.size());
+        if (members == 1) return team_.front()->lay_out(requests);
+        std::vector<std::vector<LayoutRequest>> shares(members);
+        for (std::size_t i = 0; i < requests.size(); ++i) shares[i % members].push_back(requests[i]);
+        // Programs end with the thread that started them, so it must be this one.
+        for (std::size_t m = 0; m < members; ++m)
+            if (auto started = team_[m]->start(); !started) return started.error();
+        std::vector<Result<std::vector<Layout>>> answers(members, std::vector<Layout>());
+        {
+            std::vector<std::jthread> threads;
+            for (std::size_t m = 0; m < members; ++m)
+                threads.emplace_back([&, m] { answers[m] = team_[m]->lay_out(shares[m]); });
+        }
+        std::vector<Layout> layouts;
+        for (const auto& answer : answers)
+            if (!answer) return answer.error();
+        for (std::size_t i = 0; i < requests.size(); ++i)
+            layouts.push_back(std::move((*answers[i % members])[i / members]));
+        return layouts;
+    }
+
+  private:
+    static constexpr std::size_t kEnough = 6;  // requests, for which a program of its own is worth its start
+    std::vector<std::unique_ptr<LayoutWorker>> team_;
+};
 
 std::size_t points_of(const Layout& layout) {
     std::size_t points = 2 * (layout.items.size() + layout.clusters.size());
@@ -202,9 +238,9 @@ Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cac
 
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
                                   const LayoutLimits& limits) {
-    LayoutWorker worker(limits);
+    LayoutTeam team(limits);
     return layout_by_clusters(
-        request, cache, [&](std::span<const LayoutRequest> requests) { return worker.lay_out(requests); },
+        request, cache, [&](std::span<const LayoutRequest> requests) { return team.lay_out(requests); },
         limits.stop);
 }
 

@@ -48,7 +48,7 @@ using LayOut = std::function<Result<std::vector<Layout>>(std::span<const LayoutR
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache, const LayOut& lay_out,
                                   std::stop_token stop = {});
 
-/// The same with Graphviz, in one worker program.
+/// The same with Graphviz, in worker programs, several where there is much to do. The memory limit is of each.
 Result<Layout> layout_by_clusters(const LayoutRequest& request, LayoutCache& cache,
                                   const LayoutLimits& limits = {});
 

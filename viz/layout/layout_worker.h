@@ -34,7 +34,8 @@ class LayoutWorker {
     LayoutWorker& operator=(const LayoutWorker&) = delete;
     ~LayoutWorker();
 
-    /// Starts the program without waiting for it, so that it is ready when the first request comes.
+    /// Starts the program without waiting for it; else the first request does. The program ends with the
+    /// thread that started it.
     Result<void> start();
 
     /// The layouts of the requests, in their order. Errors, each one line: no worker program, stopped, out of

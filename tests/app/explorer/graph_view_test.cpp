@@ -4,6 +4,7 @@
 
 #include <QTest>
 #include <QWheelEvent>
+#include <algorithm>
 
 #include "tests/app/explorer/training_chain.h"
 
@@ -88,6 +89,26 @@ TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
     EXPECT_TRUE(session.ladder.is_expanded(block));
     EXPECT_GE(session.ladder.ladder()->cluster_of[block], 0);
     EXPECT_GE(session.ladder.ladder()->cluster_of[twin], 0);
+}
+
+TEST_F(GraphViews, ADoubleClickOnARunShowsItsBlocks) {
+    int item = -1;
+    for (int depth = 1; depth <= session.ladder.full_depth() && item < 0; ++depth) {
+        session.ladder.set_depth(depth);
+        settle();
+        const std::vector<BlockViewItem>& items = session.ladder.ladder()->view.items;
+        for (std::size_t i = 0; i < items.size(); ++i)
+            if (!items[i].run.empty()) item = static_cast<int>(i);
+    }
+    ASSERT_GE(item, 0) << "the chain has equal layers";
+    view.fit_all();
+    const std::vector<BlockId> run = session.ladder.ladder()->view.items[item].run;
+    QTest::mouseDClick(view.viewport(), Qt::LeftButton, {}, position_of(item));
+    settle();
+    std::size_t shown = 0;
+    for (const BlockViewItem& i : session.ladder.ladder()->view.items)
+        shown += i.run.empty() && std::find(run.begin(), run.end(), i.block) != run.end();
+    EXPECT_EQ(shown, run.size());
 }
 
 TEST_F(GraphViews, TheWheelZoomsAroundThePointer) {
