@@ -6,7 +6,8 @@
 #include <QPalette>
 #include <QPixmap>
 #include <QPointer>
-#include <QScopedValueRollback>
+#include <QStyle>
+#include <QTimer>
 #include <utility>
 #include <vector>
 
@@ -38,21 +39,34 @@ class Changes : public QObject {
             if (listeners[i].first) listeners[i].second();
         std::erase_if(listeners, [](const auto& listener) { return !listener.first; });
     }
-    bool eventFilter(QObject* object, QEvent* event) override {
-        const bool desktop = event->type() == QEvent::ThemeChange ||
-                             (object == qApp && event->type() == QEvent::ApplicationPaletteChange);
-        if (desktop && choice_now == Choice::system && !choosing_) choose(Choice::system);
+    /// A desktop that changes its palette tells every widget: one look at it is enough, once all have heard.
+    bool eventFilter(QObject*, QEvent* event) override {
+        if (event->type() == QEvent::ThemeChange && choice_now == Choice::system && !asked_) {
+            asked_ = true;
+            QTimer::singleShot(0, this, [this] {
+                asked_ = false;
+                if (choice_now == Choice::system) choose(Choice::system);
+            });
+        }
         return false;
     }
-    bool choosing_ = false;
+
+  private:
+    bool asked_ = false;
 };
 
 Changes* changes_of_theme = nullptr;
 
-/// Of the desktop, whatever the application has set.
-QPalette system_palette() {
+/// Whatever the application has set. A desktop that tells no palette, or none any more since the application has one of
+/// its own, is what it was before; light at first.
+bool system_is_dark() {
+    static bool dark = false;
     QApplication::setPalette(QPalette());
-    return QApplication::palette();
+    const QPalette system = QApplication::palette();
+    const bool told =
+        system.color(QPalette::Window) != qApp->style()->standardPalette().color(QPalette::Window);
+    if (told) dark = is_dark(system);
+    return dark;
 }
 
 }  // namespace
@@ -86,12 +100,13 @@ Choice chosen() {
 }
 
 void choose(Choice choice) {
-    const QScopedValueRollback guard(changes_of_theme->choosing_, true);
     choice_now = choice;
-    const bool dark = choice == Choice::dark || (choice == Choice::system && is_dark(system_palette()));
+    const bool before = is_dark(),
+               dark = choice == Choice::dark || (choice == Choice::system && system_is_dark());
     now = dark ? dark_shades() : light_shades();
     paper_now = dark ? &palette::kDark : &palette::kLight;
     QApplication::setPalette(palette_of(now));
+    if (dark == before && !qApp->styleSheet().isEmpty()) return;
     qApp->setStyleSheet(style_sheet_of(now));
     changes_of_theme->tell();
 }

@@ -125,6 +125,24 @@ TEST_F(Looks, TheChoiceIsKept) {
     EXPECT_TRUE(child<QAction>("theme_dark")->isChecked());
 }
 
+TEST_F(Looks, ADesktopThatTellsEveryWidgetOfAChangeIsLookedAtOnce) {
+    theme::choose(theme::Choice::dark);
+    theme::choose(theme::Choice::system);
+    ASSERT_FALSE(theme::is_dark()) << "here is no desktop, which is light";
+    int changes = 0;
+    QObject context;
+    theme::on_change(&context, [&] { ++changes; });
+    theme::choose(theme::Choice::dark);
+    theme::choose(theme::Choice::system);
+    EXPECT_EQ(changes, 2);
+    for (QWidget* widget : window->findChildren<QWidget*>()) {
+        QEvent change(QEvent::ThemeChange);
+        QCoreApplication::sendEvent(widget, &change);
+    }
+    process_events();
+    EXPECT_EQ(changes, 2) << "nothing is drawn anew where the desktop is what it was";
+}
+
 TEST(Theme, TellsADarkDesktopByItsPalette) {
     EXPECT_FALSE(theme::is_dark(theme::palette_of(theme::light_shades())));
     EXPECT_TRUE(theme::is_dark(theme::palette_of(theme::dark_shades())));
