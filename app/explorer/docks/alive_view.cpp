@@ -55,6 +55,10 @@ AliveView::AliveView(Session& session, QWidget* parent)
         model_->set_step(step);
         show_headline();
     });
+    connect(&session_.selection, &Selection::range_changed, this, [this](const StepRange& range) {
+        model_->set_range(range);
+        show_headline();
+    });
     follow();
 }
 

@@ -147,6 +147,7 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
         model_->set_schedule(session_.schedule());
         filter_->columns_changed(BlockTreeModel::peak, BlockTreeModel::extra);
     });
+    connect(&session_.selection, &Selection::range_changed, model_, &BlockTreeModel::set_range);
     connect(&session_.selection, &Selection::changed, this, &BlockTreeView::show_selection);
 }
 

@@ -15,10 +15,10 @@ QString table_name(const char* text) {
     return QCoreApplication::translate("Tables", text);
 }
 
-/// A row is a step: the cursor goes with the selection.
+/// The cursor goes with the selection.
 void go_to_step(Session& session, const StepsTable& steps, int row) {
     session.selection.select(steps.selected_at(row));
-    session.selection.set_cursor(row);
+    session.selection.set_cursor(steps.step_of(row));
 }
 
 }  // namespace
@@ -33,11 +33,15 @@ PictureOrTable* with_steps_table(Session& session, QWidget* picture) {
         both->follow(-1);
     };
     const auto follow = [&session, steps, both] {
-        const int cursor = session.selection.cursor();
-        const bool there = cursor >= 0 && cursor < steps->rowCount();
-        both->follow(there ? cursor : steps->row_of(session.selection.current()));
+        const int cursor = steps->row_of_step(session.selection.cursor());
+        both->follow(cursor >= 0 ? cursor : steps->row_of(session.selection.current()));
     };
     QObject::connect(&session, &Session::schedule_changed, both, refill);
+    QObject::connect(&session.selection, &Selection::range_changed, both,
+                     [steps, follow](const StepRange& range) {
+                         steps->set_range(range);
+                         follow();
+                     });
     QObject::connect(&session.selection, &Selection::cursor_moved, both, follow);
     QObject::connect(&session.selection, &Selection::changed, both, follow);
     QObject::connect(both, &PictureOrTable::chosen, both,

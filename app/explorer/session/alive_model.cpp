@@ -24,6 +24,14 @@ void AliveModel::set_step(int step) {
     endResetModel();
 }
 
+void AliveModel::set_range(const StepRange& range) {
+    if (range == range_) return;
+    beginResetModel();
+    range_ = range;
+    refill();
+    endResetModel();
+}
+
 void AliveModel::set_by_module(bool by_module) {
     beginResetModel();
     by_module_ = by_module;
@@ -38,7 +46,7 @@ void AliveModel::refill() {
     step_ = -1;
     if (!lifetimes_) return;
     const std::vector<Step>& steps = schedule_->schedule.steps;
-    step_ = asked_ < 0 ? static_cast<int>(schedule_->simulation.peak_step) : asked_;
+    step_ = asked_ < 0 || !range_.contains(asked_) ? heaviest_step(*schedule_, range_) : asked_;
     while (step_ > 0 && !steps[static_cast<std::size_t>(step_)].runs()) --step_;
     const Alive alive = lifetimes_->during(step_);
     tensors_ = alive.tensors.size();

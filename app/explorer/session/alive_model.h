@@ -20,9 +20,11 @@ class AliveModel : public QAbstractTableModel {
 
     /// Null, or one that cannot be played: no rows.
     void set_schedule(SchedulePtr schedule);
-    /// The run step at or before it; -1: the step at the peak.
+    /// The run step at or before it; -1: the step at which the most is held.
     void set_step(int step);
     void set_by_module(bool by_module);
+    /// The part that is looked at: where the cursor is not in it, it stands where the part holds the most.
+    void set_range(const StepRange& range);
 
     int step() const { return step_; }
     Bytes total() const { return total_; }
@@ -56,6 +58,7 @@ class AliveModel : public QAbstractTableModel {
     SchedulePtr schedule_;
     std::unique_ptr<Lifetimes> lifetimes_;
     int asked_ = -1, step_ = -1;
+    StepRange range_;
     bool by_module_ = false;
     std::size_t tensors_ = 0;
     Bytes total_;

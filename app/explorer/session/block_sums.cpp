@@ -31,7 +31,7 @@ Bytes& share_of(DecisionShares& shares, Decision decision) {
 
 }  // namespace
 
-BlockSums block_sums(const LoadedSchedule& schedule) {
+BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range) {
     const LoadedGraph& graph = *schedule.graph;
     BlockSums sums;
     sums.ops.resize(graph.graph.ops.size());
@@ -40,14 +40,15 @@ BlockSums block_sums(const LoadedSchedule& schedule) {
         BlockSum& sum = sums.ops[op];
         for (const TensorId made : graph.graph.ops[op].outputs)
             share_of(sum.made, schedule.decisions.tensors[made]) += graph.graph.tensors[made].bytes;
-        sum.reruns = std::max(0, schedule.decisions.runs[op] - 1);
+        const std::vector<int>& runs = schedule.steps_of[op];
+        for (std::size_t i = 1; i < runs.size(); ++i) sum.reruns += range.contains(runs[i]);
         sum.extra = Nanoseconds(graph.graph.ops[op].time.value * sum.reruns);
     }
     if (!schedule.simulation.steps.empty()) {
-        sums.peak = schedule.simulation.peak;
+        const int heaviest = heaviest_step(schedule, range);
+        sums.peak = schedule.simulation.steps[static_cast<std::size_t>(heaviest)].during;
         const Lifetimes lifetimes(schedule);
-        for (const AliveTensor& alive :
-             lifetimes.during(static_cast<int>(schedule.simulation.peak_step)).tensors)
+        for (const AliveTensor& alive : lifetimes.during(heaviest).tensors)
             if (const OpId op = graph.producer[alive.tensor]; op.valid()) sums.ops[op].at_peak += alive.bytes;
     }
     for (const OpId op : graph.graph.ops.ids())

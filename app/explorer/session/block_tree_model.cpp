@@ -77,8 +77,14 @@ void BlockTreeModel::set_schedule(SchedulePtr schedule) {
     if (rows > 0) emit dataChanged(index(0, 0), index(rows - 1, column_count - 1));
 }
 
+void BlockTreeModel::set_range(const StepRange& range) {
+    if (range == range_) return;
+    range_ = range;
+    set_schedule(schedule_);
+}
+
 void BlockTreeModel::derive_sums() {
-    sums_ = schedule_ ? block_sums(*schedule_) : BlockSums();
+    sums_ = schedule_ ? block_sums(*schedule_, range_) : BlockSums();
 }
 
 const BlockSum& BlockTreeModel::sum_of(const Node& node) const {

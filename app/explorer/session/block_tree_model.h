@@ -29,6 +29,8 @@ class BlockTreeModel : public QAbstractItemModel {
     /// Null: no schedule, the columns that tell of it are empty. A schedule of another graph is ignored.
     /// `dataChanged` names the top rows alone, for all below them.
     void set_schedule(SchedulePtr schedule);
+    /// The part of the schedule that the sums are of; from the beginning all of it.
+    void set_range(const StepRange& range);
 
     /// What the row shows: a block or an op.
     Selected selected_at(const QModelIndex& index) const;
@@ -63,6 +65,7 @@ class BlockTreeModel : public QAbstractItemModel {
     std::vector<Node> nodes_;  ///< node 0 is the invisible root
     IdVector<BlockId, int> node_of_block_;
     IdVector<OpId, int> node_of_op_;
+    StepRange range_;
     BlockSums sums_;  ///< empty without a schedule
 };
 

@@ -1,6 +1,7 @@
 #include "app/explorer/session/loaded_schedule.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/schedule/run_sequence.h"
 
@@ -63,6 +64,18 @@ double recomputed_share(const LoadedSchedule& schedule, BlockId block) {
     }
     if (once > 0) return static_cast<double>(extra) / static_cast<double>(once);
     return graph.facts[block].ops > 0 ? static_cast<double>(reruns) / graph.facts[block].ops : 0.0;
+}
+
+int heaviest_step(const LoadedSchedule& schedule, const StepRange& range) {
+    const std::vector<StepTrace>& steps = schedule.simulation.steps;
+    if (steps.empty()) return -1;
+    if (range.all()) return static_cast<int>(schedule.simulation.peak_step);
+    const auto begin = steps.begin() + std::min<std::ptrdiff_t>(range.first, std::ssize(steps) - 1);
+    const auto end = steps.begin() + std::min<std::ptrdiff_t>(range.last + 1, std::ssize(steps));
+    const auto most =
+        std::max_element(begin, std::max(begin + 1, end),
+                         [](const StepTrace& a, const StepTrace& b) { return a.during < b.during; });
+    return static_cast<int>(most - steps.begin());
 }
 
 Schedule keep_all_schedule(const LoadedGraph& graph) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/explorer/session/loaded_graph.h"
+#include "app/explorer/session/step_range.h"
 #include "core/checking/check.h"
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
@@ -39,6 +40,9 @@ SchedulePtr on_graph(const LoadedSchedule& schedule, GraphPtr graph);
 
 /// Time of a block's runs after the first, over the time of one run of each of its ops.
 double recomputed_share(const LoadedSchedule& schedule, BlockId block);
+
+/// The step of the range during which the most is held; -1 for a schedule that cannot be played.
+int heaviest_step(const LoadedSchedule& schedule, const StepRange& range);
 
 /// The schedule that runs each op once and frees each tensor after its last use.
 Schedule keep_all_schedule(const LoadedGraph& graph);

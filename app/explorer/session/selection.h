@@ -4,7 +4,7 @@
 
 #include <QObject>
 
-#include "core/base/ids.h"
+#include "app/explorer/session/step_range.h"
 
 namespace rematlas::explorer {
 
@@ -17,15 +17,6 @@ struct Selected {
     static Selected of(OpId op) { return {BlockId(), op}; }
     bool empty() const { return !block.valid() && !op.valid(); }
     bool operator==(const Selected&) const = default;
-};
-
-/// Steps of a schedule, both ends included; all of them when `first` is -1.
-struct StepRange {
-    int first = -1, last = -1;
-
-    bool all() const { return first < 0; }
-    bool contains(int step) const { return all() || (step >= first && step <= last); }
-    bool operator==(const StepRange&) const = default;
 };
 
 class Selection : public QObject {

@@ -1,5 +1,7 @@
 #include "app/explorer/session/steps_table.h"
 
+#include <algorithm>
+
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -7,11 +9,24 @@ namespace rematlas::explorer {
 void StepsTable::set_schedule(SchedulePtr schedule) {
     beginResetModel();
     schedule_ = schedule && !schedule->simulation.steps.empty() ? std::move(schedule) : nullptr;
+    range_ = {};
     endResetModel();
 }
 
+void StepsTable::set_range(const StepRange& range) {
+    if (range == range_) return;
+    beginResetModel();
+    range_ = range;
+    endResetModel();
+}
+
+int StepsTable::row_of_step(int step) const {
+    const int row = step - (range_.all() ? 0 : range_.first);
+    return step >= 0 && row >= 0 && row < rowCount() ? row : -1;
+}
+
 const Step& StepsTable::step_at(int row) const {
-    return schedule_->schedule.steps[static_cast<std::size_t>(row)];
+    return schedule_->schedule.steps[static_cast<std::size_t>(step_of(row))];
 }
 
 OpId StepsTable::op_of(int row) const {
@@ -27,7 +42,9 @@ int StepsTable::row_of(const Selected& selected) const {
     if (!schedule_) return -1;
     const auto first_run = [&](OpId op) {
         const std::vector<int>& steps = schedule_->steps_of[op];
-        return steps.empty() ? -1 : steps.front();
+        for (const int step : steps)
+            if (const int row = row_of_step(step); row >= 0) return row;
+        return -1;
     };
     if (selected.op.valid()) return first_run(selected.op);
     if (!selected.block.valid()) return -1;
@@ -36,7 +53,9 @@ int StepsTable::row_of(const Selected& selected) const {
 }
 
 int StepsTable::rowCount(const QModelIndex& parent) const {
-    return parent.isValid() || !schedule_ ? 0 : static_cast<int>(schedule_->simulation.steps.size());
+    if (parent.isValid() || !schedule_) return 0;
+    const int steps = static_cast<int>(schedule_->simulation.steps.size());
+    return range_.all() ? steps : std::clamp(steps - range_.first, 0, range_.last - range_.first + 1);
 }
 
 std::vector<FiguresTable::Column> StepsTable::columns() const {
@@ -64,18 +83,18 @@ QString StepsTable::what_happens(int row) const {
         case StepKind::run_inplace:
             break;
     }
-    if (schedule_->steps_of[step.op()].front() != row) return tr("run again");
+    if (schedule_->steps_of[step.op()].front() != step_of(row)) return tr("run again");
     return step.kind == StepKind::run_inplace ? tr("run in place") : tr("run");
 }
 
 QString StepsTable::text_at(int row, int column) const {
     const LoadedGraph& graph = *schedule_->graph;
     const Step& step = step_at(row);
-    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(row)];
+    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(step_of(row))];
     const OpId op = op_of(row);
     switch (column) {
         case StepsTable::step:
-            return QString::number(row);
+            return QString::number(step_of(row));
         case what:
             return what_happens(row);
         case name:
@@ -96,10 +115,10 @@ QString StepsTable::text_at(int row, int column) const {
 }
 
 QVariant StepsTable::value_at(int row, int column) const {
-    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(row)];
+    const StepTrace& trace = schedule_->simulation.steps[static_cast<std::size_t>(step_of(row))];
     switch (column) {
         case StepsTable::step:
-            return row;
+            return step_of(row);
         case start:
             return static_cast<qint64>(trace.start.value);
         case time:

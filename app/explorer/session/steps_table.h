@@ -13,9 +13,13 @@ class StepsTable : public FiguresTable {
 
     using FiguresTable::FiguresTable;
 
-    /// Null, or one that cannot be played: no rows. A row is a step, in their order.
+    /// Null, or one that cannot be played: no rows. A row is a step, in their order; a new schedule is shown whole.
     void set_schedule(SchedulePtr schedule);
     const SchedulePtr& schedule() const { return schedule_; }
+    /// Rows for this part of the schedule alone; from the beginning for all of it.
+    void set_range(const StepRange& range);
+    int step_of(int row) const { return row + (range_.all() ? 0 : range_.first); }
+    int row_of_step(int step) const;  ///< -1: not in the part, or there is none
 
     Selected selected_at(int row) const override;
     /// The first run of an op, or of the ops of a block.
@@ -33,6 +37,7 @@ class StepsTable : public FiguresTable {
     OpId op_of(int row) const;  ///< that runs, or made the tensor
 
     SchedulePtr schedule_;
+    StepRange range_;
 };
 
 }  // namespace rematlas::explorer

@@ -2,7 +2,9 @@
 
 #include <QtTest>
 
-#include "app/explorer/look/qt_canvas.h"
+#include "app/explorer/session/alive_model.h"
+#include "app/explorer/session/block_sums.h"
+#include "app/explorer/session/steps_table.h"
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
@@ -60,6 +62,42 @@ TEST_F(Brushes, ThePartChosenIsTheRangeOfStepsForAllViews) {
     session().plans.show(PlanList::none);
     EXPECT_TRUE(eventually([&] { return session().selection.range().all(); }))
         << "without a plan there is no part";
+}
+
+TEST_F(Brushes, WhatIsInMemoryIsToldForThePart) {
+    AliveModel model;
+    model.set_schedule(session().schedule());
+    const LoadedSchedule& schedule = *session().schedule();
+    const int last = static_cast<int>(schedule.simulation.steps.size()) - 1;
+    const StepRange part{last / 8, last / 4};
+    model.set_range(part);
+    EXPECT_TRUE(part.contains(heaviest_step(schedule, part)));
+    Bytes most;
+    for (int step = part.first; step <= part.last; ++step)
+        most = std::max(most, schedule.simulation.steps[static_cast<std::size_t>(step)].during);
+    EXPECT_EQ(model.total(), most);
+    EXPECT_LT(most, schedule.simulation.peak);
+    model.set_step(part.first + 2);
+    EXPECT_LE(model.step(), part.first + 2) << "the cursor lies in the part";
+    model.set_step(last);
+    EXPECT_EQ(model.total(), most) << "the cursor lies elsewhere";
+    const BlockSums sums = block_sums(schedule, part);
+    EXPECT_EQ(sums.peak, most);
+}
+
+TEST_F(Brushes, TheTableOfStepsHasThoseOfThePart) {
+    StepsTable table;
+    table.set_schedule(session().schedule());
+    const int all = table.rowCount();
+    table.set_range({10, 19});
+    ASSERT_EQ(table.rowCount(), 10);
+    EXPECT_EQ(table.index(0, StepsTable::step).data().toInt(), 10);
+    EXPECT_EQ(table.row_of_step(19), 9);
+    EXPECT_EQ(table.row_of_step(20), -1);
+    table.set_range({all - 3, all + 50});
+    EXPECT_EQ(table.rowCount(), 3);
+    table.set_range({});
+    EXPECT_EQ(table.rowCount(), all);
 }
 
 }  // namespace
