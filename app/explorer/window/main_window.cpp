@@ -21,7 +21,7 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr int narrow_width = 1300, narrow_height = 840;  ///< below, neighbouring docks share their place
+constexpr int narrow_width = 1300, narrow_height = 960;  ///< below, neighbouring docks share their place
 constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
 constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
 
@@ -167,7 +167,7 @@ void MainWindow::resize_docks() {
     // Shares of the window: the middle keeps half of the width, what runs over time two fifths of the height,
     // and more where it shares its place.
     resizeDocks({docks_["blocks"], docks_["solve"]}, {width() * 7 / 25, width() * 5 / 24}, Qt::Horizontal);
-    resizeDocks({docks_["plans"], docks_["blocks"]}, {height() * 3 / 10, height() * 3 / 10}, Qt::Vertical);
+    resizeDocks({docks_["plans"], docks_["blocks"]}, {height() / 4, height() * 7 / 20}, Qt::Vertical);
     resizeDocks({docks_["solve"], docks_["details"]}, {height() * 5 / 10, height() * 4 / 10}, Qt::Vertical);
     resizeDocks({docks_["schedule"], docks_["tradeoff"]}, {width() * 6 / 10, width() * 4 / 10},
                 Qt::Horizontal);

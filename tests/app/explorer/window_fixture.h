@@ -19,7 +19,7 @@ class Windows : public testing::Test {
     void make_window() {
         settings = std::make_unique<QSettings>(folder.filePath("settings.ini"), QSettings::IniFormat);
         window = std::make_unique<MainWindow>(settings.get());
-        window->resize(1400, 900);
+        window->resize(1400, 1000);
         window->show();
     }
     void open(const QString& path) {
