@@ -18,15 +18,9 @@ Result<void> draw_any(const std::string& path, const std::string& out, const std
     if (*kind == FileKind::sweep) {
         const Result<Sweep> sweep = read_sweep(path);
         if (!sweep) return sweep.error();
-        const std::filesystem::path folder =
-            std::filesystem::path(path).has_parent_path() ? std::filesystem::path(path).parent_path() : ".";
-        const Result<std::filesystem::path> beside = graph_path.empty()
-                                                         ? find_graph_file(folder, sweep->graph_sha256)
-                                                         : Result<std::filesystem::path>(graph_path);
-        if (!beside) return draw_sweep_file(*sweep, out);
-        const Result<Graph> graph = read_graph(*beside);
+        const Result<std::optional<Graph>> graph = graph_if_known(*sweep, path, graph_path);
         if (!graph) return graph.error();
-        return draw_sweep_file(*sweep, out, &*graph);
+        return draw_sweep_file(*sweep, out, *graph ? &**graph : nullptr);
     }
     if (*kind == FileKind::graph) {
         const Result<Graph> graph = read_graph(path);

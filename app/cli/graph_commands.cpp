@@ -16,6 +16,7 @@
 #include "core/hierarchy/decompose.h"
 #include "core/planning/solve.h"
 #include "core/planning/sweep.h"
+#include "core/schedule/held.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -82,26 +83,12 @@ std::vector<RepeatedBlock> repeated(const IdVector<BlockId, Block>& blocks) {
 
 /// What is held while `at` runs for the first time, by kind.
 std::map<std::string, Bytes> parts_at(const Graph& graph, const std::vector<Step>& steps, OpId at) {
-    IdVector<TensorId, std::uint8_t> held(graph.tensors.size(), 1);
-    for (const Op& op : graph.ops)
-        for (TensorId out : op.outputs) held[out] = 0;
-    std::map<std::string, Bytes> parts;
-    for (const Step& step : steps) {
-        if (!step.runs()) {
-            held[step.tensor()] = step.kind != StepKind::free;
-            continue;
-        }
-        const Op& op = graph.ops[step.op()];
-        if (step.kind == StepKind::run_inplace)
-            for (const InplacePair& pair : op.inplace) held[pair.in] = 0;
-        for (TensorId out : op.outputs) held[out] = 1;
-        if (step.op() == at) {
-            parts["workspace"] = op.workspace;
-            break;
-        }
-    }
-    for (TensorId t : graph.tensors.ids())
-        if (held[t]) parts[std::string(to_string(graph.tensors[t].kind))] += graph.tensors[t].bytes;
+    const auto runs_it = [at](const Step& step) { return step.runs() && step.op() == at; };
+    const auto first = std::find_if(steps.begin(), steps.end(), runs_it);
+    const Held held = held_during(graph, steps, static_cast<std::size_t>(first - steps.begin()));
+    std::map<std::string, Bytes> parts{{"workspace", held.workspace}};
+    for (const HeldTensor& one : held.tensors)
+        parts[std::string(to_string(graph.tensors[one.tensor].kind))] += one.bytes;
     return parts;
 }
 

@@ -46,6 +46,20 @@ Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& s
     return read_graph(*file);
 }
 
+Result<std::optional<Graph>> graph_if_known(const Sweep& sweep, const std::filesystem::path& sweep_path,
+                                            const std::string& graph_path) {
+    std::filesystem::path file = graph_path;
+    if (graph_path.empty()) {
+        const std::filesystem::path folder = sweep_path.has_parent_path() ? sweep_path.parent_path() : ".";
+        const Result<std::filesystem::path> beside = find_graph_file(folder, sweep.graph_sha256);
+        if (!beside) return std::optional<Graph>();
+        file = *beside;
+    }
+    Result<Graph> graph = read_graph(file);
+    if (!graph) return graph.error();
+    return std::optional<Graph>(graph.take());
+}
+
 Result<Budget> budget_flag(const std::string& text) {
     Result<Budget> budget = parse_budget(text);
     if (!budget) return Error{"--budget: " + budget.error().message};

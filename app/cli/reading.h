@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 
 namespace rematlas {
@@ -25,6 +27,10 @@ Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
 /// The graph in that file.
 Result<Graph> graph_for(const Schedule& schedule, const std::filesystem::path& schedule_path,
                         const std::string& graph_path);
+
+/// The graph of a sweep, found in the same way; none where none is named and none lies beside it.
+Result<std::optional<Graph>> graph_if_known(const Sweep& sweep, const std::filesystem::path& sweep_path,
+                                            const std::string& graph_path);
 
 /// The budget that `--budget text` means, and its bytes for a step; the error names the flag.
 Result<Budget> budget_flag(const std::string& text);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/csv.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {
@@ -11,14 +12,6 @@ using nlohmann::json;
 
 double microseconds(Nanoseconds time) {
     return static_cast<double>(time.value) / 1000.0;
-}
-
-/// A field of a comma-separated line (RFC 4180, section 2).
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return quoted + "\"";
 }
 
 }  // namespace

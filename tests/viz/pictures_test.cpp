@@ -13,40 +13,12 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "tests/viz/layered_graph.h"
+#include "tests/viz/xml_fault.h"
 #include "viz/layout/layout_worker.h"
 #include "viz/paint/draw.h"
 
 namespace rematlas {
 namespace {
-
-/// Empty when `text` is well-formed XML as far as tags, attributes and references go, else what is wrong.
-std::string xml_fault(const std::string& text) {
-    std::vector<std::string> open;
-    std::size_t at = 0;
-    while ((at = text.find('<', at)) != std::string::npos) {
-        std::size_t end = at + 1;
-        for (bool quoted = false; end < text.size() && (quoted || text[end] != '>'); ++end) {
-            if (text[end] == '"') quoted = !quoted;
-            if (text[end] == '<') return "a < inside a tag at " + std::to_string(end);
-        }
-        if (end >= text.size()) return "a tag without end at " + std::to_string(at);
-        std::string tag = text.substr(at + 1, end - at - 1);
-        std::string name = tag.substr(0, tag.find_first_of(" /", 1));
-        if (tag.front() == '/') {
-            if (open.empty() || "/" + open.back() != tag) return "</" + tag + "> closes nothing";
-            open.pop_back();
-        } else if (tag.back() != '/') {
-            open.push_back(name);
-        }
-        at = end;
-    }
-    for (at = text.find('&'); at != std::string::npos; at = text.find('&', at + 1)) {
-        std::string reference = text.substr(at, text.find(';', at) - at);
-        if (reference != "&amp" && reference != "&lt" && reference != "&gt" && reference != "&quot")
-            return "reference " + reference;
-    }
-    return open.empty() ? "" : "<" + open.back() + "> is not closed";
-}
 
 std::size_t count(const std::string& text, const std::string& what) {
     std::size_t n = 0;

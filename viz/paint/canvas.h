@@ -110,10 +110,16 @@ class PictureCanvas : public Canvas {
 
 enum class PictureFormat { svg, png, pdf };
 
+/// Of a picture that stands in a page with others.
+struct SvgPlace {
+    Color page = Color::hex(0xffffff);
+    std::string ids = {};  ///< in front of the picture's ids, which must differ from those of the others
+};
+
 /// A white page. PNG has two pixels a point, fewer where the picture would pass 60 megapixels or cairo's
 /// limit of 32,767 a side; PDF is scaled down where it would pass 14,400 points a side.
 std::unique_ptr<PictureCanvas> make_canvas(PictureFormat format, Size size, std::string_view title);
-std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title);
+std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place = {});
 std::unique_ptr<PictureCanvas> make_cairo_canvas(PictureFormat format, Size size, std::string_view title);
 
 /// The ruler of the canvases above, for sizes that are needed before there is a canvas.

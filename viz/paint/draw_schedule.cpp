@@ -55,29 +55,57 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     canvas.text({kLeft, 58}, fitted(canvas, about, kNote, room), kNote);
 }
 
+/// Of a whole schedule, with what it refers to.
+class WholeSchedule {
+  public:
+    WholeSchedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation, double top,
+                  const palette::Paper& paper)
+        : data_(lane_data(graph, schedule.steps, simulation, natural_axis(simulation))),
+          plain_(lanes_without_recomputation(graph, data_.axis)),
+          height_(schedule_height(data_, kLaneHeight, kLaneGap, kMemoryHeight, true)),
+          scene_{.graph = graph,
+                 .steps = schedule.steps,
+                 .data = data_,
+                 .plain = &plain_,
+                 .budget = schedule.budget,
+                 .resident = resident_bytes(graph),
+                 .rect = {0, top, kWidth, height_},
+                 .names_width = kLeft,
+                 .right_room = kRightRoom,
+                 .lane_height = kLaneHeight,
+                 .lane_gap = kLaneGap,
+                 .text_size = 10,
+                 .axis_titles = true,
+                 .paper = paper} {}
+    WholeSchedule(const WholeSchedule&) = delete;
+    WholeSchedule& operator=(const WholeSchedule&) = delete;
+
+    const ScheduleScene& scene() const { return scene_; }
+    Size size() const { return {kWidth, scene_.rect.y + height_}; }
+
+  private:
+    LaneData data_, plain_;
+    double height_;
+    ScheduleScene scene_;
+};
+
 }  // namespace
 
 Result<std::string> draw_schedule(const Graph& graph, const Schedule& schedule, const Simulation& simulation,
                                   PictureFormat format) {
-    LaneData data = lane_data(graph, schedule.steps, simulation, natural_axis(simulation));
-    LaneData plain = lanes_without_recomputation(graph, data.axis);
-    double height = schedule_height(data, kLaneHeight, kLaneGap, kMemoryHeight, true);
-    ScheduleScene scene{.graph = graph,
-                        .steps = schedule.steps,
-                        .data = data,
-                        .plain = &plain,
-                        .budget = schedule.budget,
-                        .resident = resident_bytes(graph),
-                        .rect = {0, kHeaderHeight, kWidth, height},
-                        .names_width = kLeft,
-                        .right_room = kRightRoom,
-                        .lane_height = kLaneHeight,
-                        .lane_gap = kLaneGap,
-                        .text_size = 10,
-                        .axis_titles = true};
-    auto canvas = make_canvas(format, {kWidth, kHeaderHeight + height}, graph.name);
-    schedule_header(*canvas, scene, schedule, simulation);
-    paint_schedule(*canvas, scene);
+    const WholeSchedule whole(graph, schedule, simulation, kHeaderHeight, palette::kLight);
+    auto canvas = make_canvas(format, whole.size(), graph.name);
+    schedule_header(*canvas, whole.scene(), schedule, simulation);
+    paint_schedule(*canvas, whole.scene());
+    return canvas->finish();
+}
+
+Result<std::string> schedule_in_page(const Graph& graph, const Schedule& schedule,
+                                     const Simulation& simulation, const PageStyle& style) {
+    const WholeSchedule whole(graph, schedule, simulation, 0, style.paper);
+    auto canvas =
+        make_svg_canvas(whole.size(), "Memory over time", {.page = style.paper.page, .ids = style.ids});
+    paint_schedule(*canvas, whole.scene());
     return canvas->finish();
 }
 

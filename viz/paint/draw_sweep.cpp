@@ -25,18 +25,30 @@ void sweep_header(Canvas& canvas, const SweepScene& scene) {
     canvas.text({kSweepLeft, 56}, fitted(canvas, about, kNote, kSweepPage.width - kSweepLeft - 14), kNote);
 }
 
+SweepScene whole_sweep(const Sweep& sweep, const Graph* graph, double top, const palette::Paper& paper) {
+    SweepScene scene{
+        .sweep = sweep, .rect = {0, top, kSweepPage.width, kSweepPage.height - kSweepHeader}, .paper = paper};
+    if (!graph) return scene;
+    FlatGraph flat = flatten(*graph);
+    scene.keep_all = keep_all_peak(flat);
+    scene.least = least_memory(flat).bytes;
+    return scene;
+}
+
 }  // namespace
 
 Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format) {
-    SweepScene scene{.sweep = sweep,
-                     .rect = {0, kSweepHeader, kSweepPage.width, kSweepPage.height - kSweepHeader}};
-    if (graph) {
-        FlatGraph flat = flatten(*graph);
-        scene.keep_all = keep_all_peak(flat);
-        scene.least = least_memory(flat).bytes;
-    }
+    const SweepScene scene = whole_sweep(sweep, graph, kSweepHeader, palette::kLight);
     auto canvas = make_canvas(format, kSweepPage, sweep.graph);
     sweep_header(*canvas, scene);
+    paint_sweep(*canvas, scene);
+    return canvas->finish();
+}
+
+Result<std::string> sweep_in_page(const Sweep& sweep, const Graph* graph, const PageStyle& style) {
+    const SweepScene scene = whole_sweep(sweep, graph, 0, style.paper);
+    auto canvas = make_svg_canvas({kSweepPage.width, scene.rect.height}, "Memory against time",
+                                  {.page = style.paper.page, .ids = style.ids});
     paint_sweep(*canvas, scene);
     return canvas->finish();
 }

@@ -37,4 +37,14 @@ Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const
 
 Result<std::string> draw_sweep(const Sweep& sweep, const Graph* graph, PictureFormat format);
 
+/// How a picture looks that stands in a page: no header, since the page says what it is.
+struct PageStyle {
+    const palette::Paper& paper = palette::kLight;
+    std::string ids = {};  ///< in front of the picture's ids
+};
+/// SVG.
+Result<std::string> schedule_in_page(const Graph& graph, const Schedule& schedule,
+                                     const Simulation& simulation, const PageStyle& style);
+Result<std::string> sweep_in_page(const Sweep& sweep, const Graph* graph, const PageStyle& style);
+
 }  // namespace rematlas

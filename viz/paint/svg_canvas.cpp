@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "viz/paint/canvas.h"
+#include "viz/paint/xml_text.h"
 
 namespace rematlas {
 
@@ -16,30 +17,6 @@ std::string number(double x) {
     return std::string(text, static_cast<std::size_t>(n));
 }
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (unsigned char c : text) {
-        switch (c) {
-            case '&':
-                out += "&amp;";
-                break;
-            case '<':
-                out += "&lt;";
-                break;
-            case '>':
-                out += "&gt;";
-                break;
-            case '"':
-                out += "&quot;";
-                break;
-            default:
-                // Control characters are not allowed in XML, not even escaped.
-                out += c < 0x20 && c != '\n' && c != '\t' ? ' ' : static_cast<char>(c);
-        }
-    }
-    return out;
-}
-
 std::string hex(Color color) {
     char text[8];
     auto part = [](double x) {
@@ -51,13 +28,13 @@ std::string hex(Color color) {
 
 class SvgCanvas final : public PictureCanvas {
   public:
-    SvgCanvas(Size size, std::string_view title) {
+    SvgCanvas(Size size, std::string_view title, const SvgPlace& place) : ids_(place.ids) {
         std::string w = number(size.width), h = number(size.height);
         out_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" xml:space=\"preserve\" width=\"" + w +
                "pt\" height=\"" + h + "pt\" viewBox=\"0 0 " + w + " " + h +
-               "\" font-family=\"'DejaVu Sans', Verdana, sans-serif\">\n<title>" + escaped(title) +
+               "\" font-family=\"'DejaVu Sans', Verdana, sans-serif\">\n<title>" + xml_text(title) +
                "</title>\n";
-        rectangle({0, 0, size.width, size.height}, Color::hex(0xffffff), {}, 0);
+        rectangle({0, 0, size.width, size.height}, place.page, {}, 0);
     }
 
     void rectangle(const Rect& r, std::optional<Color> fill, const std::optional<Pen>& pen,
@@ -91,7 +68,7 @@ class SvgCanvas final : public PictureCanvas {
         if (text.size() > 1)
             out_ +=
                 " textLength=\"" + number(text_width(text, style)) + "\" lengthAdjust=\"spacingAndGlyphs\"";
-        out_ += paint(style.color, {}) + ">" + escaped(text) + "</text>\n";
+        out_ += paint(style.color, {}) + ">" + xml_text(text) + "</text>\n";
     }
 
     double text_width(std::string_view text, const TextStyle& style) const override {
@@ -100,13 +77,13 @@ class SvgCanvas final : public PictureCanvas {
 
     void begin(std::string_view tooltip) override {
         out_ += "<g>";
-        if (!tooltip.empty()) out_ += "<title>" + escaped(tooltip) + "</title>";
+        if (!tooltip.empty()) out_ += "<title>" + xml_text(tooltip) + "</title>";
         out_ += "\n";
     }
     void end() override { out_ += "</g>\n"; }
 
     void clip(const Rect& r) override {
-        std::string id = "clip" + std::to_string(clips_++);
+        std::string id = ids_ + "clip" + std::to_string(clips_++);
         out_ += "<clipPath id=\"" + id + "\"><rect x=\"" + number(r.x) + "\" y=\"" + number(r.y) +
                 "\" width=\"" + number(r.width) + "\" height=\"" + number(r.height) +
                 "\"/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
@@ -128,14 +105,14 @@ class SvgCanvas final : public PictureCanvas {
         return out + "\"";
     }
 
-    std::string out_;
+    std::string out_, ids_;
     int clips_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title) {
-    return std::make_unique<SvgCanvas>(size, title);
+std::unique_ptr<PictureCanvas> make_svg_canvas(Size size, std::string_view title, const SvgPlace& place) {
+    return std::make_unique<SvgCanvas>(size, title, place);
 }
 
 }  // namespace rematlas

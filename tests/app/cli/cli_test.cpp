@@ -75,8 +75,8 @@ class CommandLine : public testing::Test {
 
 TEST_F(CommandLine, every_command_has_help_with_an_example) {
     EXPECT_EQ(run("--help").exit, 0);
-    for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "diff",
-                                "config generate", "config check"}) {
+    for (const char* command : {"inspect", "decompose", "solve", "sweep", "check", "export", "draw", "report",
+                                "diff", "config generate", "config check"}) {
         const Ran ran = run(std::string(command) + " --help");
         EXPECT_EQ(ran.exit, 0) << command;
         EXPECT_THAT(ran.out, HasSubstr("rematlas " + std::string(command))) << command;
@@ -277,6 +277,35 @@ TEST_F(CommandLine, export_writes_each_form_and_refuses_a_plan_of_a_graph_withou
     EXPECT_FALSE(fs::exists(file("x.plan")));
     fs::remove(file("g.graph.json"));
     expect_error(run("export " + file("s.schedule.json") + " --format csv -o " + file("e")), 2, "--graph");
+}
+
+TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_schedule_that_fails) {
+    const std::string sweep =
+        "sweep " + file("g.graph.json") + " --solver dtr --budgets 3 --time-limit 1s -o ";
+    ASSERT_EQ(
+        run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("s.schedule.json"))
+            .exit,
+        0);
+    ASSERT_EQ(run(sweep + file("s.sweep.json")).exit, 0);
+    const std::string both = file("s.schedule.json") + " " + file("s.sweep.json");
+    for (const std::string& files : {file("s.schedule.json"), file("s.sweep.json"), both}) {
+        const Ran ran = run("report " + files + " --json -o " + file("r.html"));
+        ASSERT_EQ(ran.exit, 0) << ran.err;
+        EXPECT_EQ(json::parse(ran.out)["file"], file("r.html"));
+    }
+    const json checked =
+        json::parse(run("check " + file("g.graph.json") + " " + file("s.schedule.json") + " --json").out);
+    EXPECT_THAT(
+        slurp(file("r.html")),
+        HasSubstr("<data value=\"" + std::to_string(checked["peak_bytes"].get<std::int64_t>()) + "\">"));
+    expect_error(run("report " + file("g.graph.json") + " -o " + file("n.html")), 2, "is a graph");
+    expect_error(run("report " + file("s.sweep.json") + " " + file("s.sweep.json") + " -o " + file("n.html")),
+                 2, "one sweep at most");
+    json broken = json::parse(slurp(file("s.schedule.json")));
+    broken["steps"].erase(0);
+    ASSERT_TRUE(write_file(file("s.schedule.json"), broken.dump()));
+    expect_error(run("report " + file("s.schedule.json") + " -o " + file("n.html")), 1, "step ");
+    EXPECT_FALSE(fs::exists(file("n.html")));
 }
 
 TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {

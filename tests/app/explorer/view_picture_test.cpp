@@ -1,13 +1,12 @@
 #include "app/explorer/window/view_picture.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <QImage>
-#include <csignal>
 
 #include "core/base/files.h"
 #include "tests/app/explorer/training_chain.h"
+#include "tests/support/full_disk.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -41,16 +40,12 @@ TEST_F(ViewPictures, AreOfTheFormatThatTheEndingSays) {
 /// As on a disk that is full: whoever reads the file afterwards finds the old one or none.
 TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     ASSERT_TRUE(write_file(path("old.svg"), "old"));
-    rlimit before{};
-    getrlimit(RLIMIT_FSIZE, &before);
-    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit little{1000, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &little);
     std::vector<std::string> refused;
-    for (const char* name : {"old.svg", "new.svg", "new.pdf", "new.png"})
-        if (!write_view_picture(view, path(name))) refused.push_back(name);
-    setrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, handler);
+    {
+        const FullDisk full(1000);
+        for (const char* name : {"old.svg", "new.svg", "new.pdf", "new.png"})
+            if (!write_view_picture(view, path(name))) refused.push_back(name);
+    }
     EXPECT_EQ(refused.size(), 4u);
     EXPECT_EQ(*read_file(path("old.svg")), "old");
     EXPECT_FALSE(std::filesystem::exists(path("new.svg")));

@@ -1,0 +1,55 @@
+// A page of HTML that is well-formed XML too: headings, paragraphs, tables, pictures. One file, with nothing from
+// elsewhere in it.
+//
+//     HtmlPage page("GPT under 2 GiB");
+//     page.heading("Figures");
+//     page.table({{"Block"}, {"Bytes", true}}, {{html_text(name), html_bytes(bytes)}});
+//     write_file(path, page.finish());
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace rematlas {
+
+// What stands in a cell or a paragraph. Numbers carry the exact value for programs: <data value="1536">1.50 KiB</data>.
+std::string html_text(std::string_view text);
+std::string html_bytes(Bytes bytes);
+std::string html_time(Nanoseconds time);
+std::string html_count(std::size_t count);
+std::string html_overhead(double overhead);                 ///< "+7.1 %"
+std::string html_share(double share);                       ///< "12.3 %"
+std::string html_bar(double share, std::string_view cell);  ///< the cell over a bar of that part of its width
+
+struct HtmlColumn {
+    std::string title;
+    bool number = false;  ///< set to the right
+};
+
+class HtmlPage {
+  public:
+    explicit HtmlPage(std::string_view title);
+
+    void heading(std::string_view text);
+    void lead(const std::vector<std::string>& sentences);  ///< the answer, in large letters
+    void paragraph(std::string_view text);
+    void note(std::string_view text);  ///< in small letters
+    void table(const std::vector<HtmlColumn>& columns, const std::vector<std::vector<std::string>>& rows);
+    /// What is named and what it is.
+    void facts(const std::vector<std::pair<std::string, std::string>>& rows);
+    /// SVG for readers with a light and with a dark screen; paper is light.
+    void picture(std::string_view for_light, std::string_view for_dark, std::string_view caption);
+
+    std::string finish();
+
+  private:
+    void begin_section();
+
+    std::string out_;
+    bool in_section_ = false;
+};
+
+}  // namespace rematlas
