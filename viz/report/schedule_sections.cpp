@@ -3,6 +3,7 @@
 
 #include "core/base/sizes.h"
 #include "core/schedule/simulate.h"
+#include "viz/paint/blocks_painter.h"
 #include "viz/paint/painters.h"
 #include "viz/report/report_parts.h"
 
@@ -79,7 +80,7 @@ void add_blocks(HtmlPage& page, const StepFigures& figures) {
         std::string indent;
         for (int i = 0; i < block.depth; ++i) indent += "\u2003";
         rows.push_back(
-            {html_text(indent + (block.depth < 2 ? block.path : block.name)), html_count(block.ops),
+            {html_text(indent + numbered_block(block.name, block.path)), html_count(block.ops),
              html_time(block.time),
              html_bar(part_of(block.at_peak.value, figures.check.peak.value), html_bytes(block.at_peak)),
              html_count(block.reruns), html_time(block.extra)});
@@ -101,7 +102,7 @@ std::string op_words(const Graph& graph, OpId id) {
     return op.name + (op.module.empty() ? "" : " of " + op.module);
 }
 
-void add_peak(HtmlPage& page, const Graph& graph, const StepFigures& figures) {
+void add_peak(HtmlPage& page, const Graph& graph, const Schedule& schedule, const StepFigures& figures) {
     std::vector<HeldTensor> heaviest = figures.at_peak.tensors;
     std::stable_sort(heaviest.begin(), heaviest.end(),
                      [](const HeldTensor& a, const HeldTensor& b) { return a.bytes > b.bytes; });
@@ -119,8 +120,8 @@ void add_peak(HtmlPage& page, const Graph& graph, const StepFigures& figures) {
     page.heading("What is held at the peak");
     std::string words = "The peak is reached";
     if (figures.peak_op.valid()) words += " while " + op_words(graph, figures.peak_op) + " runs";
-    words += ", step " + std::to_string(figures.check.peak_step) + ". " + std::to_string(all) +
-             " tensors are held";
+    words += ", in step " + std::to_string(figures.check.peak_step + 1) + " of " +
+             std::to_string(schedule.steps.size()) + ". " + std::to_string(all) + " tensors are held";
     if (figures.at_peak.workspace.value > 0)
         words += ", and " + format_bytes(figures.at_peak.workspace) + " are workspace of the operation";
     page.note(words + (all > kMostTensors ? "; the heaviest are:" : ":"));
@@ -151,7 +152,7 @@ Result<void> add_schedule_sections(HtmlPage& page, const Graph& graph, const Sch
     if (const Result<void> drawn = add_memory(page, graph, schedule); !drawn) return drawn;
     add_blocks(page, figures);
     add_recomputed(page, figures);
-    add_peak(page, graph, figures);
+    add_peak(page, graph, schedule, figures);
     return {};
 }
 

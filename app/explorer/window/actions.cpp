@@ -46,6 +46,8 @@ void MainWindow::make_export_menu(QMenu& menu) {
                                       QKeySequence::Save);
     needs_schedule_ << menu.addAction(tr("&Plan for training (.plan)..."), this, &MainWindow::export_plan);
     needs_sweep_ << menu.addAction(tr("S&weep (.sweep.json)..."), this, &MainWindow::save_sweep);
+    needs_schedule_ << menu.addAction(tr("&Report to send to others (.html)..."), this,
+                                      &MainWindow::export_report);
     menu.addSeparator();
     needs_graph_ << menu.addAction(theme::icon("picture"), tr("Picture of the &graph..."), this,
                                    &MainWindow::export_graph_picture);

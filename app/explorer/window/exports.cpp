@@ -7,6 +7,7 @@
 #include "app/explorer/window/view_picture.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
+#include "viz/report/report.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -100,6 +101,19 @@ void MainWindow::export_sweep_picture() {
         path, [graph = session_.graph(), sweep = session_.sweep.sweep(), file = path.toStdString()] {
             return draw_sweep_file(sweep, file, &graph->graph);
         });
+}
+
+void MainWindow::export_report() {
+    const QString path = ask_for_file(tr("Report"), "_report.html", tr("Reports (*.html)"));
+    if (path.isEmpty()) return;
+    write_in_background(path, [graph = session_.graph(), schedule = session_.schedule(),
+                               sweep = session_.sweep.sweep(), file = path.toStdString()] {
+        return write_report({.graph = &graph->graph,
+                             .schedule = schedule ? &schedule->schedule : nullptr,
+                             .sweep = sweep.curves.empty() ? nullptr : &sweep,
+                             .made_by = "rematlas-explorer " REMATLAS_VERSION},
+                            file);
+    });
 }
 
 void MainWindow::export_current_view() {

@@ -102,6 +102,7 @@ class MainWindow : public QMainWindow {
     void export_schedule_picture();
     void export_sweep_picture();
     void export_current_view();
+    void export_report();
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
     /// Off the GUI thread, since a picture may need a layout of its own.
