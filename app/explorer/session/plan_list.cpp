@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "app/explorer/session/csv_table.h"
 #include "app/explorer/session/wording.h"
 #include "core/base/files.h"
 
@@ -303,6 +304,9 @@ QVariant PlanList::headerData(int section, Qt::Orientation orientation, int role
     };
     if (role == Qt::DisplayRole) return headers[section].first;
     if (role == Qt::ToolTipRole) return headers[section].second;
+    if (role == unit_role && (section == peak || section == budget)) return "bytes";
+    if (role == unit_role && (section == overhead || section == bound)) return "ratio";
+    if (role == unit_role && section == seconds) return "s";
     return {};
 }
 

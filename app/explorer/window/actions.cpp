@@ -48,6 +48,9 @@ void MainWindow::make_export_menu(QMenu& menu) {
     needs_sweep_ << menu.addAction(tr("S&weep (.sweep.json)..."), this, &MainWindow::save_sweep);
     needs_schedule_ << menu.addAction(tr("&Report to send to others (.html)..."), this,
                                       &MainWindow::export_report);
+    QMenu* tables = menu.addMenu(tr("Ta&ble (.csv)"));
+    tables->setObjectName("tables");
+    connect(tables, &QMenu::aboutToShow, this, [this, tables] { list_tables(*tables); });
     menu.addSeparator();
     needs_graph_ << menu.addAction(theme::icon("picture"), tr("Picture of the &graph..."), this,
                                    &MainWindow::export_graph_picture);

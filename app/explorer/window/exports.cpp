@@ -2,9 +2,12 @@
 #include <QFileInfo>
 #include <QStatusBar>
 
+#include "app/explorer/docks/all_docks.h"
+#include "app/explorer/session/csv_table.h"
 #include "app/explorer/session/wording.h"
 #include "app/explorer/window/main_window.h"
 #include "app/explorer/window/view_picture.h"
+#include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
 #include "viz/report/report.h"
@@ -113,6 +116,29 @@ void MainWindow::export_report() {
                              .sweep = sweep.curves.empty() ? nullptr : &sweep,
                              .made_by = "rematlas-explorer " REMATLAS_VERSION},
                             file);
+    });
+}
+
+/// Each list of the docks, under the name that it has for screen readers.
+void MainWindow::list_tables(QMenu& menu) {
+    menu.clear();
+    for (const DockEntry& entry : all_docks()) {
+        for (QTreeView* table : docks_[entry.id]->findChildren<QTreeView*>()) {
+            const QString title =
+                table->accessibleName().isEmpty() ? docks_[entry.id]->windowTitle() : table->accessibleName();
+            QAction* action = menu.addAction(tr("%1...").arg(title), table,
+                                             [this, table, title] { export_table(*table, title); });
+            action->setEnabled(table->model() && table->model()->rowCount() > 0);
+        }
+    }
+}
+
+void MainWindow::export_table(const QTreeView& table, const QString& title) {
+    const QString ending = '_' + title.toLower().replace(' ', '_') + ".csv";
+    const QString path = ask_for_file(title, ending, tr("Tables (*.csv)"));
+    if (path.isEmpty()) return;
+    write_in_background(path, [text = csv_table(*table.model()), file = path.toStdString()] {
+        return write_file(file, text);
     });
 }
 

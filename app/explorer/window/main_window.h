@@ -11,6 +11,7 @@
 #include <QStackedWidget>
 #include <QToolBar>
 #include <QToolButton>
+#include <QTreeView>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,6 +104,8 @@ class MainWindow : public QMainWindow {
     void export_sweep_picture();
     void export_current_view();
     void export_report();
+    void list_tables(QMenu& menu);
+    void export_table(const QTreeView& table, const QString& title);
     void save_sweep();
     QString ask_for_file(const QString& title, const QString& suggested_ending, const QString& filter);
     /// Off the GUI thread, since a picture may need a layout of its own.
