@@ -36,7 +36,8 @@ void match_steps(const StepsOf& a, const StepsOf& b, Comparison& comparison) {
 }
 
 /// What is held while a step runs, by tensor; what it writes and what it writes over are both held.
-IdVector<TensorId, char> held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at) {
+IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps,
+                                          std::size_t at) {
     IdVector<TensorId, char> held(graph.tensors.size(), 0);
     const IdVector<TensorId, OpId> producer = producers(graph);
     for (const TensorId tensor : graph.tensors.ids()) held[tensor] = producer[tensor].valid() ? 0 : 1;
@@ -91,8 +92,8 @@ Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const
                           .in_a = std::vector<int>(b.size(), -1)};
     const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
     match_steps(steps_a, steps_b, comparison);
-    const auto held_a = held_during(graph, a, played_a->peak_step);
-    const auto held_b = held_during(graph, b, played_b->peak_step);
+    const auto held_a = on_device_during(graph, a, played_a->peak_step);
+    const auto held_b = on_device_during(graph, b, played_b->peak_step);
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         OpDifference found{.op = id,

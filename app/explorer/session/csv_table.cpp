@@ -42,10 +42,11 @@ class CsvTable {
 
     QString cell(const QModelIndex& index) const {
         const QString shown = index.data().toString();
-        if (unit(index.column()).isEmpty() || shown.isEmpty()) {
-            const QString said = index.data(Qt::AccessibleTextRole).toString();  // of cells that are painted
-            return shown.isEmpty() ? said : shown;
+        if (unit(index.column()).isEmpty()) {
+            const QString said = index.data(Qt::AccessibleTextRole).toString();  // of a sign such as a star
+            return said.isEmpty() ? shown : said;
         }
+        if (shown.isEmpty()) return {};
         const QVariant number = index.data(number_role);
         return number.type() == QVariant::Double
                    ? QString::number(number.toDouble(), 'g', QLocale::FloatingPointShortest)

@@ -2,6 +2,8 @@
 
 #include <QStringList>
 
+#include "app/explorer/session/csv_table.h"
+
 namespace rematlas::explorer {
 
 int FiguresTable::columnCount(const QModelIndex& parent) const {
@@ -33,6 +35,7 @@ QVariant FiguresTable::headerData(int section, Qt::Orientation orientation, int 
     const Column& column = all[static_cast<std::size_t>(section)];
     if (role == Qt::DisplayRole) return column.title;
     if (role == Qt::ToolTipRole) return column.meaning;
+    if (role == unit_role) return QString(column.unit);
     if (role == Qt::TextAlignmentRole)
         return int(Qt::AlignVCenter) | (column.number ? Qt::AlignRight : Qt::AlignLeft);
     return {};

@@ -32,6 +32,7 @@ class FiguresTable : public QAbstractTableModel {
     struct Column {
         QString title, meaning;
         bool number = false;
+        const char* unit = "";  ///< of the values: bytes, ns, ratio; none of counts
     };
     virtual std::vector<Column> columns() const = 0;
     virtual QString text_at(int row, int column) const = 0;

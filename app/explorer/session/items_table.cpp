@@ -34,11 +34,11 @@ std::vector<FiguresTable::Column> ItemsTable::columns() const {
     return {{tr("Name"), tr("The op with its module, or the block"), false},
             {tr("Phase"), tr("Of the training step"), false},
             {tr("Ops"), tr("Operations inside"), true},
-            {tr("Made"), tr("Bytes of all outputs, each op run once"), true},
-            {tr("Kept"), tr("Of these, bytes that stay until their last use"), true},
-            {tr("Recomputed"), tr("Of these, bytes that are freed and made again"), true},
-            {tr("Offloaded"), tr("Of these, bytes that are copied to the host and back"), true},
-            {tr("Time"), tr("Of each op run once"), true},
+            {tr("Made"), tr("Bytes of all outputs, each op run once"), true, "bytes"},
+            {tr("Kept"), tr("Of these, bytes that stay until their last use"), true, "bytes"},
+            {tr("Recomputed"), tr("Of these, bytes that are freed and made again"), true, "bytes"},
+            {tr("Offloaded"), tr("Of these, bytes that are copied to the host and back"), true, "bytes"},
+            {tr("Time"), tr("Of each op run once"), true, "ns"},
             {tr("Runs"), tr("Of all its ops in the schedule"), true},
             {tr("Decision"), tr("What happens to most of its bytes"), false}};
 }

@@ -32,11 +32,11 @@ int SweepTable::rowCount(const QModelIndex& parent) const {
 std::vector<FiguresTable::Column> SweepTable::columns() const {
     return {
         {tr("Solver"), tr("That looked for the schedule"), false},
-        {tr("Budget"), tr("The most memory that was allowed"), true},
+        {tr("Budget"), tr("The most memory that was allowed"), true, "bytes"},
         {tr("Result"), tr("Whether a schedule was found, and whether it is proven to be the fastest"), false},
-        {tr("Peak"), tr("The most memory that the schedule holds"), true},
-        {tr("Added time"), tr("By recomputation, over the step without it"), true},
-        {tr("At best"), tr("Proven: no schedule within the budget adds less time"), true}};
+        {tr("Peak"), tr("The most memory that the schedule holds"), true, "bytes"},
+        {tr("Added time"), tr("By recomputation, over the step without it"), true, "ratio"},
+        {tr("At best"), tr("Proven: no schedule within the budget adds less time"), true, "ratio"}};
 }
 
 QString SweepTable::text_at(int row, int column) const {
