@@ -1,14 +1,15 @@
 # make run    the main job on two example models, end to end
 # make test   build everything and run the tests
-# make test-integrations, make wheel, make bench: see README.md
+# make package   a Debian package: build/release/rematlas_*.deb
+# make test-integrations, make test-package, make wheel, make bench: see README.md
 # All install what is missing first. PRESET: release (default), debug, headless, asan, tsan.
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: help setup build run test test-integrations wheel bench bench-cuda asan tsan headless clean
+.PHONY: help setup build run test test-integrations package test-package wheel bench bench-cuda asan tsan headless clean
 
 help:
-	@sed -n '1,4s/^# //p' Makefile
+	@sed -n '1,5s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core)
@@ -28,6 +29,13 @@ test: build
 # Models and training loops of other libraries, in an environment of its own (about 1 GB).
 test-integrations: build
 	@tests/integrations/run.sh $(CURDIR)/$(BUILD)/bin
+
+package: build
+	@cd $(BUILD) && cpack -G DEB
+
+# Installs the package in a fresh Debian root and tries it there; needs root and mmdebstrap.
+test-package: package
+	@ctest --test-dir $(BUILD) -C Package -R "^package$$" --output-on-failure
 
 # One file with the package, its libraries and programs: dist/rematlas-*.whl
 wheel: build

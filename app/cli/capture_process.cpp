@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "app/programs/runtime_program.h"
 #include "core/graph/graph_file.h"
 
 namespace rematlas {
@@ -34,12 +35,11 @@ std::string last_line(std::string text) {
 }  // namespace
 
 Result<std::filesystem::path> runtime_program(const std::string& command) {
-    std::error_code failure;
-    const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", failure).parent_path();
-    const std::filesystem::path runtime = here / "rematlas-runtime";
-    if (std::filesystem::exists(runtime)) return runtime;
+    const std::filesystem::path runtime = find_runtime_program();
+    if (!runtime.empty()) return runtime;
     return Error{command +
-                 ": needs the runtime, which was not built: libtorch was not found or REMATLAS_TORCH is OFF"};
+                 ": needs the program rematlas-runtime, which comes with the Python package of Rematlas (no "
+                 "environment with it is active) or with a build with libtorch"};
 }
 
 Result<Graph> capture_in_process(const std::vector<std::string>& arguments,

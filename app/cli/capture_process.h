@@ -9,7 +9,7 @@
 
 namespace rematlas {
 
-/// The program rematlas-runtime beside this one. Errors: it was not built; `command` is named.
+/// `find_runtime_program()`. Errors: there is none; `command` is named.
 Result<std::filesystem::path> runtime_program(const std::string& command);
 
 /// Runs `rematlas-runtime capture` with these arguments and reads the graph that it writes to `output`.

@@ -226,7 +226,7 @@ std::filesystem::path find_layout_worker() {
     if (const char* set = std::getenv("REMATLAS_LAYOUT_WORKER"); set && *set) return set;
     std::error_code ignored;
     std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    for (const char* folder : {".", "bin", "../bin"}) {
+    for (const char* folder : {".", "bin", "../bin", "../lib/rematlas"}) {
         std::filesystem::path candidate = (here / folder / "rematlas-layout").lexically_normal();
         if (is_program(candidate)) return candidate;
     }

@@ -55,7 +55,7 @@ class LayoutWorker {
 Result<Layout> layout_in_worker(const LayoutRequest& request, const LayoutLimits& limits = {});
 
 /// The worker program: $REMATLAS_LAYOUT_WORKER when set, else `rematlas-layout` beside the running program,
-/// in `bin/` beside it or in `../bin/`. Empty when there is none (a build without Graphviz).
+/// in `bin/` beside it, in `../bin/` or, where it is installed, in `../lib/rematlas/`. Empty when there is none (a build without Graphviz).
 std::filesystem::path find_layout_worker();
 
 }  // namespace rematlas
