@@ -444,30 +444,8 @@ Modul %5</translation>
 <context>
     <name>CaptureController</name>
     <message>
-        <source>A file of torch.save holds weights, or objects of Python. These lines make a file that can be captured, in Python, where the model is:
-
-    model.train()
-    torch.jit.script(model).save(&quot;model.pt&quot;)
-
-A model that cannot be scripted is recorded by the Python package, from a function that returns the model and its arguments:
-
-    python3 -m rematlas capture package.module:function -o model.graph.json</source>
-        <translation>Eine Datei von torch.save enthält Gewichte oder Objekte von Python. Diese Zeilen erzeugen in Python, wo das Modell ist, eine Datei, die aufgenommen werden kann:
-
-    model.train()
-    torch.jit.script(model).save(&quot;model.pt&quot;)
-
-Ein Modell, das sich nicht übersetzen lässt, nimmt das Python-Paket auf, aus einer Funktion, die das Modell und seine Argumente zurückgibt:
-
-    python3 -m rematlas capture package.module:function -o model.graph.json</translation>
-    </message>
-    <message>
         <source>%1 could not be started: %2</source>
         <translation>%1 konnte nicht gestartet werden: %2</translation>
-    </message>
-    <message>
-        <source>Models cannot be captured by this build: the program rematlas-runtime is not beside the explorer. Graphs (.graph.json) can be opened.</source>
-        <translation>Diese Fassung kann keine Modelle aufnehmen: Das Programm rematlas-runtime liegt nicht neben dem Explorer. Graphen (.graph.json) lassen sich öffnen.</translation>
     </message>
     <message>
         <source>The capture crashed. The explorer and your files are unharmed.</source>
@@ -476,6 +454,10 @@ Ein Modell, das sich nicht übersetzen lässt, nimmt das Python-Paket auf, aus e
     <message>
         <source>The capture ended with status %1 and said nothing.</source>
         <translation>Die Aufnahme endete mit Status %1 und ohne Meldung.</translation>
+    </message>
+    <message>
+        <source>Models are captured by the Python package of Rematlas, which is not installed in the active environment, and there is no rematlas-runtime beside the explorer. Graphs (.graph.json) can be opened without it.</source>
+        <translation>Modelle nimmt das Python-Paket von Rematlas auf, das in der aktiven Umgebung nicht installiert ist, und neben dem Explorer liegt kein rematlas-runtime. Graphen (.graph.json) lassen sich ohne es öffnen.</translation>
     </message>
 </context>
 <context>
@@ -556,9 +538,51 @@ Ein Modell, das sich nicht übersetzen lässt, nimmt das Python-Paket auf, aus e
         <source>%1 is there already, and schedules and sweeps may belong to it. Press Capture again to replace it.</source>
         <translation>%1 gibt es schon, und Abläufe und Reihen können dazu gehören. Drücken Sie noch einmal auf Aufnehmen, um sie zu ersetzen.</translation>
     </message>
+</context>
+<context>
+    <name>CaptureProgress</name>
     <message>
-        <source>%1 is not a TorchScript file.</source>
-        <translation>%1 ist keine TorchScript-Datei.</translation>
+        <source>Loading the model</source>
+        <translation>Das Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Running one training step and noting what it does</source>
+        <translation>Ein Trainingsschritt läuft und wird mitgeschrieben</translation>
+    </message>
+    <message>
+        <source>Checking that the noted step gives the same results</source>
+        <translation>Es wird geprüft, dass der mitgeschriebene Schritt dasselbe ergibt</translation>
+    </message>
+    <message>
+        <source>Measuring the time of each operation</source>
+        <translation>Die Zeit jeder Operation wird gemessen</translation>
+    </message>
+    <message>
+        <source>Writing the graph</source>
+        <translation>Der Graph wird geschrieben</translation>
+    </message>
+    <message>
+        <source>about %1 s left</source>
+        <translation>noch etwa %1 s</translation>
+    </message>
+    <message>
+        <source>about %1 min left</source>
+        <translation>noch etwa %1 min</translation>
+    </message>
+</context>
+<context>
+    <name>ChosenFiles</name>
+    <message>
+        <source>%1: in this folder is no graph, schedule, sweep or plan</source>
+        <translation>%1: in diesem Ordner ist kein Graph, Ablauf oder Plan und keine Reihe</translation>
+    </message>
+    <message>
+        <source>%1: one model is captured at a time</source>
+        <translation>%1: es wird ein Modell zur Zeit aufgenommen</translation>
+    </message>
+    <message>
+        <source>%1: one graph is open at a time, and %2 is opened</source>
+        <translation>%1: es ist ein Graph zur Zeit offen, und %2 wird geöffnet</translation>
     </message>
 </context>
 <context>
@@ -656,6 +680,13 @@ Ein Modell, das sich nicht übersetzen lässt, nimmt das Python-Paket auf, aus e
     <message>
         <source>The shown plan &amp;with</source>
         <translation>Der gezeigte Plan &amp;mit</translation>
+    </message>
+</context>
+<context>
+    <name>CsvTable</name>
+    <message>
+        <source>Level</source>
+        <translation>Ebene</translation>
     </message>
 </context>
 <context>
@@ -1637,10 +1668,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Das Modell wird aufgenommen</translation>
     </message>
     <message>
-        <source>Capturing the model: %1</source>
-        <translation>Das Modell wird aufgenommen: %1</translation>
-    </message>
-    <message>
         <source>%1 - Rematlas Explorer</source>
         <translation>%1 - Rematlas Explorer</translation>
     </message>
@@ -1657,8 +1684,32 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>%1: nicht lesbar</translation>
     </message>
     <message>
-        <source>%1: this build cannot capture models, because the program rematlas-runtime is not beside the explorer. Graphs (.graph.json) can be opened.</source>
-        <translation>%1: Diese Fassung kann keine Modelle aufnehmen, weil das Programm rematlas-runtime nicht neben dem Explorer liegt. Graphen (.graph.json) lassen sich öffnen.</translation>
+        <source>&amp;Report to send to others (.html)...</source>
+        <translation>Be&amp;richt zum Weitergeben (.html)...</translation>
+    </message>
+    <message>
+        <source>Ta&amp;ble (.csv)</source>
+        <translation>Ta&amp;belle (.csv)</translation>
+    </message>
+    <message>
+        <source>Report</source>
+        <translation>Bericht</translation>
+    </message>
+    <message>
+        <source>Reports (*.html)</source>
+        <translation>Berichte (*.html)</translation>
+    </message>
+    <message>
+        <source>%1...</source>
+        <translation>%1...</translation>
+    </message>
+    <message>
+        <source>Tables (*.csv)</source>
+        <translation>Tabellen (*.csv)</translation>
+    </message>
+    <message>
+        <source>%1: models are captured by the Python package of Rematlas, which is not installed in the active environment. Graphs (.graph.json) can be opened without it.</source>
+        <translation>%1: Modelle nimmt das Python-Paket von Rematlas auf, das in der aktiven Umgebung nicht installiert ist. Graphen (.graph.json) lassen sich ohne es öffnen.</translation>
     </message>
 </context>
 <context>
@@ -1694,6 +1745,84 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>There were none.</source>
         <translation>Es gab keine.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelFile</name>
+    <message>
+        <source>This has the form of a TorchScript file, but cannot be loaded: it is damaged, or was made by a newer PyTorch.</source>
+        <translation>Dies hat die Form einer TorchScript-Datei, lässt sich aber nicht laden: sie ist beschädigt oder von einem neueren PyTorch.</translation>
+    </message>
+    <message>
+        <source>This is an exported program (torch.export). It holds the forward pass alone; the training step is captured from the model itself.</source>
+        <translation>Dies ist ein exportiertes Programm (torch.export). Es enthält nur den Vorwärtslauf; der Trainingsschritt wird vom Modell selbst aufgenommen.</translation>
+    </message>
+    <message>
+        <source>This holds weights (torch.save): tensors by name, but not the model that computes with them.</source>
+        <translation>Dies enthält Gewichte (torch.save): Tensoren mit Namen, nicht aber das Modell, das mit ihnen rechnet.</translation>
+    </message>
+    <message>
+        <source>This is a pickled object of Python (torch.save), of the class %1. Only Python, with that class at hand, can load it.</source>
+        <translation>Dies ist ein Python-Objekt (torch.save) der Klasse %1. Nur Python kann es laden, wenn diese Klasse zur Hand ist.</translation>
+    </message>
+    <message>
+        <source>This holds weights (safetensors): tensors by name, but not the model that computes with them.</source>
+        <translation>Dies enthält Gewichte (safetensors): Tensoren mit Namen, nicht aber das Modell, das mit ihnen rechnet.</translation>
+    </message>
+    <message>
+        <source>This is an ONNX model, which has no backward pass. The training step is captured from the PyTorch model that it was made from.</source>
+        <translation>Dies ist ein ONNX-Modell, das keinen Rückwärtslauf hat. Der Trainingsschritt wird von dem PyTorch-Modell aufgenommen, aus dem es entstand.</translation>
+    </message>
+    <message>
+        <source>This is an HDF5 file, as Keras writes them. Only PyTorch models can be captured.</source>
+        <translation>Dies ist eine HDF5-Datei, wie Keras sie schreibt. Nur PyTorch-Modelle lassen sich aufnehmen.</translation>
+    </message>
+    <message>
+        <source>This holds weights for inference (GGUF). The training step is captured from the PyTorch model that they belong to.</source>
+        <translation>Dies enthält Gewichte zum Anwenden (GGUF). Der Trainingsschritt wird von dem PyTorch-Modell aufgenommen, zu dem sie gehören.</translation>
+    </message>
+    <message>
+        <source>This is Python. A function in it that returns the model and its arguments can be captured.</source>
+        <translation>Dies ist Python. Eine Funktion darin, die das Modell und seine Argumente zurückgibt, lässt sich aufnehmen.</translation>
+    </message>
+    <message>
+        <source>This cannot be read.</source>
+        <translation>Dies ist nicht lesbar.</translation>
+    </message>
+    <message>
+        <source>This is no model file that is known here. What can be captured is a TorchScript file.</source>
+        <translation>Dies ist keine Modelldatei, die hier bekannt ist. Aufnehmen lässt sich eine TorchScript-Datei.</translation>
+    </message>
+</context>
+<context>
+    <name>ModelHelpDialog</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy: %1</source>
+        <translation>Kopieren: %1</translation>
+    </message>
+    <message>
+        <source>Capture a model</source>
+        <translation>Ein Modell aufnehmen</translation>
+    </message>
+    <message>
+        <source>Make a TorchScript file in Python, and open that:</source>
+        <translation>In Python eine TorchScript-Datei machen und diese öffnen:</translation>
+    </message>
+    <message>
+        <source>The function:</source>
+        <translation>Die Funktion:</translation>
+    </message>
+    <message>
+        <source>Or, for a model that cannot be scripted, write a function in capture_me.py:</source>
+        <translation>Oder, bei einem Modell, das sich nicht als TorchScript schreiben lässt, eine Funktion in capture_me.py:</translation>
+    </message>
+    <message>
+        <source>and record its training step, then open the graph:</source>
+        <translation>und ihren Trainingsschritt aufnehmen, dann den Graphen öffnen:</translation>
     </message>
 </context>
 <context>

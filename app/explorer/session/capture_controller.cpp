@@ -1,10 +1,10 @@
 #include "app/explorer/session/capture_controller.h"
 
-#include <QCoreApplication>
-#include <QDir>
 #include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
+
+#include "app/programs/runtime_program.h"
 
 namespace rematlas::explorer {
 
@@ -15,20 +15,6 @@ QString free_graph_file(const QString& model) {
     for (int number = 2; QFileInfo::exists(free); ++number)
         free = QStringLiteral("%1-%2.graph.json").arg(name).arg(number);
     return free;
-}
-
-QString advice_on(const QString& failure) {
-    if (!failure.contains("not a TorchScript file")) return {};
-    return CaptureController::tr(
-        "A file of torch.save holds weights, or objects of Python. These lines make a file that can be "
-        "captured, in "
-        "Python, where the model is:\n\n"
-        "    model.train()\n"
-        "    torch.jit.script(model).save(\"model.pt\")\n\n"
-        "A model that cannot be scripted is recorded by the Python package, from a function that returns the "
-        "model "
-        "and its arguments:\n\n"
-        "    python3 -m rematlas capture package.module:function -o model.graph.json");
 }
 
 CaptureController::CaptureController(QObject* parent) : QObject(parent) {
@@ -50,10 +36,7 @@ CaptureController::~CaptureController() {
 }
 
 QString CaptureController::find_program() {
-    const QString named = qEnvironmentVariable("REMATLAS_RUNTIME");
-    if (!named.isEmpty()) return named;
-    const QString beside = QDir(QCoreApplication::applicationDirPath()).filePath("rematlas-runtime");
-    return QFileInfo(beside).isExecutable() ? beside : QString();
+    return QString::fromStdString(find_runtime_program().string());
 }
 
 QStringList CaptureController::arguments(const CaptureRequest& request) {
@@ -69,15 +52,17 @@ void CaptureController::start(const CaptureRequest& request) {
     cancel();
     const QString program = program_.isEmpty() ? find_program() : program_;
     if (program.isEmpty()) {
-        emit failed(
-            tr("Models cannot be captured by this build: the program rematlas-runtime is not beside the "
-               "explorer. "
-               "Graphs (.graph.json) can be opened."));
+        emit failed(tr(
+            "Models are captured by the Python package of Rematlas, which is not installed in the active "
+            "environment, and there is no rematlas-runtime beside the explorer. Graphs (.graph.json) can be "
+            "opened without it."));
         return;
     }
     cancelled_ = false;
     pending_.clear();
     last_words_.clear();
+    progress_ = {};
+    clock_.start();
     output_ = request.output;
     process_.setStandardOutputFile(QProcess::nullDevice());
     emit started();
@@ -103,7 +88,9 @@ void CaptureController::read_line(const QByteArray& line) {
     if (line.isEmpty()) return;
     const QJsonObject object = QJsonDocument::fromJson(line).object();
     if (object.contains("stage")) {
-        emit progressed(object["stage"].toString(), object["fraction"].toDouble(-1));
+        const CaptureProgress::State now =
+            progress_.at(object["stage"].toString(), object["fraction"].toDouble(), clock_.elapsed());
+        emit progressed(now.words, now.fraction);
     } else if (line.startsWith("rematlas: ") || !last_words_.startsWith("rematlas: ")) {
         last_words_ =
             QString::fromUtf8(line).left(2000);  // libraries may say more after the program's own error

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <QByteArray>
+#include <QElapsedTimer>
 #include <QObject>
 #include <QProcess>
 #include <QString>
 #include <QStringList>
+
+#include "app/explorer/session/capture_progress.h"
 
 namespace rematlas::explorer {
 
@@ -22,10 +25,6 @@ struct CaptureRequest {
 /// the graph that lies there.
 QString free_graph_file(const QString& model);
 
-/// What to do about a capture that failed, where people can do something: the lines that make a model file. Plain
-/// text; empty: nothing is known.
-QString advice_on(const QString& failure);
-
 /// Runs `rematlas-runtime capture MODEL --input SPEC... -o FILE --progress-json`, whose standard error holds
 /// a JSON object
 /// {"stage", "fraction"} a line. Other lines there are kept: the last one says what went wrong.
@@ -41,13 +40,13 @@ class CaptureController : public QObject {
 
     /// Empty: `find_program()`.
     void set_program(const QString& program) { program_ = program; }
-    /// $REMATLAS_RUNTIME when set, else `rematlas-runtime` beside this program. Empty when there is none.
+    /// `find_runtime_program()` (app/programs).
     static QString find_program();
     static QStringList arguments(const CaptureRequest& request);
 
   signals:
     void started();
-    void progressed(const QString& stage, double fraction);
+    void progressed(const QString& words, double fraction);  ///< for people; never falls
     void captured(const QString& graph_file);
     void failed(const QString& message);
     void finished(bool cancelled);
@@ -60,6 +59,8 @@ class CaptureController : public QObject {
     QProcess process_;
     QString program_, output_;
     QByteArray pending_;
+    CaptureProgress progress_;
+    QElapsedTimer clock_;
     QString last_words_;
     bool cancelled_ = false;
 };

@@ -11,6 +11,7 @@
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/input_specs.h"
+#include "app/explorer/session/model_file.h"
 #include "app/explorer/session/wording.h"
 #include "core/costs/device_profile.h"
 
@@ -133,10 +134,12 @@ void CaptureDialog::accept() {
 }
 
 void CaptureDialog::show_failure(const QString& message) {
-    const QString advice = advice_on(message);
-    const QString headline =
-        advice.isEmpty() ? message : tr("%1 is not a TorchScript file.").arg(QFileInfo(model_).fileName());
-    error_->setText(advice.isEmpty() ? headline : headline + "\n\n" + advice);
+    QString words = message;
+    if (message.contains("not a TorchScript file")) {
+        const ModelHelp help = help_with(look_at_model(model_.toStdString()), model_.toStdString());
+        words = QStringList{help.what, help.script_lines, help.function_lines, help.command}.join("\n\n");
+    }
+    error_->setText(words);
     error_->show();
     open();
 }

@@ -10,13 +10,16 @@
 #include <QScreen>
 #include <QStatusBar>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/explorer/docks/all_docks.h"
 #include "app/explorer/docks/tables.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/session/chosen_files.h"
 #include "app/explorer/session/wording.h"
 #include "app/explorer/window/batch_dialog.h"
 #include "app/explorer/window/capture_dialog.h"
+#include "app/explorer/window/model_help.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -242,9 +245,7 @@ void MainWindow::connect_session() {
     connect(&session_.capture, &CaptureController::started, this,
             [this] { show_working(tr("Capturing the model"), -1); });
     connect(&session_.capture, &CaptureController::progressed, this,
-            [this](const QString& stage, double fraction) {
-                show_working(tr("Capturing the model: %1").arg(stage), fraction);
-            });
+            [this](const QString& words, double fraction) { show_working(words, fraction); });
     connect(&session_.capture, &CaptureController::finished, this, &MainWindow::show_quiet_state);
     connect(&session_.capture, &CaptureController::failed, this, [this](const QString& message) {
         last_error_ = message;  // the dialog that asked for the capture shows it
@@ -309,27 +310,29 @@ void MainWindow::show_graph() {
 }
 
 void MainWindow::open(const QStringList& paths) {
-    QStringList others;
-    for (const QString& path : paths) {
-        if (file_kind(path.toStdString()) == FileKind::model) {
-            capture_model(path);
-        } else {
-            others << path;
-        }
-    }
-    if (!others.isEmpty()) session_.open(others);
+    const ChosenFiles chosen = choose_files(paths);
+    if (!chosen.left_out.isEmpty()) show_error(chosen.left_out.join('\n'));
+    if (!chosen.model.isEmpty()) capture_model(chosen.model);
+    if (!chosen.files.isEmpty()) session_.open(chosen.files);
 }
 
 void MainWindow::capture_model(const QString& path) {
-    if (!QFileInfo(path).isReadable()) {
+    const ModelFile file = look_at_model(path.toStdString());
+    if (file.kind == ModelFile::Kind::unreadable) {
         show_error(tr("%1: cannot be read").arg(path));
         return;
     }
+    if (file.kind != ModelFile::Kind::torch_script) {
+        auto* help = new ModelHelpDialog(path, file, this);
+        help->setAttribute(Qt::WA_DeleteOnClose);
+        help->open();
+        return;
+    }
     if (CaptureController::find_program().isEmpty()) {
-        show_error(tr("%1: this build cannot capture models, because the program rematlas-runtime is not "
-                      "beside the explorer. "
-                      "Graphs (.graph.json) can be opened.")
-                       .arg(path));
+        show_error(
+            tr("%1: models are captured by the Python package of Rematlas, which is not installed in the "
+               "active environment. Graphs (.graph.json) can be opened without it.")
+                .arg(path));
         return;
     }
     auto* dialog = new CaptureDialog(path, recent_, this);
@@ -359,7 +362,9 @@ void MainWindow::ask_about_batch() {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-    if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+    const QList<QUrl> urls = event->mimeData()->urls();
+    if (std::any_of(urls.begin(), urls.end(), [](const QUrl& url) { return url.isLocalFile(); }))
+        event->acceptProposedAction();
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {

@@ -1,22 +1,29 @@
 // Captures from the window, with shell scripts in place of the runtime.
+#include <QApplication>
+#include <QClipboard>
 #include <QDialog>
 #include <QFile>
 #include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTest>
 
 #include "tests/app/explorer/window_fixture.h"
 
 namespace rematlas::explorer {
 namespace {
 
+/// What a TorchScript file is known by.
+const char* const torch_script = "PK\x03\x04 net/code/__torch__.py net/constants.pkl";
+
 class Captures : public Windows {
   protected:
     void SetUp() override {
         make_window();
         model = folder.filePath("net.pt");
-        write("net.pt", "a model");
+        write("net.pt", torch_script);
         write("net.json", R"({"inputs": ["f32[2,3]"]})");
     }
     void TearDown() override { qunsetenv("REMATLAS_RUNTIME"); }
@@ -89,7 +96,7 @@ TEST_F(Captures, ThatFailBringTheDialogBackWithTheReasonAndLeaveNoTrace) {
         << "shapes that did not work are not remembered";
 }
 
-TEST_F(Captures, OfWhatIsNoTorchScriptFileSayHowToMakeOne) {
+TEST_F(Captures, OfATorchScriptFileThatCannotBeLoadedSayHowToMakeAnother) {
     runtime_is("echo 'rematlas: net.pt: not a TorchScript file: PytorchStreamReader failed' >&2; exit 2\n");
     window->open({model});
     dialog()->accept();
@@ -97,6 +104,49 @@ TEST_F(Captures, OfWhatIsNoTorchScriptFileSayHowToMakeOne) {
     EXPECT_TRUE(error().contains("torch.jit.script(model).save"));
     EXPECT_TRUE(error().contains("python3 -m rematlas capture"));
     EXPECT_FALSE(error().contains("PytorchStreamReader"));
+}
+
+TEST_F(Captures, OfWhatIsNoTorchScriptFileAreNotTriedAndLinesToCopyAreShown) {
+    write("runtime", "#!/bin/sh\ntouch " + folder.filePath("was_asked") + "\n");
+    qputenv("REMATLAS_RUNTIME", folder.filePath("runtime").toUtf8());
+    for (const char* name : {"noise.pt", "model.onnx"}) {
+        write(name, "no TorchScript");
+        window->open({folder.filePath(name)});
+        ASSERT_TRUE(dialog()) << name;
+        EXPECT_FALSE(dialog()->findChild<QLabel*>("what")->text().isEmpty());
+        auto* lines = dialog()->findChild<QPlainTextEdit*>("script_lines");
+        EXPECT_TRUE(lines->toPlainText().contains("torch.jit.script(model).save"));
+        QTest::mouseClick(dialog()->findChildren<QPushButton*>().first(), Qt::LeftButton);
+        EXPECT_EQ(QApplication::clipboard()->text(), lines->toPlainText());
+        dialog()->reject();
+        delete dialog();
+    }
+    EXPECT_FALSE(QFileInfo::exists(folder.filePath("was_asked")));
+}
+
+TEST_F(Captures, TellInTheStatusBarWhatTheyDo) {
+    runtime_is("echo '{\"stage\": \"profile\", \"fraction\": 0.5}' >&2\nexec sleep 600\n");
+    window->open({model});
+    dialog()->accept();
+    const auto says = [&](const QString& words) {
+        for (QLabel* label : window->findChildren<QLabel*>())
+            if (label->text().contains(words)) return true;
+        return false;
+    };
+    EXPECT_TRUE(eventually([&] { return says("Measuring the time of each operation"); }));
+    window->session().capture.cancel();
+}
+
+/// As by the kernel when memory runs out.
+TEST_F(Captures, WhoseRuntimeIsKilledSayThatNothingElseIsHarmed) {
+    open(write_chain(folder, 3));
+    const GraphPtr before = window->session().graph();
+    runtime_is("kill -KILL $$\n");
+    window->open({model});
+    dialog()->accept();
+    ASSERT_TRUE(eventually([&] { return dialog()->isVisible(); }));
+    EXPECT_TRUE(error().contains("crashed")) << error().toStdString();
+    EXPECT_EQ(window->session().graph(), before);
 }
 
 }  // namespace

@@ -1,0 +1,16 @@
+// What a file is that cannot be captured as it is, and the lines of Python that make something of it, to copy.
+#pragma once
+
+#include <QDialog>
+
+#include "app/explorer/session/model_file.h"
+
+namespace rematlas::explorer {
+
+class ModelHelpDialog : public QDialog {
+    Q_OBJECT
+  public:
+    ModelHelpDialog(const QString& model, const ModelFile& file, QWidget* parent = nullptr);
+};
+
+}  // namespace rematlas::explorer
