@@ -39,7 +39,8 @@ void print_json(const nlohmann::json& object);
 void add_graph_commands(const Commands& commands);  ///< inspect, decompose
 void add_solve_commands(const Commands& commands);  ///< solve, sweep
 void add_maxbatch_command(const Commands& commands);
-void add_schedule_commands(const Commands& commands);  ///< check, export
+void add_check_command(const Commands& commands);
+void add_export_command(const Commands& commands);
 void add_diff_command(const Commands& commands);
 void add_draw_command(const Commands& commands);
 void add_report_command(const Commands& commands);

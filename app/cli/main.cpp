@@ -70,7 +70,8 @@ int main(int argc, char** argv) {
     add_graph_commands(commands);
     add_solve_commands(commands);
     add_maxbatch_command(commands);
-    add_schedule_commands(commands);
+    add_check_command(commands);
+    add_export_command(commands);
     add_diff_command(commands);
     add_draw_command(commands);
     add_report_command(commands);

@@ -12,6 +12,7 @@
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "tests/support/full_disk.h"
 #include "tests/viz/layered_graph.h"
 #include "tests/viz/xml_fault.h"
 #include "viz/layout/layout_worker.h"
@@ -90,6 +91,25 @@ TEST_F(Pictures, EachFormatHasItsSignature) {
     EXPECT_EQ(content("s.png").substr(0, 8), "\x89PNG\r\n\x1a\n");
     EXPECT_EQ(content("s.PDF").substr(0, 5), "%PDF-");
     EXPECT_NE(content("s.PDF").find("%%EOF"), std::string::npos);
+}
+
+TEST_F(Pictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
+    ASSERT_TRUE(write_file(folder / "old.svg", "old"));
+    const Sweep swept = sweep();
+    const Schedule made = schedule();
+    std::size_t refused = 0;
+    {
+        const FullDisk full(1000);
+        for (const char* name : {"old.svg", "new.svg", "new.png", "new.pdf"}) {
+            refused += !draw_sweep_file(swept, folder / name, &graph);
+            refused += !draw_schedule_file(graph, made, folder / name);
+            refused += !draw_graph_file(graph, &made, folder / name);
+        }
+    }
+    EXPECT_EQ(refused, 12u);
+    EXPECT_EQ(content("old.svg"), "old");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1)
+        << "nothing is left beside it";
 }
 
 TEST_F(Pictures, TheTradeOffNamesEverySolverTheBoundAndTheLimits) {

@@ -128,7 +128,8 @@ Bytes copied_to_host(const Graph& graph, const Schedule& schedule) {
 }  // namespace
 
 Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule) {
-    StepFigures figures{.check = check(graph, schedule)};
+    StepFigures figures;
+    figures.check = check(graph, schedule);
     if (!figures.check.ok()) return Error{figures.check.violations.front(), ErrorKind::negative};
     const FlatGraph flat = flatten(graph);
     figures.keep_all_peak = keep_all_peak(flat);

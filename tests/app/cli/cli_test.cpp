@@ -279,6 +279,35 @@ TEST_F(CommandLine, export_writes_each_form_and_refuses_a_plan_of_a_graph_withou
     expect_error(run("export " + file("s.schedule.json") + " --format csv -o " + file("e")), 2, "--graph");
 }
 
+TEST_F(CommandLine, export_writes_tables_of_steps_blocks_tensors_and_points) {
+    ASSERT_EQ(
+        run("solve " + file("g.graph.json") + " --budget 80% --solver dtr -o " + file("s.schedule.json"))
+            .exit,
+        0);
+    ASSERT_EQ(run("sweep " + file("g.graph.json") + " --solver dtr,keep-all --budgets 3 --time-limit 1s -o " +
+                  file("s.sweep.json"))
+                  .exit,
+              0);
+    const auto lines = [&](const std::string& arguments) {
+        const Ran ran = run("export --format csv " + arguments + " -o " + file("t.csv"));
+        EXPECT_EQ(ran.exit, 0) << ran.err;
+        const std::string text = slurp(file("t.csv"));
+        return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    };
+    const Result<Schedule> schedule = read_schedule(file("s.schedule.json"));
+    EXPECT_EQ(lines(file("s.schedule.json")), schedule->steps.size() + 1);
+    EXPECT_EQ(lines(file("s.schedule.json") + " --table tensors"), graph_.tensors.size() + 1);
+    EXPECT_GT(lines(file("s.schedule.json") + " --table blocks"), 2u);
+    EXPECT_THAT(slurp(file("t.csv")), StartsWith("depth,path,ops,time_ns,"));
+    EXPECT_GT(lines(file("s.sweep.json")), 3u);
+    EXPECT_THAT(slurp(file("t.csv")),
+                StartsWith("solver,budget_bytes,status,peak_bytes,overhead,bound,gap\n"));
+    expect_error(run("export " + file("s.schedule.json") + " --format csv --table rows -o " + file("n")), 2,
+                 "--table");
+    expect_error(run("export " + file("s.sweep.json") + " -o " + file("n")), 2, "--format csv");
+    EXPECT_FALSE(fs::exists(file("n")));
+}
+
 TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_schedule_that_fails) {
     const std::string sweep =
         "sweep " + file("g.graph.json") + " --solver dtr --budgets 3 --time-limit 1s -o ";
@@ -405,7 +434,7 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
 #else
-    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "was not built");
+    expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");
 #endif
 }
 

@@ -1,4 +1,4 @@
-// rematlas check, rematlas export
+// rematlas check
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -8,13 +8,11 @@
 #include "app/cli/reading.h"
 #include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
-#include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/checking/check.h"
 #include "core/checking/check_addresses.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/request.h"
-#include "core/schedule/export.h"
 #include "core/schedule/schedule_file.h"
 
 namespace rematlas {
@@ -108,38 +106,11 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
     return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
 }
 
-Result<Exit> export_command(const std::string& schedule_path, const std::string& graph_path,
-                            const std::string& format, const std::string& out, const OutputFlags& output) {
-    const Result<Schedule> schedule = read_schedule(schedule_path);
-    if (!schedule) return schedule.error();
-    const Result<std::filesystem::path> graph_file = graph_file_for(*schedule, schedule_path, graph_path);
-    if (!graph_file) return graph_file.error();
-    const Result<Graph> graph = read_graph(*graph_file);
-    if (!graph) return graph.error();
-    if (const CheckReport report = check(*graph, *schedule); !report.ok())
-        return Error{schedule_path + ": " + report.violations.front(), ErrorKind::negative};
-    Result<void> written;
-    if (format == "plan") {
-        const Result<std::string> bytes = read_file(*graph_file);
-        if (!bytes) return bytes.error();
-        written = write_plan(*bytes, *schedule, out);
-    } else {
-        const Result<std::string> text = format == "chrome-trace" ? chrome_trace(*graph, *schedule)
-                                         : format == "csv"        ? step_table(*graph, *schedule)
-                                                                  : dot_graph(*graph, *schedule);
-        if (!text) return text.error();
-        written = write_file(out, *text);
-    }
-    if (!written) return written.error();
-    if (output.json) print_json({{"file", out}, {"format", format}});
-    return Exit::success;
-}
-
 }  // namespace
 
-void add_schedule_commands(const Commands& commands) {
+void add_check_command(const Commands& commands) {
     static OutputFlags output;
-    static std::string graph, schedule, budget, format = "plan", out;
+    static std::string graph, schedule, budget;
     static bool in_arena = false;
     CLI::App* check_app =
         commands.add("check", "re-simulate a schedule with the independent checker",
@@ -150,18 +121,6 @@ void add_schedule_commands(const Commands& commands) {
     check_app->add_option("--budget", budget, "check against this budget instead of the schedule's own");
     check_app->add_flag("--arena", in_arena,
                         "plan addresses where the schedule has none; the budget bounds the arena");
-
-    CLI::App* export_app =
-        commands.add("export", "a schedule as a plan for training, a trace, a table or a graph",
-                     "rematlas export gpt12.schedule.json -o gpt12.plan", output,
-                     [] { return export_command(schedule, graph, format, out, output); });
-    export_app->add_option("schedule", schedule, "a .schedule.json file")->required();
-    export_app->add_option("--graph", graph,
-                           "its graph (default: the file beside it with the digest it names)");
-    export_app->add_option("--format", format, "plan, chrome-trace, csv or dot")
-        ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
-        ->capture_default_str();
-    export_app->add_option("-o,--output", out, "the file to write")->required();
 }
 
 }  // namespace rematlas

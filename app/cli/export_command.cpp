@@ -1,0 +1,91 @@
+// rematlas export
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/reading.h"
+#include "core/base/files.h"
+#include "core/checking/check.h"
+#include "core/graph/graph_file.h"
+#include "core/planning/sweep.h"
+#include "core/schedule/export.h"
+#include "core/schedule/schedule_file.h"
+#include "viz/report/tables.h"
+
+namespace rematlas {
+namespace {
+
+struct ExportFlags {
+    std::string file, graph, format = "plan", table = "steps", out;
+};
+
+Result<std::string> table_text(const std::string& table, const Graph& graph, const Schedule& schedule) {
+    if (table == "blocks") return block_table(graph, schedule);
+    if (table == "tensors") return tensor_table(graph, schedule);
+    return step_table(graph, schedule);
+}
+
+Result<std::string> other_form(const ExportFlags& flags, const Graph& graph, const Schedule& schedule) {
+    if (flags.format == "chrome-trace") return chrome_trace(graph, schedule);
+    if (flags.format == "csv") return table_text(flags.table, graph, schedule);
+    return dot_graph(graph, schedule);
+}
+
+Result<void> export_schedule(const ExportFlags& flags) {
+    const Result<Schedule> schedule = read_schedule(flags.file);
+    if (!schedule) return schedule.error();
+    const Result<std::filesystem::path> graph_file = graph_file_for(*schedule, flags.file, flags.graph);
+    if (!graph_file) return graph_file.error();
+    const Result<Graph> graph = read_graph(*graph_file);
+    if (!graph) return graph.error();
+    if (const CheckReport report = check(*graph, *schedule); !report.ok())
+        return Error{flags.file + ": " + report.violations.front(), ErrorKind::negative};
+    if (flags.format == "plan") {
+        const Result<std::string> bytes = read_file(*graph_file);
+        if (!bytes) return bytes.error();
+        return write_plan(*bytes, *schedule, flags.out);
+    }
+    const Result<std::string> text = other_form(flags, *graph, *schedule);
+    if (!text) return text.error();
+    return write_file(flags.out, *text);
+}
+
+Result<void> export_sweep(const ExportFlags& flags) {
+    if (flags.format != "csv")
+        return Error{flags.file + ": is a sweep, which can be exported as a table only (--format csv)"};
+    const Result<Sweep> sweep = read_sweep(flags.file);
+    if (!sweep) return sweep.error();
+    return write_file(flags.out, point_table(*sweep));
+}
+
+Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output) {
+    const Result<FileKind> kind = file_kind(flags.file);
+    const bool is_sweep = kind && *kind == FileKind::sweep;
+    const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags);
+    if (!written) return written.error();
+    if (output.json) print_json({{"file", flags.out}, {"format", flags.format}});
+    return Exit::success;
+}
+
+}  // namespace
+
+void add_export_command(const Commands& commands) {
+    static OutputFlags output;
+    static ExportFlags flags;
+    CLI::App* app = commands.add(
+        "export", "a schedule as a plan for training, a trace, a table or a graph; a sweep as a table",
+        "rematlas export gpt12.schedule.json -o gpt12.plan", output,
+        [] { return export_command(flags, output); });
+    app->add_option("file", flags.file, "a .schedule.json file, or a .sweep.json file (--format csv)")
+        ->required();
+    app->add_option("--graph", flags.graph,
+                    "its graph (default: the file beside it with the digest it names)");
+    app->add_option("--format", flags.format, "plan, chrome-trace, csv or dot")
+        ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
+        ->capture_default_str();
+    app->add_option("--table", flags.table, "with --format csv of a schedule: steps, blocks or tensors")
+        ->check(CLI::IsMember({"steps", "blocks", "tensors"}))
+        ->capture_default_str();
+    app->add_option("-o,--output", flags.out, "the file to write")->required();
+}
+
+}  // namespace rematlas
