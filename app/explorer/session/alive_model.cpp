@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "app/explorer/session/csv_table.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -165,6 +166,8 @@ QVariant AliveModel::headerData(int section, Qt::Orientation orientation, int ro
     };
     if (role == Qt::DisplayRole) return headers[section].first;
     if (role == Qt::ToolTipRole) return headers[section].second;
+    if (role == unit_role && section == bytes) return "bytes";
+    if (role == unit_role && section == born) return "step";
     return {};
 }
 

@@ -3,6 +3,7 @@
 #include <QLocale>
 #include <algorithm>
 
+#include "app/explorer/session/csv_table.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -253,6 +254,8 @@ QVariant BlockTreeModel::headerData(int section, Qt::Orientation orientation, in
         return int(Qt::AlignVCenter) | (is_number(section) ? Qt::AlignRight : Qt::AlignLeft);
     if (role == Qt::ToolTipRole) return headers[section].second;
     if (role == Qt::DisplayRole) return headers[section].first;
+    if (role == unit_role && (section == peak || section == made)) return "bytes";
+    if (role == unit_role && (section == extra || section == time)) return "ns";
     return {};
 }
 

@@ -64,10 +64,10 @@ std::vector<FiguresTable::Column> StepsTable::columns() const {
             {tr("Name"), tr("The op that runs, or the tensor"), false},
             {tr("Module"), tr("Of the op that runs, or that made the tensor"), false},
             {tr("Phase"), tr("Of the training step"), false},
-            {tr("Start"), tr("Since the training step began"), true},
-            {tr("Time"), tr("That it takes"), true},
-            {tr("Held during"), tr("Memory held while it runs"), true},
-            {tr("Held after"), tr("Memory held when it is over"), true}};
+            {tr("Start"), tr("Since the training step began"), true, "ns"},
+            {tr("Time"), tr("That it takes"), true, "ns"},
+            {tr("Held during"), tr("Memory held while it runs"), true, "bytes"},
+            {tr("Held after"), tr("Memory held when it is over"), true, "bytes"}};
 }
 
 QString StepsTable::what_happens(int row) const {

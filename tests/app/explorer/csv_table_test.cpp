@@ -4,8 +4,10 @@
 
 #include <QStandardItemModel>
 
+#include "app/explorer/session/alive_model.h"
 #include "app/explorer/session/block_tree_model.h"
 #include "app/explorer/session/plan_list.h"
+#include "app/explorer/session/steps_table.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {
@@ -50,6 +52,31 @@ TEST(CsvTable, OfBlocksHoldsEveryLevel) {
     EXPECT_TRUE(lines[0].startsWith("Level,Block,")) << lines[0].toStdString();
     EXPECT_TRUE(lines[1].startsWith("0,forward,"));
     EXPECT_TRUE(lines[2].startsWith("1,"));
+}
+
+TEST(CsvTable, OfWhatIsInMemoryAddsUpToThePeak) {
+    const GraphPtr graph = loaded_chain(5);
+    const SchedulePtr schedule = prepare_schedule(graph, keep_all_schedule(*graph));
+    AliveModel alive;
+    alive.set_schedule(schedule);
+    qint64 sum = 0;
+    const QStringList lines = lines_of(csv_table(alive));
+    ASSERT_TRUE(lines[0].startsWith("Tensor,Bytes (bytes),")) << lines[0].toStdString();
+    for (int i = 1; i < lines.size(); ++i) sum += lines[i].section(',', 1, 1).toLongLong();
+    EXPECT_EQ(sum, schedule->report.peak.value);
+}
+
+TEST(CsvTable, OfTheStepsHoldsTheMemoryOfEach) {
+    const GraphPtr graph = loaded_chain(3);
+    const SchedulePtr schedule = prepare_schedule(graph, keep_all_schedule(*graph));
+    StepsTable steps;
+    steps.set_schedule(schedule);
+    const QStringList lines = lines_of(csv_table(steps));
+    ASSERT_EQ(lines.size(), 1 + static_cast<int>(schedule->schedule.steps.size()));
+    EXPECT_TRUE(lines[0].endsWith("Start (ns),Time (ns),Held during (bytes),Held after (bytes)"));
+    qint64 peak = 0;
+    for (int i = 1; i < lines.size(); ++i) peak = std::max(peak, lines[i].section(',', -2, -2).toLongLong());
+    EXPECT_EQ(peak, schedule->report.peak.value);
 }
 
 }  // namespace
