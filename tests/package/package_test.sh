@@ -38,6 +38,7 @@ expect() {  # NAME COMMAND...: the command ends with status 0
     fi
 }
 
+inside apt-get update -qq
 inside apt-get install -y -qq --no-install-recommends /tmp/rematlas.deb shared-mime-info desktop-file-utils xdg-utils \
     libglib2.0-bin >/dev/null 2>&1 || { echo "failed: the package cannot be installed"; exit 1; }
 

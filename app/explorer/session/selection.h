@@ -5,6 +5,7 @@
 #include <QObject>
 
 #include "app/explorer/session/step_range.h"
+#include "core/base/ids.h"
 
 namespace rematlas::explorer {
 
