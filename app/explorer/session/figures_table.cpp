@@ -7,7 +7,9 @@
 namespace rematlas::explorer {
 
 int FiguresTable::columnCount(const QModelIndex& parent) const {
-    return parent.isValid() ? 0 : static_cast<int>(columns().size());
+    // Views ask for it once a row; to make and translate the titles each time held the window up.
+    if (count_ == 0) count_ = static_cast<int>(columns().size());
+    return parent.isValid() ? 0 : count_;
 }
 
 QVariant FiguresTable::data(const QModelIndex& index, int role) const {

@@ -38,6 +38,9 @@ class FiguresTable : public QAbstractTableModel {
     virtual QString text_at(int row, int column) const = 0;
     /// Asked for the columns of numbers alone. Invalid: the cell is empty.
     virtual QVariant value_at(int row, int column) const = 0;
+
+  private:
+    mutable int count_ = 0;  ///< of the columns; 0: nobody has asked yet
 };
 
 /// The rows as tab-separated text under a line of titles, as spreadsheets take them: values where `exact`, else
