@@ -7,7 +7,8 @@
 // turn of the event loop took in all of these), busy (the same in processor time: what a machine with nothing
 // else to do would wait), rss (memory of the program at the end).
 // `layered` is a deep network of equal layers, `irregular` a random graph without any structure; both are made
-// here, from a fixed seed. The window is 1280x800, off-screen.
+// here, from a fixed seed. The window is 1280x800, off-screen. The figures in bench/results were taken on two
+// processors that had eleven programs to run: wall times there are several times those of a quiet machine.
 #include <QApplication>
 #include <QMouseEvent>
 #include <QTemporaryDir>
