@@ -55,7 +55,7 @@ std::string_view name_at(std::string_view bytes, std::size_t at) {
     const std::string_view line = bytes.substr(at, longest);
     const auto end = std::find_if_not(line.begin(), line.end(), is_of_names);
     const auto length = static_cast<std::size_t>(end - line.begin());
-    return end != line.end() && *end == '\n' && length > 1 ? line.substr(0, length) : std::string_view();
+    return end != line.end() && *end == '\n' ? line.substr(0, length) : std::string_view();
 }
 
 /// The classes and functions that a pickle names, "package.Class": what follows its opcode for a global.
@@ -65,7 +65,7 @@ std::vector<std::string> globals_of(std::string_view bytes) {
     for (std::size_t at = bytes.find('c'); at != std::string::npos; at = bytes.find('c', next)) {
         next = at + 1;
         const std::string_view module = name_at(bytes, next);
-        if (module.empty()) continue;
+        if (module.size() < 2) continue;
         const std::string_view name = name_at(bytes, next + module.size() + 1);
         if (name.empty()) continue;
         found.push_back(std::string(module) + '.' + std::string(name));

@@ -64,6 +64,11 @@ TEST_F(ModelFiles, OfAPickledModuleTheClassIsNamed) {
     const ModelFile file = look("m.pt", archive({{"m/data.pkl", pickle}}));
     EXPECT_EQ(file.kind, Kind::pickled_module);
     EXPECT_EQ(file.class_name, "my_package.nets.BigNet");
+    EXPECT_EQ(look("n.pt", archive({{"n/data.pkl",
+                                     "\x80\x02"
+                                     "c__main__\nN\nq\x01)"}}))
+                  .class_name,
+              "__main__.N");
     EXPECT_TRUE(help_with(file, path("m.pt")).what.contains("my_package.nets.BigNet"));
 }
 
