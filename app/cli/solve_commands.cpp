@@ -9,6 +9,7 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
+#include "core/pins/pinned_ops.h"
 #include "core/planning/config.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
@@ -24,6 +25,7 @@ using nlohmann::json;
 struct SolveFlags {
     std::string graph, budget, milp, time_limit = "60s", bound_time, gap, config, out;
     std::optional<std::string> solver;
+    std::vector<std::string> pins;
     int threads = 1;
     std::uint64_t seed = 1;
     bool arena = false;
@@ -31,6 +33,7 @@ struct SolveFlags {
 
 struct SweepFlags {
     std::string graph, solvers = "atlas", budget, spacing = "curve", time_limit = "60s", out, plot;
+    std::vector<std::string> pins;
     int count = 16, threads = 1;
     bool arena = false;
 };
@@ -44,6 +47,18 @@ std::vector<std::string> split(const std::string& text) {
     }
     parts.push_back(text.substr(start));
     return parts;
+}
+
+/// Of `--pin`, which can be given several times.
+Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts) {
+    Pins pins;
+    for (const std::string& text : texts) {
+        Result<Pin> pin = parse_pin(text);
+        if (!pin) return Error{"--pin: " + pin.error().message};
+        pins.push_back(pin.take());
+    }
+    if (const auto fits = pinned_ops(graph, pins); !fits) return Error{"--pin: " + fits.error().message};
+    return pins;
 }
 
 json dominant_json(const Graph& graph, const Infeasible& answer) {
@@ -79,6 +94,9 @@ void print_infeasible(const Graph& graph, const std::string& solver, const Outco
             stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
             solver.c_str(), format_bytes(budget).c_str(), found.c_str(), format_bytes(answer.needed).c_str());
     }
+    if (answer.without_pins)
+        std::fprintf(stderr, "rematlas: this is under the pins; without them %s is known to be enough\n",
+                     format_bytes(*answer.without_pins).c_str());
     if (answer.op.valid())
         std::printf("most is needed at op %d, %s %s:\n", answer.op.value, graph.ops[answer.op].name.c_str(),
                     graph.ops[answer.op].module.c_str());
@@ -105,6 +123,7 @@ json infeasible_json(const Graph& graph, const std::string& solver, const Outcom
         {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - outcome.budget.value)},
         {"proven", answer.proven},
         {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
+        {"without_pins_bytes", answer.without_pins ? json(answer.without_pins->value) : json(nullptr)},
         {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
         {"dominant", dominant_json(graph, answer)}};
 }
@@ -130,16 +149,19 @@ json schedule_json(const Schedule& schedule) {
             {"gap", schedule.bound ? json(schedule.bound->gap) : json(nullptr)},
             {"bound_seconds", schedule.bound ? json(schedule.bound->seconds) : json(nullptr)},
             {"nodes", schedule.bound && schedule.bound->nodes ? json(*schedule.bound->nodes) : json(nullptr)},
+            {"pins", pins_json(schedule.pins)},
             {"steps", schedule.steps.size()},
             {"solve_seconds", schedule.solve_seconds}};
 }
 
-void print_bound(const std::optional<Bound>& bound) {
+void print_bound(const Schedule& schedule) {
+    const std::optional<Bound>& bound = schedule.bound;
     if (!bound) {
         std::printf("%-10s none is known\n", "bound");
         return;
     }
-    const std::string over(bound->over ? to_string(*bound->over) : "a class that is not named");
+    std::string over(bound->over ? to_string(*bound->over) : "a class that is not named");
+    if (!schedule.pins.empty()) over += ", under the pins";
     std::printf("%-10s %.4f over %s; gap %.2f %%", "bound", bound->overhead, over.c_str(), bound->gap * 100);
     if (bound->seconds > 0) std::printf("; took %s", seconds_text(bound->seconds).c_str());
     if (bound->nodes) std::printf(", %lld nodes", static_cast<long long>(*bound->nodes));
@@ -156,7 +178,8 @@ void print_schedule(const Schedule& schedule) {
     if (schedule.addresses)
         std::printf("%-10s %s at planned addresses; the budget bounds it\n", "arena",
                     format_bytes(schedule.addresses->arena).c_str());
-    print_bound(schedule.bound);
+    for (const Pin& pin : schedule.pins) std::printf("%-10s %s\n", "pin", to_string(pin).c_str());
+    print_bound(schedule);
 }
 
 Progress solve_progress(const OutputFlags& flags) {
@@ -220,6 +243,9 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     if (!request) return request.error();
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
+    const Result<Pins> pins = pins_flag(*graph, flags.pins);
+    if (!pins) return pins.error();
+    request->pins = *pins;
     request->limits.stop = catch_interrupt();
     const Result<Outcome> outcome = solve(Problem{*graph, flat}, *request, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
@@ -243,7 +269,8 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     return Exit::success;
 }
 
-Result<SweepOptions> sweep_options(const SweepFlags& flags, const StepBytes& step) {
+Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) {
+    const StepBytes step = step_bytes(flatten(graph));
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     SweepOptions options{.solvers = split(flags.solvers),
@@ -251,7 +278,11 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const StepBytes& ste
                          .count = flags.count,
                          .spacing = flags.spacing == "even" ? Spacing::even : Spacing::curve,
                          .arena = flags.arena,
-                         .limits = {}};
+                         .limits = {},
+                         .pins = {}};
+    Result<Pins> pins = pins_flag(graph, flags.pins);
+    if (!pins) return pins.error();
+    options.pins = pins.take();
     options.limits = {.time = std::chrono::nanoseconds(time->value),
                       .stop = catch_interrupt(),
                       .seed = 1,
@@ -290,7 +321,7 @@ void print_sweep(const Sweep& sweep) {
 Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(flags.graph);
     if (!graph) return graph.error();
-    const Result<SweepOptions> options = sweep_options(flags, step_bytes(flatten(*graph)));
+    const Result<SweepOptions> options = sweep_options(flags, *graph);
     if (!options) return options.error();
     for (const std::string& path : {flags.out, flags.plot}) {
         if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can)
@@ -322,6 +353,13 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     return Exit::success;
 }
 
+void add_pin_option(CLI::App& app, std::vector<std::string>& pins) {
+    app.add_option("--pin", pins,
+                   "what schedules must obey: a module, tensor or op (#12) and =keep or =recompute, like "
+                   "'blocks.*.attn=recompute'; may be given several times")
+        ->allow_extra_args(false);
+}
+
 }  // namespace
 
 void add_solve_commands(const Commands& commands) {
@@ -336,6 +374,7 @@ void add_solve_commands(const Commands& commands) {
                     "bytes (2GiB, 512MiB), a share of the peak without recomputation (60%) or of what is not "
                     "resident in it ('60% of activations')")
         ->required();
+    add_pin_option(*app, flags.pins);
     app->add_option("--solver", flags.solver, "one of " + names + "; default: atlas");
     app->add_option("--milp", flags.milp,
                     "library of the checkmate solvers: highs or glpk; default: the faster that is there")
@@ -363,6 +402,7 @@ void add_solve_commands(const Commands& commands) {
     sweep_app->add_option("graph", sweep.graph, "a .graph.json file")->required();
     sweep_app->add_option("--solver", sweep.solvers, "one or several of " + names + ", with commas")
         ->capture_default_str();
+    add_pin_option(*sweep_app, sweep.pins);
     CLI::Option* count =
         sweep_app
             ->add_option("--budgets", sweep.count,

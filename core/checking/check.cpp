@@ -6,6 +6,7 @@
 
 #include "core/base/sizes.h"
 #include "core/checking/check_addresses.h"
+#include "core/checking/check_pins.h"
 
 namespace rematlas {
 namespace {
@@ -235,6 +236,8 @@ CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<By
         return report;
     }
     CheckReport report = Checker(graph, schedule).run(budget);
+    if (report.ok() && !schedule.pins.empty())
+        report.violations = broken_pins(graph, schedule.steps, schedule.pins);
     if (report.ok() && schedule.addresses) check_arena(graph, schedule, budget, report);
     return report;
 }

@@ -22,8 +22,8 @@ struct CheckReport {
 };
 
 /// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set)
-/// and with the budget (`budget`, else `schedule.budget` when positive). Planned addresses in the schedule
-/// are checked too, and their arena against the budget. Stops collecting at 20 violations.
+/// and with the budget (`budget`, else `schedule.budget` when positive). Pins and planned addresses in the
+/// schedule are checked too, and the arena of these against the budget. Stops collecting at 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 
 }  // namespace rematlas

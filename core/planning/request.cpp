@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
 #include "core/planning/solve_in_arena.h"
 #include "core/schedule/run_sequence.h"
@@ -42,13 +43,20 @@ StepBytes step_bytes(const FlatGraph& graph) {
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress) {
     const Result<Bytes> budget = bytes_of(request.budget, step_bytes(problem.flat));
     if (!budget) return budget.error();
-    const Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
+    Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
+    if (!solver) return solver.error();
+    solver = under_pins(problem.graph, request.pins, solver.take());
     if (!solver) return solver.error();
     Result<Outcome> outcome = request.arena
                                   ? solve_in_arena(problem, **solver, *budget, request.limits, progress)
                                   : solve(problem, **solver, *budget, request.limits, progress);
     if (!outcome) return outcome;
-    if (auto* schedule = std::get_if<Schedule>(&outcome->answer)) schedule->config = request.options;
+    auto* schedule = std::get_if<Schedule>(&outcome->answer);
+    if (!schedule) return outcome;
+    schedule->config = request.options;
+    schedule->pins = request.pins;
+    if (Result<void> obeys = obeys_pins(problem.graph, schedule->steps, request.pins); !obeys)
+        return obeys.error();
     return outcome;
 }
 

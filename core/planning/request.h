@@ -20,6 +20,7 @@ struct SolveRequest {
     Budget budget = {};
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
+    Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
 };
 
 /// The gap at which the search ends, of solvers that have an option for it too.
@@ -31,8 +32,8 @@ Result<void> set_milp(SolveRequest& request, std::string_view library);
 /// What shares of a budget are of.
 StepBytes step_bytes(const FlatGraph& graph);
 
-/// The schedule has the options in its `config`. Errors: an unknown solver or option, a share that is no
-/// budget, and those of `solve` with a solver at hand.
+/// The schedule has the options in its `config`, and the pins. Errors: an unknown solver or option, a share that
+/// is no budget, pins that match nothing or contradict each other, and those of `solve` with a solver at hand.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
 

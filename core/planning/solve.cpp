@@ -6,6 +6,7 @@
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
+#include "core/checking/check_pins.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -101,6 +102,12 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
     schedule.bound->gap = above > 0 ? above / schedule.bound->overhead : 0;
     if (schedule.bound->gap <= kRounding) schedule.status = "optimal";
     return {};
+}
+
+Result<void> obeys_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins) {
+    const std::vector<std::string> broken = broken_pins(graph, steps, pins);
+    if (broken.empty()) return {};
+    return Error{"a schedule was made that breaks a pin, please report it: " + broken.front()};
 }
 
 Result<Schedule> checked(const Problem& problem, Solution solution, std::string_view solver, Bytes budget,

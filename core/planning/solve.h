@@ -30,6 +30,9 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
 Result<Schedule> checked(const Problem& problem, Solution solution, std::string_view solver, Bytes budget,
                          const Limits& limits);
 
+/// Errors: steps that break a pin, which is a mistake of ours.
+Result<void> obeys_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
+
 /// A schedule without a bound gets one, within `limits.bound_time` a better one; one that copies tensors to
 /// the host gets that of its class. Without a gap its status is optimal. Errors: a bound above the overhead
 /// of the schedule; one of the two is wrong.

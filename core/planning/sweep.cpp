@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
 #include "core/planning/solve_in_arena.h"
 #include "core/schedule/run_sequence.h"
@@ -121,9 +122,17 @@ class SweepRun {
           problem_{graph, flat_},
           options_(options),
           on_point_(on_point),
-          sweep_{graph.name, graph.sha256, {}},
+          sweep_{graph.name, graph.sha256, {}, options.pins},
           order_(quick_solvers_first(options.solvers)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
+
+    /// Without it the schedules obey no pins.
+    void obey(PinnedStep step) {
+        pinned_ = std::move(step);
+        const RunSequence each_once = keep_all_sequence(pinned_->flat);
+        smallest_.runs = on_original(*pinned_, flat_, each_once, keep_all_peak(pinned_->flat));
+        smallest_.peak = Bytes(cost_of(flat_, smallest_.runs).peak);
+    }
 
     Result<Sweep> run(std::vector<std::unique_ptr<Solver>> solvers) {
         solvers_ = std::move(solvers);
@@ -156,7 +165,8 @@ class SweepRun {
             Limits search = options_.limits;
             search.time =
                 std::min<std::chrono::nanoseconds>(options_.limits.time / 10, std::chrono::seconds(2));
-            SmallestBudget found = smallest_feasible(problem_, search);
+            SmallestBudget found =
+                pinned_ ? smallest_under(*pinned_, flat_, search) : smallest_feasible(problem_, search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
             // Where the search found nothing in its time, solvers may.
             const Bytes largest = keep_all_peak(flat_);
@@ -192,6 +202,9 @@ class SweepRun {
                 if (auto found = from_smallest(problem_, smallest_, curve.solver, budget, limits))
                     outcome = *std::move(found);
             if (!outcome) return outcome.error();
+            if (const Schedule* schedule = outcome->schedule())
+                if (auto obeys = obeys_pins(problem_.graph, schedule->steps, options_.pins); !obeys)
+                    return obeys;
             const auto at =
                 std::lower_bound(curve.points.begin(), curve.points.end(), budget,
                                  [](const SweepPoint& point, Bytes bytes) { return point.budget < bytes; });
@@ -247,6 +260,7 @@ class SweepRun {
     Sweep sweep_;
     std::vector<std::unique_ptr<Solver>> solvers_;
     const std::vector<std::size_t> order_;
+    std::optional<PinnedStep> pinned_;
     SmallestBudget smallest_;
 };
 
@@ -276,9 +290,17 @@ Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
     for (const std::string& name : options.solvers) {
         Result<std::unique_ptr<Solver>> solver = make_solver(name);
         if (!solver) return solver.error();
+        solver = under_pins(graph, options.pins, solver.take());
+        if (!solver) return solver.error();
         solvers.push_back(solver.take());
     }
-    return SweepRun(graph, options, on_point).run(std::move(solvers));
+    SweepRun sweep(graph, options, on_point);
+    if (!options.pins.empty()) {
+        Result<PinnedStep> step = pinned_step(graph, options.pins);
+        if (!step) return step.error();
+        sweep.obey(step.take());
+    }
+    return sweep.run(std::move(solvers));
 }
 
 }  // namespace rematlas

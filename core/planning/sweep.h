@@ -33,6 +33,7 @@ struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
+    Pins pins = {};  ///< that all schedules obey; bounds are over those that do
 };
 
 /// Budgets that were not asked for by name, from the smallest found feasible to the peak without
@@ -49,6 +50,7 @@ struct SweepOptions {
     Spacing spacing = Spacing::curve;
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits;       ///< the time is for the whole sweep
+    Pins pins = {};      ///< that all schedules obey
 };
 
 /// Every schedule is checked. Each is also an answer to every other budget of its solver's curve that its
@@ -57,7 +59,7 @@ struct SweepOptions {
 /// taken one by one, all solvers at each, so that time ends a sweep with few points solved well by all.
 /// Equal seeds give equal sweeps where time does not end a solver. `on_point` is called after each point
 /// (solver, point); a point may still become better by what is found at later ones. Errors: an unknown
-/// solver.
+/// solver, pins that match nothing or contradict each other.
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
                         const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
 

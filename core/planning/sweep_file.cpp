@@ -55,6 +55,7 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
         expect_format(file, "rematlas.sweep", 1);
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
+        sweep.pins = pins_from(file);
         const json& curves = file.array("curves");
         for (std::size_t c = 0; c < curves.size(); ++c) {
             const std::string place = "curves[" + std::to_string(c) + "]";
@@ -79,11 +80,12 @@ std::string sweep_text(const Sweep& sweep) {
         for (const SweepPoint& point : curve.points) points.push_back(point_json(point));
         curves.push_back({{"solver", curve.solver}, {"points", std::move(points)}});
     }
-    const json out = {{"format", "rematlas.sweep"},
-                      {"version", 1},
-                      {"graph", sweep.graph},
-                      {"graph_sha256", sweep.graph_sha256},
-                      {"curves", std::move(curves)}};
+    json out = {{"format", "rematlas.sweep"},
+                {"version", 1},
+                {"graph", sweep.graph},
+                {"graph_sha256", sweep.graph_sha256},
+                {"curves", std::move(curves)}};
+    if (!sweep.pins.empty()) out["pins"] = pins_json(sweep.pins);
     return out.dump(1) + "\n";
 }
 

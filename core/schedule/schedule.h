@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/schedule/pin.h"
 
 namespace rematlas {
 
@@ -84,6 +85,7 @@ struct Schedule {
     std::string status;  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
+    Pins pins;  ///< decisions that were the user's; `bound` is over the schedules that obey them
     std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
 };
 

@@ -96,6 +96,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         const json& steps = file.array("steps");
         schedule.steps.reserve(steps.size());
         for (std::size_t i = 0; i < steps.size(); ++i) schedule.steps.push_back(read_step(file, steps[i], i));
+        schedule.pins = pins_from(file);
         schedule.addresses = read_addresses(file);
     } catch (const FieldError& failure) {
         return Error{std::string(name) + ": " + failure.message};
@@ -117,6 +118,29 @@ std::optional<Bound> bound_from(const Fields& object) {
                 fields.has("seconds") ? fields.number("seconds") : 0.0};
     if (fields.has("nodes")) bound.nodes = fields.integer("nodes");
     return bound;
+}
+
+Pins pins_from(const Fields& object) {
+    Pins pins;
+    if (!object.has("pins")) return pins;
+    const json& list = object.array("pins");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string key = "pins[" + std::to_string(i) + "]";
+        const json& pair = list[i];
+        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
+            object.fail(key + " is not a pair such as [\"blocks.*.attn\", \"recompute\"]");
+        Result<Pin> pin =
+            pin_of(pair[0].get_ref<const std::string&>(), pair[1].get_ref<const std::string&>());
+        if (!pin) object.fail(key + ": " + pin.error().message);
+        pins.push_back(pin.take());
+    }
+    return pins;
+}
+
+json pins_json(const Pins& pins) {
+    json list = json::array();
+    for (const Pin& pin : pins) list.push_back({pin.pattern, to_string(pin.kind)});
+    return list;
 }
 
 json bound_json(const std::optional<Bound>& bound) {
@@ -144,6 +168,7 @@ std::string schedule_text(const Schedule& schedule) {
                  {"bound", bound_json(schedule.bound)},
                  {"status", schedule.status},
                  {"solve_seconds", schedule.solve_seconds}};
+    if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
     if (schedule.addresses) {
         json offsets = json::array();
         for (Bytes offset : schedule.addresses->offsets) offsets.push_back(offset.value);

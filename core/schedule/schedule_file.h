@@ -22,6 +22,11 @@ std::string schedule_text(const Schedule& schedule);
 /// The "bound" of an object in a file, where it has one. Throws FieldError, as Fields does.
 std::optional<Bound> bound_from(const Fields& object);
 
+/// The "pins" of an object in a file: pairs of a pattern and a decision; none where it has no such field. Throws
+/// FieldError too.
+Pins pins_from(const Fields& object);
+nlohmann::json pins_json(const Pins& pins);
+
 /// As it stands in files; null where no bound is known.
 nlohmann::json bound_json(const std::optional<Bound>& bound);
 Result<void> write_schedule(const Schedule& schedule, const std::filesystem::path& path);

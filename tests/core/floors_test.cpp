@@ -17,7 +17,7 @@ using Floors = std::vector<std::vector<std::string>>;
 const Floors of_core = {{"base"},
                         {"graph", "milp", "costs", "dtr"},
                         {"schedule", "hierarchy"},
-                        {"addresses", "bounds", "checking"},
+                        {"addresses", "bounds", "checking", "pins"},
                         {"solving"},
                         {"solvers"},
                         {"planning"}};

@@ -243,6 +243,47 @@ TEST_F(CommandLine, check_names_the_step_and_exits_1) {
     expect_error(run("check " + file("g.graph.json") + " " + file("s.schedule.json")), 1, "step ");
 }
 
+TEST_F(CommandLine, pins_are_obeyed_written_and_checked) {
+    const std::string solve = "solve " + file("g.graph.json") + " --budget 100% --time-limit 300ms ";
+    const Ran solved =
+        run(solve + "'--pin' '#2=recompute' --pin '#4=keep' --json -o " + file("s.schedule.json"));
+    ASSERT_EQ(solved.exit, 0) << solved.err;
+    const json pins = json::parse(R"([["#2", "recompute"], ["#4", "keep"]])");
+    EXPECT_EQ(json::parse(solved.out)["pins"], pins);
+    EXPECT_EQ(json::parse(slurp(file("s.schedule.json")))["pins"], pins);
+    EXPECT_EQ(run("check " + file("g.graph.json") + " " + file("s.schedule.json")).exit, 0);
+    EXPECT_THAT(run(solve + "--pin '#2=recompute'").out,
+                AllOf(HasSubstr("#2=recompute"), HasSubstr("under the pins")));
+
+    json other = json::parse(slurp(file("s.schedule.json")));
+    other["pins"] = json::parse(R"([["#2", "keep"]])");
+    ASSERT_TRUE(write_file(file("other.schedule.json"), other.dump()));
+    expect_error(run("check " + file("g.graph.json") + " " + file("other.schedule.json")), 1, "step ");
+    expect_error(run("check " + file("g.graph.json") + " " + file("other.schedule.json")), 1, "#2=keep");
+    other["pins"] = json::parse(R"([["#2", "perhaps"]])");
+    ASSERT_TRUE(write_file(file("other.schedule.json"), other.dump()));
+    expect_error(run("check " + file("g.graph.json") + " " + file("other.schedule.json")), 2, "pins[0]");
+}
+
+TEST_F(CommandLine, pins_that_cannot_be_obeyed_are_usage_errors_and_a_budget_too_small_is_a_no) {
+    for (const std::string command : {"solve --budget 100% ", "sweep --solver keep-all "}) {
+        expect_error(run(command + file("g.graph.json") + " --pin nowhere=keep"), 2, "nowhere=keep");
+        expect_error(run(command + file("g.graph.json") + " --pin '#2'"), 2, "--pin");
+        expect_error(run(command + file("g.graph.json") + " --pin '#2=keep' --pin '#2=recompute'"), 2,
+                     "contradict");
+    }
+    std::string all_kept;
+    for (OpId op : graph_.ops.ids()) all_kept += " --pin '#" + std::to_string(op.value) + "=keep'";
+    const std::string solve = "solve " + file("g.graph.json") + " --budget 80% --time-limit 300ms";
+    ASSERT_EQ(run(solve).exit, 0);
+    const Ran pinned = run(solve + all_kept + " --json");
+    EXPECT_EQ(pinned.exit, 1);
+    const json answer = json::parse(pinned.out);
+    EXPECT_EQ(answer["status"], "infeasible");
+    EXPECT_LE(answer["without_pins_bytes"], answer["budget_bytes"]);
+    EXPECT_THAT(run(solve + all_kept).err, HasSubstr("under the pins; without them"));
+}
+
 TEST_F(CommandLine, check_refuses_a_schedule_of_another_graph) {
     Graph other = random_training_graph(12);
     ASSERT_TRUE(write_graph(other, file("other.graph.json")));

@@ -58,6 +58,7 @@ struct Samples {
         schedule.graph = graph.name;
         schedule.graph_sha256 = graph.sha256;
         schedule.steps = lower(flat, keep_all_sequence(flat));
+        schedule.pins = {{"#1", PinKind::keep}, {"*", PinKind::keep}};
     }
 };
 

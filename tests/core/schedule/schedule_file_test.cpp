@@ -28,6 +28,7 @@ Schedule some_schedule(const std::string& digest) {
     schedule.bound = Bound{1.1, 0.09, ScheduleClass::any_order, 0.25, 12};
     schedule.status = "feasible";
     schedule.solve_seconds = 0.5;
+    schedule.pins = {{"blocks.*.attn", PinKind::recompute}, {"#3", PinKind::keep}};
     schedule.steps = {Step::run(OpId(0)), Step::run_inplace(OpId(1)), Step::free(TensorId(2)),
                       Step::offload(TensorId(3)), Step::fetch(TensorId(3))};
     return schedule;
@@ -129,6 +130,26 @@ TEST(ScheduleFile, broken_steps_are_named) {
         ASSERT_FALSE(read) << steps;
         EXPECT_NE(read.error().message.find("steps[0]"), std::string::npos) << read.error().message;
     }
+}
+
+TEST(ScheduleFile, pins_are_pairs_of_a_pattern_and_a_decision) {
+    const auto read = [](const std::string& pins) {
+        return parse_schedule(
+            R"({"format":"rematlas.schedule","version":1,"graph":"g","steps":[],"pins":)" + pins + "}", "s");
+    };
+    const Result<Schedule> two = read(R"([["a.*", "keep"], ["b", "recompute"]])");
+    ASSERT_TRUE(two) << two.error().message;
+    EXPECT_EQ(two->pins, (Pins{{"a.*", PinKind::keep}, {"b", PinKind::recompute}}));
+    EXPECT_TRUE(read("[]")->pins.empty());
+    EXPECT_TRUE(read("null")->pins.empty());
+    for (const char* pins :
+         {R"([["a"]])", R"([["a", "keep", 1]])", R"([["a", 1]])", R"([[1, "keep"]])", R"(["a=keep"])",
+          R"([["", "keep"]])", R"([["a", "Keep"]])", R"([{"a": "keep"}])"}) {
+        const Result<Schedule> broken = read(pins);
+        ASSERT_FALSE(broken) << pins;
+        EXPECT_NE(broken.error().message.find("s: pins[0]"), std::string::npos) << broken.error().message;
+    }
+    EXPECT_FALSE(read("{}"));
 }
 
 TEST(ScheduleFile, every_truncation_is_refused) {

@@ -27,7 +27,9 @@ struct OpMask {
 
 class Search {
   public:
-    Search(const FlatGraph& graph, std::int64_t budget) : graph_(graph), budget_(budget) {
+    Search(const FlatGraph& graph, std::int64_t budget, const Forgotten& forgotten)
+        : graph_(graph), budget_(budget), forgetting_(forgotten.op) {
+        for (std::int32_t t : forgotten.tensors) forgotten_ |= alive_bit(t);
         assert(graph.op_count <= 32 && graph.tensor_count <= 32);
         for (int op = 0; op < graph.op_count; ++op) ops_.push_back(mask(op));
         for (int op = 0; op < graph.op_count; ++op) {
@@ -93,7 +95,8 @@ class Search {
             // Freeing an old copy before its rerun is never worse than holding both.
             if ((state & m.inputs) != m.inputs || (state & m.outputs) != 0) continue;
             if (m.once && (state & m.done)) continue;
-            const State after = state | m.outputs | m.done;
+            const bool forgets = op == forgetting_ && !(state & done_bit(op));
+            const State after = ((forgets ? state & ~forgotten_ : state) | m.outputs | m.done);
             if (held + m.extra <= budget_) reach(after, time + graph_.time[op], state, Step::run(OpId(op)));
             if (m.overwritten && held + m.extra - m.saved <= budget_) {
                 reach(after & ~m.overwritten, time + graph_.time[op], state, Step::run_inplace(OpId(op)));
@@ -126,6 +129,8 @@ class Search {
 
     const FlatGraph& graph_;
     std::int64_t budget_;
+    std::int32_t forgetting_;
+    State forgotten_ = 0;
     std::vector<OpMask> ops_;
     State goal_ = 0;
     std::unordered_map<State, Reached> best_;
@@ -134,8 +139,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget) {
-    return Search(graph, budget).run();
+std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget, const Forgotten& forgotten) {
+    return Search(graph, budget, forgotten).run();
 }
 
 std::int64_t brute_force_least_peak(const FlatGraph& graph) {

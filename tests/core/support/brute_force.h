@@ -15,11 +15,19 @@ struct Optimum {
     std::vector<Step> steps;  ///< run, run_inplace and free steps that take `time` within the budget
 };
 
+/// Tensors that are no longer there once an op has run for the first time: what holds of schedules that must make
+/// them again.
+struct Forgotten {
+    std::int32_t op = -1;
+    std::vector<std::int32_t> tensors = {};
+};
+
 /// The least time of any valid schedule (any order, any number of reruns, no offloading) with a peak of at
 /// most `budget` bytes; nothing when there is none. Dijkstra over (tensors alive, ops done), shares no code
 /// with the solvers. Cost: exponential; graphs of up to about 10 ops and 14 tensors take milliseconds. At
 /// most 32 tensors and 32 ops.
-std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget);
+std::optional<Optimum> brute_force(const FlatGraph& graph, std::int64_t budget,
+                                   const Forgotten& forgotten = {});
 
 /// The least peak of any valid schedule. Cost: one brute force a distinct peak tried (bisection).
 std::int64_t brute_force_least_peak(const FlatGraph& graph);

@@ -1,0 +1,34 @@
+// Which ops and tensors of a graph pins are about (core/schedule/pin.h says what patterns mean).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/pin.h"
+
+namespace rematlas {
+
+struct PinnedOps {
+    IdVector<OpId, std::uint8_t> keep;            ///< does not run a second time
+    IdVector<TensorId, std::uint8_t> made_again;  ///< not handed over from the forward to the backward pass
+    OpId loss;  ///< the last op of the loss: the backward pass begins when it has run; invalid without a loss
+};
+
+/// Errors, each naming a pin: one that matches nothing, two that contradict each other, an op to be made again
+/// that may run only once, a recompute pin on what the forward pass does not make or what is a result.
+Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins);
+
+/// True when the whole of `name` matches; a `*` in the pattern stands for any characters but a dot.
+bool matches_pattern(std::string_view pattern, std::string_view name);
+
+/// The ops that a pin would be about, ascending: those of `keep`, or the makers of what is to be made again.
+/// Errors: as above.
+Result<std::vector<OpId>> ops_of_pin(const Graph& graph, const Pin& pin);
+
+/// The last op of the loss in the graph's order; invalid where there is none.
+OpId last_loss_op(const Graph& graph);
+
+}  // namespace rematlas

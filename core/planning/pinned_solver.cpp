@@ -1,0 +1,145 @@
+#include "core/planning/pinned_solver.h"
+
+#include <cmath>
+#include <utility>
+
+#include "core/bounds/best_bound.h"
+#include "core/bounds/least_memory.h"
+#include "core/pins/pinned_step.h"
+#include "core/solvers/atlas/smallest_budget.h"
+#include "core/solving/answers.h"
+
+namespace rematlas {
+namespace {
+
+constexpr auto kLongestPinnedBound = std::chrono::milliseconds(200);
+constexpr auto kLongestSearchWithout = std::chrono::milliseconds(500);
+
+class PinnedSolver : public Solver {
+  public:
+    PinnedSolver(PinnedStep step, std::unique_ptr<Solver> solver)
+        : step_(std::move(step)), solver_(std::move(solver)) {}
+
+    std::string_view name() const override { return solver_->name(); }
+    std::string_view summary() const override { return solver_->summary(); }
+
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
+                 const Progress& progress) const override {
+        const ProvenBound bound = proven(budget, limits);
+        if (std::isinf(bound.overhead)) return infeasible(problem, budget, limits, {});
+        Answer answer =
+            solver_->solve({step_.graph, step_.flat}, budget, limits, of_original(problem, progress, bound));
+        if (auto* none = std::get_if<Infeasible>(&answer))
+            return infeasible(problem, budget, limits, std::move(*none));
+        if (step_.exact) return with_bound(problem, std::get<Solution>(std::move(answer)), bound);
+        return mapped(problem, budget, limits, std::get<Solution>(std::move(answer)), bound);
+    }
+
+  private:
+    ProvenBound proven(Bytes budget, const Limits& limits) const {
+        const auto time = std::max(std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestPinnedBound),
+                                   limits.bound_time);
+        return best_bound(step_.relaxed, budget, {.time = time, .stop = limits.stop});
+    }
+
+    double overhead_of(const Problem& problem, std::int64_t time) const {
+        const std::int64_t base = problem.flat.base_time;
+        return base > 0 ? static_cast<double>(time) / static_cast<double>(base) : 1.0;
+    }
+
+    /// What the solver tells is of the graph with copies, whose step takes longer.
+    Progress of_original(const Problem& problem, const Progress& progress, const ProvenBound& bound) const {
+        if (step_.exact || !progress) return progress;
+        const double longer = overhead_of(problem, step_.flat.base_time),
+                     least = overhead_of(problem, bound.time);
+        return [&progress, longer, least](const ProgressReport& report) {
+            ProgressReport ours = report;
+            ours.overhead *= longer;
+            ours.bound = least;
+            progress(ours);
+        };
+    }
+
+    Bound bound_from(const Problem& problem, const ProvenBound& bound) const {
+        return {.overhead = overhead_of(problem, bound.time),
+                .over = ScheduleClass::any_order,
+                .seconds = bound.seconds,
+                .nodes = bound.nodes};
+    }
+
+    Solution with_bound(const Problem& problem, Solution solution, const ProvenBound& bound) const {
+        const bool weaker = solution.bound && solution.bound->over == ScheduleClass::any_order &&
+                            solution.bound->overhead < overhead_of(problem, bound.time);
+        if (!solution.bound || weaker) solution.bound = bound_from(problem, bound);
+        return solution;
+    }
+
+    Answer mapped(const Problem& problem, Bytes budget, const Limits& limits, Solution found,
+                  const ProvenBound& bound) const {
+        const auto runs = runs_of(found.steps);
+        if (!runs) return infeasible(problem, budget, limits, {.reason = "pins leave no copies to the host"});
+        const RunSequence ours = on_original(step_, problem.flat, *runs, budget);
+        Solution solution = solution_from(problem.flat, ours);
+        if (solution.peak > budget)
+            return infeasible(
+                problem, budget, limits,
+                {.smallest_found = solution.peak, .reason = "what the pins ask for did not fit"});
+        solution.status = Status::feasible;
+        solution.bound = bound_from(problem, bound);
+        return solution;
+    }
+
+    /// What is told as needed is proven of every schedule under the pins.
+    Infeasible infeasible(const Problem& problem, Bytes budget, const Limits& limits,
+                          Infeasible found) const {
+        PeakBound needed = least_memory(step_.relaxed, {.time = std::min<std::chrono::nanoseconds>(
+                                                            limits.time / 4, std::chrono::seconds(1)),
+                                                        .stop = limits.stop,
+                                                        .budget = budget});
+        if (!step_.exact || needed.bytes > found.needed) {
+            found.needed = needed.bytes;
+            found.over = ScheduleClass::any_order;
+            found.op = needed.op;
+            found.dominant = std::move(needed.tensors);
+        }
+        found.proven = found.needed > budget;
+        to_original(problem, found);
+        const Limits quick{.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestSearchWithout),
+                           .stop = limits.stop,
+                           .seed = limits.seed};
+        found.without_pins = smallest_feasible(problem, quick, budget).peak;
+        return found;
+    }
+
+    void to_original(const Problem& problem, Infeasible& answer) const {
+        if (answer.op.valid()) answer.op = step_.op_of[answer.op.index()];
+        std::vector<TensorId> dominant;
+        for (const TensorId t : answer.dominant) {
+            const TensorId ours = step_.tensor_of[t.index()];
+            if (ours.valid() && problem.graph.tensors[ours].bytes.value > 0) dominant.push_back(ours);
+        }
+        answer.dominant = std::move(dominant);
+    }
+
+    const PinnedStep step_;
+    const std::unique_ptr<Solver> solver_;
+};
+
+}  // namespace
+
+SmallestBudget smallest_under(const PinnedStep& step, const FlatGraph& original, const Limits& limits) {
+    SmallestBudget found = smallest_feasible(step.flat, limits);
+    if (!step.exact) found.runs = on_original(step, original, found.runs, found.peak);
+    found.peak = Bytes(cost_of(original, found.runs).peak);
+    return found;
+}
+
+Result<std::unique_ptr<Solver>> under_pins(const Graph& graph, const Pins& pins,
+                                           std::unique_ptr<Solver> solver) {
+    if (pins.empty()) return solver;
+    Result<PinnedStep> step = pinned_step(graph, pins);
+    if (!step) return step.error();
+    return std::unique_ptr<Solver>(std::make_unique<PinnedSolver>(step.take(), std::move(solver)));
+}
+
+}  // namespace rematlas

@@ -1,0 +1,54 @@
+// A pin: a decision that the user takes away from the solver.
+//
+//     Result<Pin> pin = parse_pin("blocks.*.attn=recompute");
+//     solve(graph, {.budget = budget, .pins = {*pin}});
+//
+// What a pattern matches:
+// - the path of a module: the forward ops of that module, those of the modules inside it included;
+// - the name of a tensor: the op that makes it;
+// - `#369`: the op with that number.
+// A `*` stands for any characters but a dot, so that `blocks.*.attn` is the attention of every block. A
+// pattern always matches a whole path or name.
+//
+// What a pin asks of a schedule:
+// - keep: a matched op does not run a second time. What it makes stays until its last use.
+// - recompute: what a matched op makes is not handed over from the forward pass to the backward pass. Once the
+//   last op of the loss has run, whatever reads such a tensor reads one that was made after that. Of a module
+//   this holds for its inner tensors: what ops outside of it read in the forward pass, or what is a result of
+//   the step, stays the solver's decision. This is what torch.utils.checkpoint around the module does. Of an
+//   op, or of a tensor that is named, it holds whoever reads it.
+//
+// core/pins turns pins into a graph that any solver can work on; core/checking/check_pins.h checks them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+
+namespace rematlas {
+
+enum class PinKind { keep, recompute };
+
+/// As in files and on the command line.
+std::string_view to_string(PinKind kind);
+
+struct Pin {
+    std::string pattern;
+    PinKind kind = PinKind::keep;
+    bool operator==(const Pin&) const = default;
+};
+
+using Pins = std::vector<Pin>;
+
+/// "blocks.*.attn=recompute".
+std::string to_string(const Pin& pin);
+
+/// The reverse. Errors: no pattern, or neither keep nor recompute after the last '='.
+Result<Pin> parse_pin(std::string_view text);
+
+/// From the two words of a file. Errors: an empty pattern, a decision that is not known.
+Result<Pin> pin_of(std::string_view pattern, std::string_view kind);
+
+}  // namespace rematlas
