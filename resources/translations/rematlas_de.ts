@@ -992,6 +992,26 @@ Modul %5</translation>
         <source>Two plans side by side, and what they do differently</source>
         <translation>Zwei Pläne nebeneinander und was sie anders machen</translation>
     </message>
+    <message>
+        <source>Pin: &amp;keep</source>
+        <translation>Festlegen: &amp;behalten</translation>
+    </message>
+    <message>
+        <source>Pin: &amp;recompute</source>
+        <translation>Festlegen: ne&amp;u berechnen</translation>
+    </message>
+    <message>
+        <source>&amp;No pin</source>
+        <translation>&amp;Nicht festlegen</translation>
+    </message>
+    <message>
+        <source>Why</source>
+        <translation>Warum</translation>
+    </message>
+    <message>
+        <source>What a decision costs, what the other one would, and pins</source>
+        <translation>Was eine Entscheidung kostet, was die andere kosten würde, und Festlegungen</translation>
+    </message>
 </context>
 <context>
     <name>FitWords</name>
@@ -1991,6 +2011,56 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     </message>
 </context>
 <context>
+    <name>PinList</name>
+    <message>
+        <source>Pin: always keep</source>
+        <translation>Festlegen: immer behalten</translation>
+    </message>
+    <message>
+        <source>Pin: always recompute</source>
+        <translation>Festlegen: immer neu berechnen</translation>
+    </message>
+    <message>
+        <source>Pin all like it: keep %1</source>
+        <translation>Alle dieser Art festlegen: %1 behalten</translation>
+    </message>
+    <message>
+        <source>Pin all like it: recompute %1</source>
+        <translation>Alle dieser Art festlegen: %1 neu berechnen</translation>
+    </message>
+    <message>
+        <source>No pin</source>
+        <translation>Nicht festlegen</translation>
+    </message>
+    <message>
+        <source>keep %1</source>
+        <translation>%1 behalten</translation>
+    </message>
+    <message>
+        <source>recompute %1</source>
+        <translation>%1 neu berechnen</translation>
+    </message>
+</context>
+<context>
+    <name>PinsBox</name>
+    <message>
+        <source>Pins</source>
+        <translation>Festlegungen</translation>
+    </message>
+    <message>
+        <source>What the next schedule must keep or recompute, whatever the solver thinks</source>
+        <translation>Was der nächste Ablauf behalten oder neu berechnen muss, was immer der Löser meint</translation>
+    </message>
+    <message>
+        <source>Remove all</source>
+        <translation>Alle entfernen</translation>
+    </message>
+    <message>
+        <source>Remove the pin</source>
+        <translation>Die Festlegung entfernen</translation>
+    </message>
+</context>
+<context>
     <name>PlanList</name>
     <message>
         <source>all kept</source>
@@ -2215,6 +2285,10 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
         <source> No schedule at all can need less than %1.</source>
         <translation> Kein Ablauf überhaupt kann weniger als %1 brauchen.</translation>
     </message>
+    <message>
+        <source> This is under the pins; without them %1 is known to be enough.</source>
+        <translation> Das gilt mit den Festlegungen; ohne sie genügen bekanntlich %1.</translation>
+    </message>
 </context>
 <context>
     <name>SolvePanel</name>
@@ -2363,6 +2437,18 @@ ohne Neuberechnung wie 60% oder schlicht Bytes</translation>
     <message>
         <source>passed</source>
         <translation>bestanden</translation>
+    </message>
+    <message>
+        <source>no schedule under its pins is faster</source>
+        <translation>mit seinen Festlegungen ist kein Ablauf schneller</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>Festgelegt</translation>
+    </message>
+    <message>
+        <source>Best under the pins</source>
+        <translation>Bestmöglich mit den Festlegungen</translation>
     </message>
 </context>
 <context>
@@ -2730,6 +2816,89 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>Cancel</source>
         <translation>Abbrechen</translation>
+    </message>
+</context>
+<context>
+    <name>WhyPanel</name>
+    <message>
+        <source>it is so now</source>
+        <translation>ist schon so</translation>
+    </message>
+    <message>
+        <source>%1 time, %2 at the peak</source>
+        <translation>%1 Zeit, %2 an der Spitze</translation>
+    </message>
+    <message>
+        <source>%1 over the budget</source>
+        <translation>%1 über dem Budget</translation>
+    </message>
+    <message>
+        <source>always keep</source>
+        <translation>immer behalten</translation>
+    </message>
+    <message>
+        <source>always recompute</source>
+        <translation>immer neu berechnen</translation>
+    </message>
+    <message>
+        <source>Select a block or an op to see why the plan keeps or recomputes what it makes.</source>
+        <translation>Wählen Sie einen Block oder eine Op, um zu sehen, warum der Plan behält oder neu berechnet, was sie erzeugt.</translation>
+    </message>
+    <message>
+        <source>Lies unused</source>
+        <translation>Liegt ungenutzt</translation>
+    </message>
+    <message>
+        <source>up to %1</source>
+        <translation>bis zu %1</translation>
+    </message>
+    <message>
+        <source>never</source>
+        <translation>nie</translation>
+    </message>
+    <message>
+        <source>Unused at the peak</source>
+        <translation>An der Spitze ungenutzt</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>Festgelegt</translation>
+    </message>
+    <message>
+        <source>If it is kept</source>
+        <translation>Wenn behalten</translation>
+    </message>
+    <message>
+        <source>If it is recomputed</source>
+        <translation>Wenn neu berechnet</translation>
+    </message>
+    <message>
+        <source>Keep</source>
+        <translation>Behalten</translation>
+    </message>
+    <message>
+        <source>Pins it: whatever solves next makes it once and holds it</source>
+        <translation>Legt es fest: was als Nächstes plant, erzeugt es einmal und hält es</translation>
+    </message>
+    <message>
+        <source>Recompute</source>
+        <translation>Neu berechnen</translation>
+    </message>
+    <message>
+        <source>Pins it: whatever solves next makes it again for the backward pass</source>
+        <translation>Legt es fest: was als Nächstes plant, erzeugt es für den Rückwärtslauf noch einmal</translation>
+    </message>
+    <message>
+        <source>No pin</source>
+        <translation>Nicht festlegen</translation>
+    </message>
+    <message>
+        <source>Leaves the decision to the solver</source>
+        <translation>Überlässt die Entscheidung dem Löser</translation>
+    </message>
+    <message>
+        <source>not possible</source>
+        <translation>nicht möglich</translation>
     </message>
 </context>
 </TS>

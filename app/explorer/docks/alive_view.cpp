@@ -4,6 +4,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/explorer/look/pin_menu.h"
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
@@ -50,6 +51,7 @@ AliveView::AliveView(Session& session, QWidget* parent)
         const OpId op = model_->op_at(sorted_->mapToSource(index).row());
         if (op.valid()) session_.selection.select(Selected::of(op));
     });
+    open_pin_menu_on(*table_, session_);
     connect(&session_, &Session::schedule_changed, this, &AliveView::follow);
     connect(&session_.selection, &Selection::cursor_moved, this, [this](int step) {
         model_->set_step(step);

@@ -11,6 +11,7 @@
 #include "app/explorer/docks/solve_panel.h"
 #include "app/explorer/docks/tables.h"
 #include "app/explorer/docks/tradeoff_view.h"
+#include "app/explorer/docks/why_panel.h"
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
@@ -54,6 +55,17 @@ QList<QAction*> add_alive_actions(QWidget& dock, QMenu& menu) {
 QList<QAction*> add_plans_actions(QWidget& dock, QMenu& menu) {
     static_cast<PlansView&>(dock).add_actions_to(menu);
     return {};
+}
+
+QList<QAction*> add_why_actions(QWidget& dock, QMenu& menu) {
+    auto& panel = static_cast<WhyPanel&>(dock);
+    QAction* keep = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &keep"), "Ctrl+Shift+K");
+    QObject::connect(keep, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::keep); });
+    QAction* again = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &recompute"), "Ctrl+Shift+R");
+    QObject::connect(again, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::recompute); });
+    QAction* none = added(menu, QT_TRANSLATE_NOOP("Docks", "&No pin"), "Ctrl+Shift+U");
+    QObject::connect(none, &QAction::triggered, &panel, &WhyPanel::unpin);
+    return {keep, again, none};
 }
 
 constexpr DockEntry kDocks[] = {
@@ -111,6 +123,13 @@ constexpr DockEntry kDocks[] = {
      .shortcut = "Alt+8",
      .area = Qt::BottomDockWidgetArea,
      .make = made<CompareView>},
+    {.id = "why",
+     .title = QT_TRANSLATE_NOOP("Docks", "Why"),
+     .tip = QT_TRANSLATE_NOOP("Docks", "What a decision costs, what the other one would, and pins"),
+     .shortcut = "Alt+9",
+     .area = Qt::RightDockWidgetArea,
+     .make = made<WhyPanel>,
+     .add_actions = add_why_actions},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "app/explorer/look/qt_canvas.h"
+#include "app/explorer/look/pin_menu.h"
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
@@ -111,6 +112,7 @@ BlockTreeView::BlockTreeView(Session& session, QWidget* parent)
     tree_->setExpandsOnDoubleClick(false);
     tree_->setAllColumnsShowFocus(true);
     tree_->setIndentation(14);
+    open_pin_menu_on(*tree_, session_);
     tree_->header()->setSortIndicator(-1, Qt::AscendingOrder);
     tree_->header()->setStretchLastSection(false);
     filter_->sort(-1);

@@ -7,6 +7,7 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include "app/explorer/docks/pins_box.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
 #include "core/planning/registry.h"
@@ -26,7 +27,9 @@ QString rows_html(const QList<QPair<QString, QString>>& rows) {
 /// What is proven, in words: the number beside it would read as another one where it differs in the last digit.
 QString bound_text(const Schedule& schedule) {
     if (!schedule.bound) return SolvePanel::tr("not known");
-    if (schedule.status == "optimal") return SolvePanel::tr("no schedule is faster");
+    if (schedule.status == "optimal")
+        return schedule.pins.empty() ? SolvePanel::tr("no schedule is faster")
+                                     : SolvePanel::tr("no schedule under its pins is faster");
     const QString gap =
         schedule.bound->gap < 1e-3 ? SolvePanel::tr("less than 0.1 %") : percent_text(schedule.bound->gap);
     return SolvePanel::tr("%1, this is within %2").arg(overhead_text(schedule.bound->overhead), gap);
@@ -42,6 +45,7 @@ SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), ses
     layout->setSpacing(theme::gap);
     layout->addWidget(make_budget_fields());
     layout->addWidget(make_solver_fields());
+    layout->addWidget(new PinsBox(session_));
     layout->addWidget(make_progress());
     layout->addStretch();
     auto* scroll = new QScrollArea;
@@ -281,7 +285,9 @@ void SolvePanel::show_schedule() {
     rows << qMakePair(tr("Step time"), tr("%1").arg(time_text(report.time)));
     rows << qMakePair(tr("Recomputed"),
                       tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
-    rows << qMakePair(tr("Best possible"), bound_text(s).toHtmlEscaped());
+    for (const Pin& pin : s.pins) rows << qMakePair(tr("Pinned"), text(to_string(pin)).toHtmlEscaped());
+    rows << qMakePair(s.pins.empty() ? tr("Best possible") : tr("Best under the pins"),
+                      bound_text(s).toHtmlEscaped());
     if (s.solve_seconds > 0)
         rows << qMakePair(tr("Solved in"),
                           time_text(Nanoseconds(static_cast<std::int64_t>(s.solve_seconds * 1e9))));

@@ -99,7 +99,8 @@ void TradeoffView::start_sweep() {
     const std::vector<std::string> names = chosen_solvers();
     if (!session_.graph() || names.empty()) return;
     progress_->setRange(0, 0);
-    session_.sweep.start(session_.graph(), names, points_->value(), std::chrono::seconds(seconds_->value()));
+    session_.sweep.start(session_.graph(), names, points_->value(), std::chrono::seconds(seconds_->value()),
+                         session_.pins.pins());
 }
 
 void TradeoffView::show_running(bool running) {

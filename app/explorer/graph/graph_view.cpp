@@ -12,6 +12,7 @@
 #include <set>
 
 #include "app/explorer/graph/graph_minimap.h"
+#include "app/explorer/look/pin_menu.h"
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
@@ -307,6 +308,7 @@ void GraphView::contextMenuEvent(QContextMenuEvent* event) {
         });
         menu->addSeparator();
     }
+    add_pin_actions(*menu, session_);
     menu->addAction(tr("Fit width"), this, &GraphView::fit_width);
     menu->addAction(tr("Fit all"), this, &GraphView::fit_all);
     if (!session_.selection.current().empty())

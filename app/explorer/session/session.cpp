@@ -106,6 +106,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     sweep.clear();
     journal.open({}, {});
     plans.clear();
+    pins.replace({});
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
@@ -194,6 +195,8 @@ void Session::show_plan() {
     // Who only looks at a graph leaves no file beside it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
     if (plan.origin == Plan::Origin::all_kept) return show_prepared(all_kept_);
+    // Whoever goes on from a plan goes on under its pins; pins of one's own stay.
+    if (pins.pins().empty()) pins.replace(plan.schedule->pins);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
 }
 
@@ -218,7 +221,8 @@ void Session::compare_shown() {
 }
 
 void Session::keep_point(const std::string& name, const SweepPoint& point) {
-    if (graph_ && !point.steps.empty()) plans.add(schedule_of(*graph_, name, point), Plan::Origin::swept);
+    if (graph_ && !point.steps.empty())
+        plans.add(schedule_of(*graph_, name, point, sweep.sweep().pins), Plan::Origin::swept);
 }
 
 void Session::show_point(const std::string& name, const SweepPoint& point) {
@@ -228,11 +232,12 @@ void Session::show_point(const std::string& name, const SweepPoint& point) {
         solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
         return;
     }
-    plans.show(plans.add(schedule_of(*graph_, name, point), Plan::Origin::swept));
+    plans.show(plans.add(schedule_of(*graph_, name, point, sweep.sweep().pins), Plan::Origin::swept));
 }
 
-void Session::solve(const SolveRequest& request) {
-    if (graph_) solver.solve(graph_, request);
+void Session::solve(SolveRequest request) {
+    request.pins = pins.pins();
+    if (graph_) solver.solve(graph_, std::move(request));
 }
 
 bool Session::busy() const {

@@ -15,6 +15,7 @@
 #include "app/explorer/session/compare_controller.h"
 #include "app/explorer/session/ladder_controller.h"
 #include "app/explorer/session/open_file.h"
+#include "app/explorer/session/pin_list.h"
 #include "app/explorer/session/plan_journal.h"
 #include "app/explorer/session/plan_list.h"
 #include "app/explorer/session/selection.h"
@@ -46,9 +47,9 @@ class Session : public QObject {
     void set_schedule(SchedulePtr schedule, Plan::Origin origin = Plan::Origin::solved);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const std::string& solver, const SweepPoint& point);
-    void solve(const SolveRequest& request);
     /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
     void go_by_runs(int direction);
+    void solve(SolveRequest request);  ///< under the pins
 
     /// The plan that the shown one is compared with; from the beginning the step without recomputation.
     void compare_with(int row);
@@ -65,6 +66,7 @@ class Session : public QObject {
     void cancel_all();
 
     Selection selection;
+    PinList pins;
     PlanList plans;
     PlanJournal journal;
     BudgetController budget;

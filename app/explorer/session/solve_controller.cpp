@@ -85,6 +85,10 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
         report.headline += SolveController::tr(" No schedule at all can need less than %1.")
                                .arg(bytes_text(infeasible.needed));
     }
+    if (infeasible.without_pins)
+        report.headline +=
+            SolveController::tr(" This is under the pins; without them %1 is known to be enough.")
+                .arg(bytes_text(*infeasible.without_pins));
     if (!infeasible.dominant.empty()) report.place = place_of(graph, infeasible);
     for (std::size_t i = 0; i < std::min(infeasible.dominant.size(), most_shown); ++i) {
         const TensorId tensor = infeasible.dominant[i];

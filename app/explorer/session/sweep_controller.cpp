@@ -12,16 +12,19 @@ SweepController::SweepController(QObject* parent) : QObject(parent) {
 }
 
 void SweepController::start(GraphPtr graph, std::vector<std::string> solvers, int budgets,
-                            std::chrono::milliseconds time) {
-    sweep_ = Sweep{.graph = graph->graph.name, .graph_sha256 = graph->graph.sha256, .curves = {}};
+                            std::chrono::milliseconds time, Pins pins) {
+    sweep_ =
+        Sweep{.graph = graph->graph.name, .graph_sha256 = graph->graph.sha256, .curves = {}, .pins = pins};
     done_ = 0;
     total_ = budgets * static_cast<int>(solvers.size());
     emit changed();
-    job_.start([this, graph, solvers = std::move(solvers), budgets, time](std::stop_token stop) {
+    job_.start([this, graph, solvers = std::move(solvers), budgets, time,
+                pins = std::move(pins)](std::stop_token stop) {
         SweepOptions options{.solvers = solvers,
                              .budgets = {},
                              .count = budgets,
-                             .limits = {.time = time, .stop = stop, .cache = cache_folder()}};
+                             .limits = {.time = time, .stop = stop, .cache = cache_folder()},
+                             .pins = pins};
         const auto on_point = [this, stop](const std::string& solver, const SweepPoint& point) {
             job_.post(stop, [this, solver, point] {
                 insert(solver, point);
@@ -73,7 +76,8 @@ void SweepController::clear() {
     emit changed();
 }
 
-Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point) {
+Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point,
+                     Pins pins) {
     const auto time =
         static_cast<std::int64_t>(point.overhead * static_cast<double>(graph.flat.base_time) + 0.5);
     return {.graph = graph.graph.name,
@@ -87,7 +91,8 @@ Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const 
             .bound = point.bound,
             .status = point.status,
             .solve_seconds = 0,
-            .steps = point.steps};
+            .steps = point.steps,
+            .pins = std::move(pins)};
 }
 
 }  // namespace rematlas::explorer

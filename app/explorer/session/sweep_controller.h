@@ -19,7 +19,8 @@ class SweepController : public QObject {
   public:
     explicit SweepController(QObject* parent = nullptr);
 
-    void start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time);
+    void start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time,
+               Pins pins = {});
     /// Ends the sweep; the points found so far stay.
     void stop() { job_.cancel(); }
     bool running() const { return job_.running(); }
@@ -48,6 +49,7 @@ class SweepController : public QObject {
 };
 
 /// The schedule behind a sweep's point. The point must hold its steps.
-Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point);
+Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point,
+                     Pins pins = {});
 
 }  // namespace rematlas::explorer

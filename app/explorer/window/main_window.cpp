@@ -126,6 +126,10 @@ void MainWindow::arrange_docks() {
         if (is_beside(third)) tabifyDockWidget(host, third);
         host->raise();
     }
+    QDockWidget *details = docks_["details"], *why = docks_["why"];
+    if (why->isFloating() || details->isFloating() || dockWidgetArea(why) != dockWidgetArea(details)) return;
+    tabifyDockWidget(details, why);
+    (narrow_ ? docks_["solve"] : details)->raise();
 }
 
 void MainWindow::resizeEvent(QResizeEvent* event) {

@@ -1,0 +1,23 @@
+// The pins that the next solve obeys, each of which can be removed. Hidden while there is none.
+#pragma once
+
+#include <QListView>
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class PinsBox : public QWidget {
+    Q_OBJECT
+  public:
+    explicit PinsBox(Session& session, QWidget* parent = nullptr);
+
+  private:
+    void follow_pins();
+
+    Session& session_;
+    QListView* list_;
+};
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,154 @@
+#include "app/explorer/docks/why_panel.h"
+
+#include <QHBoxLayout>
+#include <QScrollArea>
+#include <QVBoxLayout>
+
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/why.h"
+#include "app/explorer/session/wording.h"
+#include "core/pins/pinned_ops.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString signed_time(Nanoseconds time) {
+    return time.value < 0 ? QStringLiteral("-") + time_text(-time) : QStringLiteral("+") + time_text(time);
+}
+
+QString signed_bytes(Bytes bytes) {
+    return bytes.value < 0 ? QStringLiteral("-") + bytes_text(-bytes)
+                           : QStringLiteral("+") + bytes_text(bytes);
+}
+
+QString why_row(const QString& name, const QString& value) {
+    return QStringLiteral("<tr><td style='color:%1'>%2</td><td align='right'>%3</td></tr>")
+        .arg(theme::muted.name(), name, value);
+}
+
+QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
+    const Result<WhatIf> other = what_if(schedule, pin);
+    if (!other) return WhyPanel::tr("not possible");
+    if (!other->changes) return WhyPanel::tr("it is so now");
+    QString line = WhyPanel::tr("%1 time, %2 at the peak")
+                       .arg(signed_time(other->more_time), signed_bytes(other->more_peak));
+    if (other->over_budget.value > 0)
+        line += QStringLiteral("<br><span style='color:%1'>%2</span>")
+                    .arg(theme::danger.name(),
+                         WhyPanel::tr("%1 over the budget").arg(bytes_text(other->over_budget)));
+    return line;
+}
+
+std::vector<OpId> asked_ops(const LoadedGraph& graph, const Selected& selected) {
+    if (graph.graph.ops.contains(selected.op)) return {selected.op};
+    if (graph.graph.blocks.contains(selected.block)) return ops_under(graph, selected.block);
+    return {};
+}
+
+QString pin_text(PinKind kind) {
+    return kind == PinKind::keep ? WhyPanel::tr("always keep") : WhyPanel::tr("always recompute");
+}
+
+}  // namespace
+
+QString why_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected,
+                 std::optional<PinKind> pinned) {
+    const std::vector<OpId> ops = asked_ops(graph, selected);
+    if (ops.empty())
+        return WhyPanel::tr("Select a block or an op to see why the plan keeps or recomputes what it makes.");
+    const QString name =
+        selected.op.valid() ? numbered_op(graph, selected.op) : block_name(graph, selected.block);
+    QString html =
+        QStringLiteral(
+            "<div style='font-weight:600'>%1</div><table cellspacing='0' cellpadding='2' width='100%'>")
+            .arg(name.toHtmlEscaped());
+    if (schedule && !schedule->simulation.steps.empty()) {
+        const Idle idle = idle_of(*schedule, ops);
+        html += why_row(WhyPanel::tr("Lies unused"),
+                        idle.longest.value > 0 ? WhyPanel::tr("up to %1").arg(time_text(idle.longest))
+                                               : WhyPanel::tr("never"));
+        html += why_row(WhyPanel::tr("Unused at the peak"), bytes_text(idle.at_peak));
+    }
+    if (pinned) html += why_row(WhyPanel::tr("Pinned"), pin_text(*pinned));
+    const std::string pattern = pattern_of(graph, selected);
+    if (schedule && !pattern.empty()) {
+        html += why_row(WhyPanel::tr("If it is kept"), what_if_text(*schedule, {pattern, PinKind::keep}));
+        html += why_row(WhyPanel::tr("If it is recomputed"),
+                        what_if_text(*schedule, {pattern, PinKind::recompute}));
+    }
+    return html + "</table>";
+}
+
+WhyPanel::WhyPanel(Session& session, QWidget* parent)
+    : QWidget(parent), session_(session), text_(new QLabel) {
+    setMinimumWidth(200);
+    text_->setObjectName("why");
+    text_->setWordWrap(true);
+    text_->setTextFormat(Qt::RichText);
+    text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    auto* buttons = new QHBoxLayout;
+    keep_ = add_button(tr("Keep"), "pin_keep");
+    keep_->setToolTip(tr("Pins it: whatever solves next makes it once and holds it"));
+    recompute_ = add_button(tr("Recompute"), "pin_recompute");
+    recompute_->setToolTip(tr("Pins it: whatever solves next makes it again for the backward pass"));
+    none_ = add_button(tr("No pin"), "pin_none");
+    none_->setToolTip(tr("Leaves the decision to the solver"));
+    for (QPushButton* button : {keep_, recompute_, none_}) buttons->addWidget(button);
+    auto* scroll = new QScrollArea;
+    scroll->setWidget(text_);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(theme::margin, theme::margin, theme::margin, theme::margin);
+    layout->setSpacing(theme::gap);
+    layout->addLayout(buttons);
+    layout->addWidget(scroll, 1);
+    connect(keep_, &QPushButton::clicked, this, [this] { pin(PinKind::keep); });
+    connect(recompute_, &QPushButton::clicked, this, [this] { pin(PinKind::recompute); });
+    connect(none_, &QPushButton::clicked, this, &WhyPanel::unpin);
+    connect(&session_, &Session::graph_changed, this, &WhyPanel::refresh);
+    connect(&session_, &Session::blocks_changed, this, &WhyPanel::refresh);
+    connect(&session_, &Session::schedule_changed, this, &WhyPanel::refresh);
+    connect(&session_.selection, &Selection::changed, this, &WhyPanel::refresh);
+    connect(&session_.pins, &PinList::changed, this, &WhyPanel::refresh);
+    theme::on_change(this, [this] { refresh(); });
+    refresh();
+}
+
+QPushButton* WhyPanel::add_button(const QString& title, const char* name) {
+    auto* button = new QPushButton(title);
+    button->setObjectName(name);
+    return button;
+}
+
+void WhyPanel::pin(PinKind kind) {
+    if (!session_.graph()) return;
+    const Pin pin{pattern_of(*session_.graph(), session_.selection.current()), kind};
+    if (ops_of_pin(session_.graph()->graph, pin)) session_.pins.set(pin);
+}
+
+void WhyPanel::unpin() {
+    if (session_.graph()) session_.pins.remove(pattern_of(*session_.graph(), session_.selection.current()));
+}
+
+void WhyPanel::showEvent(QShowEvent* event) {
+    QWidget::showEvent(event);
+    refresh();
+}
+
+void WhyPanel::refresh() {
+    const GraphPtr& graph = session_.graph();
+    const Selected selected = session_.selection.current();
+    const std::string pattern = graph ? pattern_of(*graph, selected) : std::string();
+    const auto can = [&](PinKind kind) { return graph && ops_of_pin(graph->graph, {pattern, kind}); };
+    keep_->setEnabled(can(PinKind::keep));
+    recompute_->setEnabled(can(PinKind::recompute));
+    none_->setEnabled(session_.pins.decision(pattern).has_value());
+    if (!isVisible()) return;  // the numbers take a while
+    text_->setText(
+        graph ? why_html(*graph, session_.schedule().get(), selected, session_.pins.decision(pattern))
+              : QString());
+}
+
+}  // namespace rematlas::explorer

@@ -1,0 +1,45 @@
+// The pins that the next solve and the next sweep obey (core/schedule/pin.h): a list of rows, and what the selection
+// is called in a pin.
+#pragma once
+
+#include <QAbstractListModel>
+#include <optional>
+
+#include "app/explorer/session/loaded_graph.h"
+#include "app/explorer/session/selection.h"
+#include "core/schedule/pin.h"
+
+namespace rematlas::explorer {
+
+class PinList : public QAbstractListModel {
+    Q_OBJECT
+  public:
+    using QAbstractListModel::QAbstractListModel;
+
+    const Pins& pins() const { return pins_; }
+    /// In place of one with the same pattern.
+    void set(const Pin& pin);
+    void remove(const std::string& pattern);
+    void remove_row(int row);
+    void replace(Pins pins);
+    /// What is decided for a pattern; nothing where it is not pinned.
+    std::optional<PinKind> decision(const std::string& pattern) const;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
+
+  signals:
+    void changed();
+
+  private:
+    Pins pins_;
+};
+
+/// A module's path for a block, a forward one for its backward twin too; for an op the name of what it makes where that
+/// is the only one of its name, else its number. Empty: a block that is no module.
+std::string pattern_of(const LoadedGraph& graph, const Selected& selected);
+
+/// The same with a star for each number in the path: all layers instead of one. Empty where that is no more.
+std::string pattern_of_all_like(const LoadedGraph& graph, const Selected& selected);
+
+}  // namespace rematlas::explorer
