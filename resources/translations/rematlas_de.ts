@@ -997,11 +997,11 @@ Modul %5</translation>
         <translation>Festlegen: &amp;behalten</translation>
     </message>
     <message>
-        <source>Pin: &amp;recompute</source>
+        <source>Pin: recom&amp;pute</source>
         <translation>Festlegen: ne&amp;u berechnen</translation>
     </message>
     <message>
-        <source>&amp;No pin</source>
+        <source>N&amp;o pin</source>
         <translation>&amp;Nicht festlegen</translation>
     </message>
     <message>

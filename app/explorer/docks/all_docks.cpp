@@ -61,9 +61,9 @@ QList<QAction*> add_why_actions(QWidget& dock, QMenu& menu) {
     auto& panel = static_cast<WhyPanel&>(dock);
     QAction* keep = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &keep"), "Ctrl+Shift+K");
     QObject::connect(keep, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::keep); });
-    QAction* again = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: &recompute"), "Ctrl+Shift+R");
+    QAction* again = added(menu, QT_TRANSLATE_NOOP("Docks", "Pin: recom&pute"), "Ctrl+Shift+R");
     QObject::connect(again, &QAction::triggered, &panel, [&panel] { panel.pin(PinKind::recompute); });
-    QAction* none = added(menu, QT_TRANSLATE_NOOP("Docks", "&No pin"), "Ctrl+Shift+U");
+    QAction* none = added(menu, QT_TRANSLATE_NOOP("Docks", "N&o pin"), "Ctrl+Shift+U");
     QObject::connect(none, &QAction::triggered, &panel, &WhyPanel::unpin);
     return {keep, again, none};
 }

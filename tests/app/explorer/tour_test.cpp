@@ -120,6 +120,7 @@ class Tour : public testing::Test {
     void solves();
     void sweeps_and_clicks_a_point();
     void looks_at_the_peak();
+    void asks_why_and_pins();
     void compares();
     void exports_and_runs_the_plan();
 
@@ -199,6 +200,36 @@ void Tour::looks_at_the_peak() {
     click_row(table, 0);
 }
 
+void Tour::asks_why_and_pins() {
+    // An op that the plan runs again, by a click on that run.
+    LanesView& lanes = window->lanes();
+    show_dock("schedule");
+    const LaneData& data = lanes.data();
+    const auto again = std::find_if(data.bars.begin(), data.bars.end(),
+                                    [](const LaneBar& bar) { return bar.lane == Lane::recompute; });
+    ASSERT_NE(again, data.bars.end());
+    const Rect plot = lanes.plot();
+    const double middle = (again->begin + again->end) / 2 / data.length;
+    QTest::mouseClick(&lanes, Qt::LeftButton, {},
+                      QPoint(static_cast<int>(plot.x + middle * plot.width), static_cast<int>(plot.y + 10)));
+    const OpId op = session().selection.current().op;
+    ASSERT_TRUE(op.valid());
+    ASSERT_GT(session().schedule()->decisions.runs[op], 1);
+    show_dock("why");
+    const QString why = find<QLabel>("why")->text();
+    EXPECT_TRUE(why.contains("If it is kept")) << why.toStdString();
+    EXPECT_TRUE(why.contains("Lies unused")) << why.toStdString();
+
+    press(Qt::Key_K, Qt::ControlModifier | Qt::ShiftModifier);
+    ASSERT_EQ(session().pins.rowCount(), 1);
+    const SchedulePtr before = session().schedule();
+    press(Qt::Key_Return, Qt::ControlModifier);
+    ASSERT_TRUE(soon([&] { return idle() && session().schedule() && session().schedule() != before; }))
+        << window->last_error().toStdString();
+    EXPECT_EQ(session().schedule()->decisions.runs[op], 1) << "a pinned op is not made again";
+    EXPECT_EQ(session().schedule()->schedule.pins.size(), 1u) << "the plan tells its pins";
+}
+
 void Tour::compares() {
     show_dock("compare");
     auto* other = find<QComboBox>("compare_with");
@@ -241,6 +272,8 @@ TEST_F(Tour, FromAModelToAPlanThatTrains) {
     ASSERT_TRUE(goes_well("sweep"));
     looks_at_the_peak();
     ASSERT_TRUE(goes_well("peak"));
+    asks_why_and_pins();
+    ASSERT_TRUE(goes_well("why and pin"));
     compares();
     ASSERT_TRUE(goes_well("compare"));
     exports_and_runs_the_plan();
