@@ -246,11 +246,23 @@ class BlocksPainter {
             if (scene_.detail > kShowShares) shares(item, r, color);
             if (scene_.detail > kShowItemTitle) labels(item, r);
         }
+        if (scene_.notes) note((*scene_.notes)[i], r);
         canvas_.end();
         bool marked = is_marked(index);
         if (marked || index == scene_.running)
             canvas_.rectangle({r.x - 2.5, r.y - 2.5, r.width + 5, r.height + 5}, {},
                               Pen{marked ? paper_.mark : paper_.ink, marked ? 3.0 : 2.0}, 7);
+    }
+
+    void note(const ItemNote& note, const Rect& r) {
+        if (note.aside) canvas_.rectangle(r, paper_.page.faded(0.65), {}, 5);
+        if (!note.pin || scene_.detail < kShowRounded) return;
+        // A pin in the corner, its head in the colour of the decision.
+        const Color color =
+            paper_.data(of(*note.pin == PinKind::keep ? Decision::keep : Decision::recompute));
+        const Point head{r.x + 1, r.y + 1};
+        canvas_.line(head, {head.x + 5, head.y + 9}, {paper_.ink, 1.4});
+        canvas_.rectangle({head.x - 5, head.y - 5, 10, 10}, color, Pen{paper_.ink, 1.2}, 5);
     }
 
     void box(const BlockViewItem& item, const Rect& r, const Color& color) {

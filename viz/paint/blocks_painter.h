@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/schedule/pin.h"
 #include "viz/block_view/block_view.h"
 #include "viz/layout/layout.h"
 #include "viz/paint/canvas.h"
@@ -14,6 +15,12 @@ namespace rematlas {
 
 /// What the colours of items and edges tell.
 enum class Coloring { decision, phase };
+
+/// What is said of an item beside its colour.
+struct ItemNote {
+    bool aside = false;               ///< pale: not of what is looked at
+    std::optional<PinKind> pin = {};  ///< the user has decided, for all of it or a part
+};
 
 /// What is shown, and where. References must stay valid while it is painted.
 struct BlockScene {
@@ -32,7 +39,8 @@ struct BlockScene {
 
     const std::vector<int>* marked = nullptr;  ///< items that are selected, ascending
     int marked_cluster = -1;
-    int running = -1;  ///< the item whose op runs at the cursor
+    const std::vector<ItemNote>* notes = nullptr;  ///< one an item; nothing: nothing is said
+    int running = -1;                              ///< the item whose op runs at the cursor
     const palette::Paper& paper = palette::kLight;
 };
 

@@ -145,6 +145,11 @@ void GraphLayer::set_running(int item) {
     update();
 }
 
+void GraphLayer::set_notes(std::vector<ItemNote> notes) {
+    notes_ = std::move(notes);
+    update();
+}
+
 void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option, QWidget*) {
     if (!ladder_) return;
     const double detail = full_detail_ ? 10 : option->levelOfDetailFromTransform(painter->worldTransform());
@@ -161,6 +166,7 @@ void GraphLayer::paint(QPainter* painter, const QStyleOptionGraphicsItem* option
                           .edges = &edges,
                           .marked = &marked_,
                           .marked_cluster = marked_cluster_,
+                          .notes = notes_.size() == ladder_->view.items.size() ? &notes_ : nullptr,
                           .running = running_,
                           .paper = theme::paper()});
 }

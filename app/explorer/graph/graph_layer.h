@@ -32,6 +32,8 @@ class GraphLayer : public QGraphicsItem {
     /// for none.
     void set_marked(std::vector<int> items, int cluster);
     void set_running(int item);
+    /// One an item of the ladder.
+    void set_notes(std::vector<ItemNote> notes);
     /// For pictures: all details at any zoom.
     void set_full_detail(bool full) { full_detail_ = full; }
 
@@ -51,6 +53,7 @@ class GraphLayer : public QGraphicsItem {
     Coloring coloring_ = Coloring::decision;
     bool has_schedule_ = false, full_detail_ = false;
     std::vector<int> marked_;
+    std::vector<ItemNote> notes_;
     int marked_cluster_ = -1, running_ = -1;
     std::vector<QRectF> edge_bounds_;
     std::vector<int> edge_order_;                         ///< `edges_by_weight`

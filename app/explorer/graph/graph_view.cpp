@@ -16,6 +16,7 @@
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
+#include "app/explorer/session/item_notes.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -63,6 +64,8 @@ GraphView::GraphView(Session& session, QWidget* parent)
     connect(&session_, &Session::blocks_changed, this, [this] { first_ = true; });
     connect(&session_, &Session::schedule_changed, this,
             [this] { layer_->set_has_schedule(session_.schedule() != nullptr); });
+    connect(&session_.selection, &Selection::range_changed, this, &GraphView::show_notes);
+    connect(&session_.pins, &PinList::changed, this, &GraphView::show_notes);
     connect(&session_.selection, &Selection::changed, this, &GraphView::show_selection);
     connect(&session_.selection, &Selection::cursor_moved, this, [this](int step) {
         const SchedulePtr& schedule = session_.schedule();
@@ -98,7 +101,16 @@ void GraphView::show_ladder() {
         }
         anchor_ = {};
     }
+    show_notes();
     minimap_->refresh();
+    viewport()->update();
+}
+
+void GraphView::show_notes() {
+    const LadderPtr& ladder = layer_->ladder();
+    if (!ladder) return;
+    layer_->set_notes(
+        item_notes(*ladder, session_.schedule().get(), session_.selection.range(), session_.pins.pins()));
     viewport()->update();
 }
 

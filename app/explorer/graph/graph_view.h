@@ -48,6 +48,7 @@ class GraphView : public QGraphicsView {
     void make_keys();
     void select_item(int index);
     void show_ladder();
+    void show_notes();
     void show_selection();
     void select_at(const QPoint& position);
     BlockId block_at(const QPoint& position, QRectF* place = nullptr) const;

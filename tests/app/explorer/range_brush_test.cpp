@@ -4,6 +4,7 @@
 
 #include "app/explorer/session/alive_model.h"
 #include "app/explorer/session/block_sums.h"
+#include "app/explorer/session/item_notes.h"
 #include "app/explorer/session/steps_table.h"
 #include "tests/app/explorer/window_fixture.h"
 
@@ -98,6 +99,35 @@ TEST_F(Brushes, TheTableOfStepsHasThoseOfThePart) {
     EXPECT_EQ(table.rowCount(), 3);
     table.set_range({});
     EXPECT_EQ(table.rowCount(), all);
+}
+
+TEST_F(Brushes, ItemsThatDoNotRunInThePartArePaleAndPinnedOnesMarked) {
+    const LadderPtr ladder = session().ladder.ladder();
+    ASSERT_TRUE(ladder);
+    const LoadedSchedule& schedule = *session().schedule();
+    for (const ItemNote& note : item_notes(*ladder, &schedule, {}, {})) EXPECT_FALSE(note.aside || note.pin);
+    const StepRange part{0, 9};
+    const std::vector<ItemNote> notes =
+        item_notes(*ladder, &schedule, part, {{"blocks.*.attn", PinKind::keep}});
+    std::size_t aside = 0, pinned = 0;
+    for (std::size_t i = 0; i < notes.size(); ++i) {
+        bool runs = false, attention = false;
+        for (const OpId op : ladder->graph->graph.ops.ids()) {
+            if (ladder->item_of[op] != static_cast<int>(i)) continue;
+            for (const int step : schedule.steps_of[op]) runs |= part.contains(step);
+            const Op& at = ladder->graph->graph.ops[op];
+            attention |= at.phase == Phase::forward && at.module.find(".attn") != std::string::npos;
+        }
+        EXPECT_EQ(notes[i].aside, !runs) << i;
+        EXPECT_EQ(notes[i].pin.has_value(), attention) << i;
+        aside += notes[i].aside;
+        pinned += notes[i].pin.has_value();
+    }
+    EXPECT_GT(aside, 0u);
+    EXPECT_LT(aside, notes.size());
+    EXPECT_GT(pinned, 0u);
+    EXPECT_TRUE(item_notes(*ladder, &schedule, {}, {{"nothing.of.it", PinKind::keep}}).size() ==
+                notes.size());
 }
 
 }  // namespace
