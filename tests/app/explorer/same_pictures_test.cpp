@@ -1,4 +1,5 @@
-// The same scene on the window's canvas and as PNG: few pixels may differ, those at edges and in letters.
+// The same scene on the window's canvas, as PNG, and as it was when it was last looked at (golden/): few pixels may
+// differ, those at edges and in letters. With REMATLAS_RECORD=1 the golden pictures are made anew.
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -11,6 +12,8 @@
 #include "app/explorer/session/qt_ruler.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/paint/blocks_painter.h"
+#include "viz/paint/compare_painter.h"
+#include "viz/paint/overview_painter.h"
 #include "viz/paint/schedule_painter.h"
 #include "viz/paint/sweep_painter.h"
 
@@ -69,11 +72,22 @@ void keep(const QImage& image, const char* name, const char* canvas) {
     if (!folder.isEmpty()) image.save(QString("%1/%2_%3.png").arg(QString(folder), name, canvas));
 }
 
+void expect_golden(const char* name, const QImage& image) {
+    const QString path = QString(REMATLAS_SOURCE_DIR "/tests/app/explorer/golden/%1.png").arg(name);
+    if (!qgetenv("REMATLAS_RECORD").isEmpty()) ASSERT_TRUE(image.save(path)) << path.toStdString();
+    const QImage golden = QImage(path).convertToFormat(QImage::Format_RGB32);
+    ASSERT_EQ(golden.size(), image.size()) << path.toStdString();
+    const Difference found = difference(image, golden);
+    EXPECT_LT(found.mean, 0.7) << path.toStdString();
+    EXPECT_LT(found.far, 0.004) << path.toStdString();
+}
+
 void expect_same(const char* name, Size size, const Draw& draw) {
     const QImage window = on_window_canvas(size, draw), file = as_png(size, draw);
     keep(window, name, "window");
     keep(file, name, "file");
     ASSERT_EQ(window.size(), file.size());
+    expect_golden(name, window);
     const Difference found = difference(window, file);
     EXPECT_LT(found.mean, 1.5);
     EXPECT_LT(found.far, 0.01);
@@ -126,6 +140,61 @@ TEST(SamePictures, TheSchedule) {
                                 .resident = Bytes(8 << 20),
                                 .rect = {0, 0, 900, 320},
                                 .cursor = 50});
+    });
+}
+
+/// The chain once, and with its first op twice.
+class TwoSchedules {
+  public:
+    TwoSchedules() : graph(loaded_chain(12)) {
+        Schedule schedule = keep_all_schedule(*graph);
+        once = prepare_schedule(graph, schedule);
+        const TensorId made = graph->graph.ops[OpId(0)].outputs.front();
+        for (int i = 0; i < 3; ++i)
+            schedule.steps.insert(schedule.steps.begin(), {Step::run(OpId(0)), Step::free(made)});
+        again = prepare_schedule(graph, schedule);
+    }
+    LaneData lanes(const SchedulePtr& schedule) const {
+        return lane_data(graph->graph, schedule->schedule.steps, schedule->simulation, LaneAxis::time);
+    }
+    GraphPtr graph;
+    SchedulePtr once, again;
+};
+
+TEST(SamePictures, TheMemoryByModuleOnDarkPaper) {
+    const TwoSchedules two;
+    const LaneData data = two.lanes(two.again);
+    const Graph& graph = two.graph->graph;
+    const MemoryStack stack = memory_stack(graph, two.again->schedule.steps, module_groups(graph));
+    expect_same("layers", {700, 320}, [&](Canvas& canvas) {
+        canvas.rectangle({0, 0, 700, 320}, palette::kDark.page);
+        paint_schedule(canvas, {.graph = graph,
+                                .steps = two.again->schedule.steps,
+                                .data = data,
+                                .stack = &stack,
+                                .rect = {0, 0, 700, 270},
+                                .paper = palette::kDark});
+        paint_overview(canvas, {.data = data,
+                                .from = data.length / 4,
+                                .to = data.length / 2,
+                                .rect = {96, 280, 590, 30},
+                                .paper = palette::kDark});
+    });
+}
+
+TEST(SamePictures, TwoPlansBesideEachOther) {
+    const TwoSchedules two;
+    const Result<Comparison> found =
+        compare(two.graph->graph, two.once->schedule.steps, two.again->schedule.steps);
+    ASSERT_TRUE(found);
+    const LaneData a = two.lanes(two.once), b = two.lanes(two.again);
+    const LaneData alone_a = bars_alone(a, found->in_b), alone_b = bars_alone(b, found->in_a);
+    expect_same("compare", {700, 400}, [&](Canvas& canvas) {
+        paint_comparison(canvas,
+                         {.graph = two.graph->graph,
+                          .a = {"A", "A: once", two.once->schedule.steps, a, alone_a, 6},
+                          .b = {"B", "B: again", two.again->schedule.steps, b, alone_b, found->in_b[6]},
+                          .rect = {0, 0, 700, 400}});
     });
 }
 
@@ -186,7 +255,7 @@ TEST(SamePictures, TheBlocks) {
             graph->graph, blocks, expanded_to_depth(blocks, full_depth(blocks)), &schedule->decisions);
         const Layout layout = two_columns(view);
         const std::vector<int> marked{1};
-        expect_same("blocks", layout.size, [&](Canvas& canvas) {
+        expect_same(detail > 1 ? "blocks" : "blocks_from_afar", layout.size, [&](Canvas& canvas) {
             paint_blocks(canvas, {.view = view,
                                   .layout = layout,
                                   .with_schedule = true,
