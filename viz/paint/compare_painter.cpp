@@ -1,6 +1,7 @@
 #include "viz/paint/compare_painter.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/sizes.h"
 #include "viz/paint/lane_painter.h"
@@ -93,8 +94,8 @@ class ComparePainter {
         curve(scene_.a, paper_.data(kBlue), true);
         curve(scene_.b, paper_.data(kVermilion), false);
         canvas_.unclip();
-        peak(scene_.a, paper_.data(kBlue));
-        peak(scene_.b, paper_.data(kVermilion));
+        const std::optional<Rect> name = peak(scene_.a, paper_.data(kBlue));
+        peak(scene_.b, paper_.data(kVermilion), name);
         canvas_.line({left(), places_.memory.y}, {left(), bottom()}, {paper_.line, 1.2});
         canvas_.line({left(), bottom()}, {right(), bottom()}, {paper_.line, 1.2});
     }
@@ -108,19 +109,26 @@ class ComparePainter {
         canvas_.end();
     }
 
-    void peak(const ComparedSchedule& side, const Color& color) {
+    /// Names the peak beside it; below `other`, the name of the other plan's peak, where the two would overlap. Where
+    /// the name lies; nowhere when the peak is not in what is shown.
+    std::optional<Rect> peak(const ComparedSchedule& side, const Color& color,
+                             const std::optional<Rect>& other = {}) {
         const LaneData& data = side.data;
         const double at = data.begin_of(data.peak_step);
-        if (data.memory.empty() || at < places_.x.low || at > places_.x.high) return;
+        if (data.memory.empty() || at < places_.x.low || at > places_.x.high) return {};
         const Point top{places_.x.at(at), places_.y.at(static_cast<double>(data.peak))};
         const bool leftward = top.x > (left() + right()) / 2;
-        const TextStyle style{.size = scene_.text_size,
-                              .bold = true,
-                              .color = paper_.text(color),
-                              .align = leftward ? Align::right : Align::left};
+        const TextStyle style{.size = scene_.text_size, .bold = true, .color = paper_.text(color)};
         const std::string text = side.name + ": " + format_bytes(Bytes(data.peak));
+        const double width = canvas_.text_width(text, style);
+        Rect box{leftward ? top.x - 7 - width : top.x + 7, top.y - 3 - style.size, width, style.size + 3};
+        const bool overlaps = other && box.x < other->x + other->width && other->x < box.x + box.width &&
+                              box.y < other->y + other->height && other->y < box.y + box.height;
+        if (overlaps) box.y = other->y + other->height + 1;
         canvas_.rectangle({top.x - 3, top.y - 3, 6, 6}, color, Pen{paper_.page, 1}, 3);
-        canvas_.text({top.x + (leftward ? -7 : 7), top.y - 3}, text, style);
+        canvas_.rectangle(box, paper_.panel.faded(0.85), {}, 2);
+        canvas_.text({box.x, box.y + style.size}, text, style);
+        return box;
     }
 
     void cursor(const ComparedSchedule& side, const ComparePlaces::Side& at, const Color& color) {
