@@ -1040,6 +1040,14 @@ Modul %5</translation>
         <translation>In seinem Budget ist kein Ablauf schneller.</translation>
     </message>
     <message>
+        <source>No schedule that keeps its pins and its budget is faster.</source>
+        <translation>Kein Ablauf, der seine Festlegungen und sein Budget einhält, ist schneller.</translation>
+    </message>
+    <message>
+        <source>Under its pins and within its budget no schedule takes less than %1.</source>
+        <translation>Mit seinen Festlegungen und in seinem Budget braucht kein Ablauf weniger als %1.</translation>
+    </message>
+    <message>
         <source>Within its budget no schedule takes less than %1.</source>
         <translation>In seinem Budget braucht kein Ablauf weniger als %1.</translation>
     </message>
@@ -2823,6 +2831,10 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>it is so now</source>
         <translation>ist schon so</translation>
+    </message>
+    <message>
+        <source>the backward pass does not read it</source>
+        <translation>die Rückwärtsrechnung liest es nicht</translation>
     </message>
     <message>
         <source>%1 time, %2 at the peak</source>

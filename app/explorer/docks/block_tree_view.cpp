@@ -8,8 +8,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/pin_menu.h"
+#include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 
 namespace rematlas::explorer {
@@ -205,7 +205,7 @@ void BlockTreeView::show_graph() {
     model_->set_graph(session_.graph());
     following_ = false;
     tree_->expandToDepth(0);
-    const int widths[] = {128, 92, 64, 86, 76, 50, 80, 76, 82};
+    const int widths[] = {168, 92, 64, 86, 76, 50, 80, 76, 82};
     for (int column = 0; column < BlockTreeModel::column_count; ++column)
         tree_->setColumnWidth(column, widths[column]);
 }

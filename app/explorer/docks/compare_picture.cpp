@@ -14,6 +14,8 @@
 namespace rematlas::explorer {
 namespace {
 
+constexpr int low_picture = 330;  ///< pixels; below, lanes are narrow: the memory gets the room
+
 std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
     return ComparePicture::tr("%1: %2 time, peak %3")
         .arg(plan, overhead_text(schedule.report.overhead), bytes_text(schedule.report.peak))
@@ -119,6 +121,9 @@ CompareScene ComparePicture::scene() const {
             .from = from_,
             .to = to_,
             .rect = {0, 2, static_cast<double>(width()), height() - 2.0},
+            .lane_height = height() < low_picture ? 10.0 : 16.0,
+            .lane_gap = height() < low_picture ? 2.0 : 3.0,
+            .text_size = height() < low_picture ? 10.0 : 11.0,
             .marked = &marked_,
             .paper = theme::paper()};
 }

@@ -1,8 +1,9 @@
 #include "app/explorer/docks/why_panel.h"
 
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QScrollArea>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/why.h"
@@ -29,7 +30,14 @@ QString why_row(const QString& name, const QString& value) {
 QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
     const Result<WhatIf> other = what_if(schedule, pin);
     if (!other) return WhyPanel::tr("not possible");
-    if (!other->changes) return WhyPanel::tr("it is so now");
+    if (!other->changes) {
+        // What is not read after the loss is as if made again, though nothing of it runs twice.
+        const Result<std::vector<OpId>> ops = ops_of_pin(schedule.graph->graph, pin);
+        const bool again = ops && std::any_of(ops->begin(), ops->end(),
+                                              [&](OpId op) { return schedule.decisions.runs[op] > 1; });
+        return pin.kind == PinKind::recompute && !again ? WhyPanel::tr("the backward pass does not read it")
+                                                        : WhyPanel::tr("it is so now");
+    }
     QString line = WhyPanel::tr("%1 time, %2 at the peak")
                        .arg(signed_time(other->more_time), signed_bytes(other->more_peak));
     if (other->over_budget.value > 0)
@@ -87,14 +95,16 @@ WhyPanel::WhyPanel(Session& session, QWidget* parent)
     text_->setTextFormat(Qt::RichText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse);
     text_->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    auto* buttons = new QHBoxLayout;
+    auto* buttons = new QGridLayout;
     keep_ = add_button(tr("Keep"), "pin_keep");
     keep_->setToolTip(tr("Pins it: whatever solves next makes it once and holds it"));
     recompute_ = add_button(tr("Recompute"), "pin_recompute");
     recompute_->setToolTip(tr("Pins it: whatever solves next makes it again for the backward pass"));
     none_ = add_button(tr("No pin"), "pin_none");
     none_->setToolTip(tr("Leaves the decision to the solver"));
-    for (QPushButton* button : {keep_, recompute_, none_}) buttons->addWidget(button);
+    buttons->addWidget(keep_, 0, 0);
+    buttons->addWidget(recompute_, 0, 1);
+    buttons->addWidget(none_, 1, 0, 1, 2);
     auto* scroll = new QScrollArea;
     scroll->setWidget(text_);
     scroll->setWidgetResizable(true);

@@ -49,11 +49,16 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         answer.headline = FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                               .arg(needs, room, plan.name, overhead_text(plan.schedule->overhead));
         const std::optional<Bound>& bound = plan.schedule->bound;
-        answer.detail = plan.schedule->status == "optimal"
-                            ? FitWords::tr("No schedule within its budget is faster.")
-                        : bound ? FitWords::tr("Within its budget no schedule takes less than %1.")
-                                      .arg(overhead_text(bound->overhead))
-                                : QString();
+        // What is proven under pins says nothing of schedules without them.
+        const bool pinned = !plan.schedule->pins.empty();
+        if (plan.schedule->status == "optimal")
+            answer.detail = pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
+                                   : FitWords::tr("No schedule within its budget is faster.");
+        else if (bound)
+            answer.detail =
+                (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
+                        : FitWords::tr("Within its budget no schedule takes less than %1."))
+                    .arg(overhead_text(bound->overhead));
         return answer;
     }
     const bool known = smallest_known.value > 0 && smallest_known <= limit;

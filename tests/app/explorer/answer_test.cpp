@@ -38,6 +38,13 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     EXPECT_TRUE(answer(middle).headline.contains("+12.50 %")) << answer(middle).headline.toStdString();
     EXPECT_EQ(answer(middle + Bytes(1)).plan, 2);
     EXPECT_EQ(answer(middle - Bytes(2)).kind, FitAnswer::Kind::unknown);
+
+    Schedule pinned = plan_of(middle - Bytes(2), 1.5);
+    pinned.status = "optimal";
+    pinned.pins = {{"layers.0", PinKind::recompute}};
+    plans.add(pinned, Plan::Origin::solved);
+    EXPECT_TRUE(answer(middle - Bytes(2)).detail.contains("keeps its pins"))
+        << "without them there may be a faster one";
 }
 
 TEST(FitAnswer, KnowsCardsAndLeavesSomeOfTheirMemoryToTheDriver) {

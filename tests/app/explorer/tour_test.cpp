@@ -2,7 +2,8 @@
 //
 //     explorer_tour MODEL.pt REMATLAS     REMATLAS: the command line, which runs the plan
 //
-// The inputs of the model are in the .json beside it. It works on copies in a folder of its own.
+// The inputs of the model are in the .json beside it. It works on copies in a folder of its own. With
+// REMATLAS_KEEP_PICTURES a folder, pictures of the window and of all docks go there.
 #include <gtest/gtest.h>
 
 #include <QApplication>
@@ -122,6 +123,7 @@ class Tour : public testing::Test {
     void looks_at_the_peak();
     void asks_why_and_pins();
     void compares();
+    void keeps_pictures(const QString& to);
     void exports_and_runs_the_plan();
 
     QTemporaryDir folder;
@@ -205,9 +207,13 @@ void Tour::asks_why_and_pins() {
     LanesView& lanes = window->lanes();
     show_dock("schedule");
     const LaneData& data = lanes.data();
-    const auto again = std::find_if(data.bars.begin(), data.bars.end(),
-                                    [](const LaneBar& bar) { return bar.lane == Lane::recompute; });
-    ASSERT_NE(again, data.bars.end());
+    const auto width = [](const LaneBar& bar) {
+        return bar.lane == Lane::recompute ? bar.end - bar.begin : 0;
+    };
+    const auto again =
+        std::max_element(data.bars.begin(), data.bars.end(),
+                         [&](const LaneBar& a, const LaneBar& b) { return width(a) < width(b); });
+    ASSERT_GT(width(*again), 0);
     const Rect plot = lanes.plot();
     const double middle = (again->begin + again->end) / 2 / data.length;
     QTest::mouseClick(&lanes, Qt::LeftButton, {},
@@ -239,6 +245,25 @@ void Tour::compares() {
     ASSERT_TRUE(soon([&] { return session().compared_plan() == 1 && !session().compare.running(); }));
     ASSERT_NE(session().compare.compared(), nullptr);
     EXPECT_FALSE(find<QLabel>("compare_headline")->text().isEmpty());
+}
+
+/// The window and each dock, light and dark, as they are after what was done: for people to look at.
+void Tour::keeps_pictures(const QString& to) {
+    const QString scale = window->devicePixelRatioF() > 1 ? "_2x" : "";
+    session().selection.reveal(session().selection.current());
+    ASSERT_TRUE(soon([&] { return idle(); }));
+    for (const auto& [name, choice] :
+         {std::pair{"light", theme::Choice::light}, {"dark", theme::Choice::dark}}) {
+        theme::choose(choice);
+        for (const QString& dock : window->dock_names()) {
+            show_dock(qPrintable(dock));
+            QTest::qWait(200);
+            EXPECT_TRUE(
+                window->dock(dock)->grab().save(QString("%1/%2_%3%4.png").arg(to, dock, name, scale)));
+        }
+        for (const char* dock : {"schedule", "blocks", "why"}) show_dock(dock);
+        EXPECT_TRUE(window->grab().save(QString("%1/window_%2%3.png").arg(to, name, scale)));
+    }
 }
 
 void Tour::exports_and_runs_the_plan() {
@@ -276,6 +301,8 @@ TEST_F(Tour, FromAModelToAPlanThatTrains) {
     ASSERT_TRUE(goes_well("why and pin"));
     compares();
     ASSERT_TRUE(goes_well("compare"));
+    if (const QString to = qEnvironmentVariable("REMATLAS_KEEP_PICTURES"); !to.isEmpty()) keeps_pictures(to);
+    ASSERT_TRUE(goes_well("pictures"));
     exports_and_runs_the_plan();
     ASSERT_TRUE(goes_well("export and run"));
 }
