@@ -13,7 +13,7 @@ namespace {
 
 Result<void> draw_any(const std::string& path, const std::string& out, const std::string& graph_path,
                       const std::string& schedule_path, std::optional<int> depth) {
-    const Result<FileKind> kind = file_kind(path);
+    const Result<FileKind> kind = our_file(path);
     if (!kind) return kind.error();
     if (*kind == FileKind::sweep) {
         const Result<Sweep> sweep = read_sweep(path);

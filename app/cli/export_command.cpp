@@ -58,7 +58,7 @@ Result<void> export_sweep(const ExportFlags& flags) {
 }
 
 Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output) {
-    const Result<FileKind> kind = file_kind(flags.file);
+    const Result<FileKind> kind = our_file(flags.file);
     const bool is_sweep = kind && *kind == FileKind::sweep;
     const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags);
     if (!written) return written.error();

@@ -77,9 +77,8 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     options.limits.time = std::chrono::nanoseconds(time->value);
     options.limits.cache = cache_folder();
     const bool any = std::any_of(flags.inputs.begin(), flags.inputs.end(),
-                                       [](const std::string& input) { return has_batch(input); });
-    if (!any)
-        return Error{"--input: none has a dimension B, the batch; expected e.g. 'f32[B,3,224,224]'"};
+                                 [](const std::string& input) { return has_batch(input); });
+    if (!any) return Error{"--input: none has a dimension B, the batch; expected e.g. 'f32[B,3,224,224]'"};
     return options;
 }
 

@@ -7,25 +7,14 @@
 
 namespace rematlas {
 
-Result<FileKind> file_kind(const std::filesystem::path& path) {
-    std::ifstream file(path);
-    if (!file || std::filesystem::is_directory(path)) return Error{path.string() + ": cannot open"};
-    std::string start(4096, '\0');
-    file.read(start.data(), static_cast<std::streamsize>(start.size()));
-    start.resize(static_cast<std::size_t>(file.gcount()));
-    const std::pair<const char*, FileKind> formats[] = {{"rematlas.plan", FileKind::plan},
-                                                        {"rematlas.schedule", FileKind::schedule},
-                                                        {"rematlas.sweep", FileKind::sweep},
-                                                        {"rematlas.graph", FileKind::graph}};
-    for (const auto& [format, kind] : formats) {
-        if (start.find("\"" + std::string(format) + "\"") != std::string::npos) return kind;
-    }
-    // Writers that sort their keys put "format" after a long list; the name then decides.
-    const std::string name = path.filename().string();
-    if (name.ends_with(".graph.json")) return FileKind::graph;
-    if (name.ends_with(".schedule.json")) return FileKind::schedule;
-    if (name.ends_with(".sweep.json")) return FileKind::sweep;
-    return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
+Result<FileKind> our_file(const std::filesystem::path& path) {
+    std::error_code failure;
+    if (!std::ifstream(path) || std::filesystem::is_directory(path, failure))
+        return Error{path.string() + ": cannot open"};
+    const FileKind kind = file_kind(path);
+    if (kind == FileKind::unknown || kind == FileKind::model)
+        return Error{path.string() + ": is neither a graph, a schedule, a plan nor a sweep"};
+    return kind;
 }
 
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,

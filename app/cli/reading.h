@@ -9,15 +9,14 @@
 #include "core/base/result.h"
 #include "core/base/sizes.h"
 #include "core/graph/graph.h"
+#include "core/planning/file_kind.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/schedule.h"
 
 namespace rematlas {
 
-enum class FileKind { graph, schedule, plan, sweep };
-
-/// By the "format" field near the start of the file.
-Result<FileKind> file_kind(const std::filesystem::path& path);
+/// A graph, a schedule, a plan or a sweep. Errors: a file that cannot be opened, or is none of these.
+Result<FileKind> our_file(const std::filesystem::path& path);
 
 /// The graph file given, or the one beside the schedule that has the digest it names.
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,

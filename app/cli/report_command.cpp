@@ -48,7 +48,7 @@ Result<Reported> read_reported(const std::vector<std::string>& paths, const std:
     Reported out;
     std::string sweep_path;
     for (const std::string& path : paths) {
-        const Result<FileKind> kind = file_kind(path);
+        const Result<FileKind> kind = our_file(path);
         if (!kind) return kind.error();
         if (*kind == FileKind::graph)
             return Error{

@@ -92,16 +92,6 @@ Result<Opened> open_kind(const fs::path& path, const GraphPtr& current) {
 
 }  // namespace
 
-FileKind file_kind(const fs::path& path) {
-    if (ends_with(path, ".pt") || ends_with(path, ".pth") || ends_with(path, ".torchscript"))
-        return FileKind::model;
-    if (ends_with(path, ".schedule.json")) return FileKind::schedule;
-    if (ends_with(path, ".sweep.json")) return FileKind::sweep;
-    if (ends_with(path, ".plan")) return FileKind::plan;
-    if (ends_with(path, ".json")) return FileKind::graph;
-    return FileKind::unknown;
-}
-
 Result<Opened> open_file(const fs::path& path, const GraphPtr& current) {
     Result<Opened> opened = open_kind(path, current);
     if (!opened || opened->graph == current) return opened;

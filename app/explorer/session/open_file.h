@@ -1,4 +1,4 @@
-// Opens any file the explorer knows, by its name's ending.
+// Opens any file the explorer knows.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,10 @@
 #include "app/explorer/session/loaded_schedule.h"
 #include "app/explorer/session/plan_journal.h"
 #include "core/base/result.h"
+#include "core/planning/file_kind.h"
 #include "core/planning/sweep.h"
 
 namespace rematlas::explorer {
-
-enum class FileKind { model, graph, schedule, plan, sweep, unknown };
-FileKind file_kind(const std::filesystem::path& path);
 
 /// What one file brings. A schedule or a sweep brings its graph along.
 struct Opened {

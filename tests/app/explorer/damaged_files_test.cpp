@@ -35,7 +35,6 @@ TEST_F(DamagedFiles, AreToldInOneLineAndLeaveWhatIsOpen) {
     const Damage damages[] = {{"cut.graph.json", cut(graph->text)},
                               {"empty.graph.json", ""},
                               {"cut.schedule.json", cut(schedule)},
-                              {"graph.schedule.json", graph->text},
                               {"cut.sweep.json", cut(sweep_text(sweep))},
                               {"list.sweep.json", "[1, 2]"},
                               {"noise.plan", std::string("\0\1\2\3\xff\xfe", 6)},

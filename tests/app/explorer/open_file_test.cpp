@@ -18,15 +18,6 @@ std::string write(const QTemporaryDir& folder, const QString& name, const QByteA
     return file.fileName().toStdString();
 }
 
-TEST(OpenFile, KnowsItsFilesByTheirNames) {
-    EXPECT_EQ(file_kind("a/b.PT"), FileKind::model);
-    EXPECT_EQ(file_kind("net.graph.json"), FileKind::graph);
-    EXPECT_EQ(file_kind("net.schedule.json"), FileKind::schedule);
-    EXPECT_EQ(file_kind("net.sweep.json"), FileKind::sweep);
-    EXPECT_EQ(file_kind("net.plan"), FileKind::plan);
-    EXPECT_EQ(file_kind("notes.txt"), FileKind::unknown);
-}
-
 TEST(OpenFile, ReadsAGraphWithItsBlocks) {
     QTemporaryDir folder;
     const Result<Opened> opened = open_file(write_chain(folder, 4).toStdString(), nullptr);

@@ -1,0 +1,48 @@
+#include "core/planning/file_kind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string>
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+constexpr std::size_t kLooksAt = 4096;  ///< bytes at the start
+
+std::string start_of(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return {};  // a pipe would wait
+    std::ifstream file(path, std::ios::binary);
+    std::string start(kLooksAt, '\0');
+    file.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, file.gcount())));
+    return start;
+}
+
+}  // namespace
+
+FileKind file_kind(const std::filesystem::path& path) {
+    const std::string start = start_of(path);
+    const std::pair<const char*, FileKind> formats[] = {{"\"rematlas.plan\"", FileKind::plan},
+                                                        {"\"rematlas.schedule\"", FileKind::schedule},
+                                                        {"\"rematlas.sweep\"", FileKind::sweep},
+                                                        {"\"rematlas.graph\"", FileKind::graph}};
+    for (const auto& [format, kind] : formats)
+        if (start.find(format) != std::string::npos) return kind;
+    // Writers that sort their keys put "format" after a long list; the name then decides.
+    std::string name = path.filename().string();
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    const std::pair<const char*, FileKind> endings[] = {
+        {".graph.json", FileKind::graph}, {".schedule.json", FileKind::schedule},
+        {".sweep.json", FileKind::sweep}, {".plan", FileKind::plan},
+        {".pt", FileKind::model},         {".pth", FileKind::model},
+        {".torchscript", FileKind::model}};
+    for (const auto& [ending, kind] : endings)
+        if (name.ends_with(ending)) return kind;
+    return FileKind::unknown;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,14 @@
+// What a file is that people name: one of ours, or a model.
+#pragma once
+
+#include <filesystem>
+
+namespace rematlas {
+
+enum class FileKind { model, graph, schedule, plan, sweep, unknown };
+
+/// By the "format" field near the start of the file, whatever its name; where there is none, such as in a file that is
+/// missing or is no text, by the ending of its name, in capitals or not.
+FileKind file_kind(const std::filesystem::path& path);
+
+}  // namespace rematlas
