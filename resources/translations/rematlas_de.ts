@@ -2139,8 +2139,8 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Bestenfalls</translation>
     </message>
     <message>
-        <source>No schedule within the budget takes less</source>
-        <translation>Kein Ablauf im Budget braucht weniger</translation>
+        <source>No schedule within the budget, and under the pins where there are any, takes less</source>
+        <translation>Kein Ablauf im Budget, und mit den Festlegungen, wo es welche gibt, braucht weniger</translation>
     </message>
     <message>
         <source>Budget</source>

@@ -150,6 +150,18 @@ TEST_F(Reports, SayWhatIsProvenAndWhatIsNot) {
     EXPECT_NE(page().find("costs less than +1.00 % time"), std::string::npos);
 }
 
+TEST_F(Reports, UnderPinsNothingIsSaidOfSchedulesWithoutThem) {
+    const Result<Outcome> outcome = solve(graph, {.solver = "atlas",
+                                                  .budget = *parse_budget("80%"),
+                                                  .limits = {.time = std::chrono::milliseconds(300)},
+                                                  .pins = {{"h.0.mlp", PinKind::recompute}}});
+    ASSERT_TRUE(outcome && outcome->schedule());
+    schedule = *outcome->schedule();
+    const std::string text = page();
+    EXPECT_NE(text.find("h.0.mlp=recompute"), std::string::npos);
+    EXPECT_NE(text.find("that keeps the pins"), std::string::npos);
+}
+
 TEST_F(Reports, TheBlocksTheResidentsAndTheWorkspaceMakeUpThePeak) {
     graph.ops[OpId(5)].workspace = Bytes(12345);
     schedule = solved("100%");

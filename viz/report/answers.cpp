@@ -53,23 +53,25 @@ std::string cost(const Graph& graph, const StepFigures& figures) {
     return why.empty() ? "It costs " + longer + "." : "It costs " + longer + ": " + why + ".";
 }
 
-/// "no schedule within this budget" with what is held fixed in a smaller class.
-std::string among(const Bound& bound, bool budget) {
-    const std::string within = budget ? " within this budget" : " of this peak";
-    if (bound.over == ScheduleClass::staged)
-        return "no schedule" + within + " that goes through the operations in their order, stage by stage,";
-    if (bound.over == ScheduleClass::with_copies)
-        return "no schedule" + within + ", whatever it computes again or copies to the host,";
-    return "no schedule" + within + ", in any order and whatever it computes again,";
+/// "no schedule within this budget" with what is held fixed: by pins, and in a smaller class.
+std::string among(const Schedule& schedule) {
+    std::string which =
+        schedule.budget.value > 0 ? "no schedule within this budget" : "no schedule of this peak";
+    if (!schedule.pins.empty()) which += " that keeps the pins";
+    if (schedule.bound->over == ScheduleClass::staged) {
+        which += schedule.pins.empty() ? " that" : " and";
+        return which + " goes through the operations in their order, stage by stage,";
+    }
+    if (schedule.bound->over == ScheduleClass::with_copies)
+        return which + ", whatever it computes again or copies to the host,";
+    return which + ", in any order and whatever it computes again,";
 }
 
 std::string distance_to_best(const Schedule& schedule) {
     if (!schedule.bound) return "How much better it could be is not known: no lower bound was proven.";
-    const bool budget = schedule.budget.value > 0;
-    if (schedule.status == "optimal")
-        return "It is the best possible: " + among(*schedule.bound, budget) + " is faster.";
-    std::string line = among(*schedule.bound, budget) + " costs less than " +
-                       format_overhead(schedule.bound->overhead) + " time.";
+    if (schedule.status == "optimal") return "It is the best possible: " + among(schedule) + " is faster.";
+    std::string line =
+        among(schedule) + " costs less than " + format_overhead(schedule.bound->overhead) + " time.";
     line.front() = 'N';
     char gap[32];
     std::snprintf(gap, sizeof gap, "%.2f %%", 100 * schedule.bound->gap);

@@ -30,6 +30,9 @@ void add_solver(Facts& facts, const Schedule& schedule) {
     facts.emplace_back("Solver", html_text(schedule.solver));
     if (schedule.config && !schedule.config->empty())
         facts.emplace_back("Its options", value_text(*schedule.config));
+    std::string pins;
+    for (const Pin& pin : schedule.pins) pins += (pins.empty() ? "" : ", ") + to_string(pin);
+    if (!pins.empty()) facts.emplace_back("Pins, decided by the user", html_text(pins));
     facts.emplace_back("Time to solve", html_text(seconds(schedule.solve_seconds)));
     if (!schedule.bound) return;
     std::string words = "proven";
