@@ -37,10 +37,10 @@ inline std::optional<std::int64_t> time_of(const Answer& answer) {
     return solution ? std::optional(solution->time.value) : std::nullopt;
 }
 
-/// In at most 20 seconds; none where nothing was found.
-inline std::optional<std::int64_t> time_of(const Solver& solver, const Problem& problem,
-                                           std::int64_t budget) {
-    return time_of(solver.solve(problem, Bytes(budget), {.time = std::chrono::seconds(20)}, {}));
+/// Within the limit; none where nothing was found.
+inline std::optional<std::int64_t> time_of(const Solver& solver, const Problem& problem, std::int64_t budget,
+                                           std::chrono::seconds limit = std::chrono::seconds(20)) {
+    return time_of(solver.solve(problem, Bytes(budget), {.time = limit}, {}));
 }
 
 }  // namespace rematlas

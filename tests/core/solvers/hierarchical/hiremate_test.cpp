@@ -43,9 +43,9 @@ TEST(Hiremate, AnswersManyBudgetsFromOneTable) {
     ASSERT_TRUE(prepared);
     for (const double share : {0.6, 0.8}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
-        const auto alone = time_of(*hiremate, problem, budget);
+        const auto alone = time_of(*hiremate, problem, budget, std::chrono::minutes(5));
         ASSERT_TRUE(alone);
-        EXPECT_EQ(time_of(*prepared, problem, budget), alone) << share;
+        EXPECT_EQ(time_of(*prepared, problem, budget, std::chrono::minutes(5)), alone) << share;
     }
 }
 
