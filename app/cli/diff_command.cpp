@@ -51,6 +51,12 @@ void print_headers(const Schedule& a, const Schedule& b) {
     row("budget", format_bytes(a.budget), format_bytes(b.budget));
     row("overhead", number(a.overhead), number(b.overhead));
     row("peak", format_bytes(a.peak), format_bytes(b.peak));
+    const auto pins = [](const Schedule& schedule) {
+        std::string text;
+        for (const Pin& pin : schedule.pins) text += (text.empty() ? "" : ", ") + to_string(pin);
+        return text.empty() ? std::string("none") : text;
+    };
+    if (!a.pins.empty() || !b.pins.empty()) row("pins", pins(a), pins(b));
     row("steps", std::to_string(a.steps.size()), std::to_string(b.steps.size()));
 }
 

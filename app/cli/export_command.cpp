@@ -58,6 +58,8 @@ Result<void> export_sweep(const ExportFlags& flags) {
 }
 
 Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output) {
+    if (const Result<void> other = check_is_no_input(flags.out, {flags.file, flags.graph}); !other)
+        return other.error();
     const Result<FileKind> kind = our_file(flags.file);
     const bool is_sweep = kind && *kind == FileKind::sweep;
     const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags);

@@ -17,6 +17,14 @@ Result<FileKind> our_file(const std::filesystem::path& path) {
     return kind;
 }
 
+Result<void> check_is_no_input(const std::string& out, std::initializer_list<std::string> inputs) {
+    std::error_code failure;
+    for (const std::string& input : inputs)
+        if (!out.empty() && !input.empty() && std::filesystem::equivalent(out, input, failure))
+            return Error{out + ": is the file that is read, and would be lost; choose another name"};
+    return {};
+}
+
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
                                              const std::filesystem::path& schedule_path,
                                              const std::string& graph_path) {

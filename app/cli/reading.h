@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,9 @@ namespace rematlas {
 
 /// A graph, a schedule, a plan or a sweep. Errors: a file that cannot be opened, or is none of these.
 Result<FileKind> our_file(const std::filesystem::path& path);
+
+/// Errors: `out` is one of the files that are read, which would be lost.
+Result<void> check_is_no_input(const std::string& out, std::initializer_list<std::string> inputs);
 
 /// The graph file given, or the one beside the schedule that has the digest it names.
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,

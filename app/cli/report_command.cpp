@@ -72,6 +72,9 @@ Result<Reported> read_reported(const std::vector<std::string>& paths, const std:
 
 Result<Exit> report_command(const std::vector<std::string>& paths, const std::string& graph_path,
                             const std::string& out, const OutputFlags& output) {
+    for (const std::string& path : paths)
+        if (const Result<void> other = check_is_no_input(out, {path, graph_path}); !other)
+            return other.error();
     const Result<Reported> read = read_reported(paths, graph_path);
     if (!read) return read.error();
     const Result<void> written = write_report({.graph = read->graph ? &*read->graph : nullptr,

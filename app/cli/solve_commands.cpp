@@ -241,6 +241,7 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     const FlatGraph flat = flatten(*graph);
     Result<SolveRequest> request = request_from(flags, step_bytes(flat));
     if (!request) return request.error();
+    if (const Result<void> other = check_is_no_input(flags.out, {flags.graph}); !other) return other.error();
     if (const Result<void> can = flags.out.empty() ? Result<void>() : check_can_write(flags.out); !can)
         return can.error();
     const Result<Pins> pins = pins_flag(*graph, flags.pins);
@@ -324,6 +325,7 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
     const Result<SweepOptions> options = sweep_options(flags, *graph);
     if (!options) return options.error();
     for (const std::string& path : {flags.out, flags.plot}) {
+        if (const Result<void> other = check_is_no_input(path, {flags.graph}); !other) return other.error();
         if (const Result<void> can = path.empty() ? Result<void>() : check_can_write(path); !can)
             return can.error();
     }

@@ -289,7 +289,7 @@ Result<void> write_graph(Graph& graph, const std::filesystem::path& path) {
 Result<std::filesystem::path> find_graph_file(const std::filesystem::path& folder, std::string_view digest) {
     std::error_code failure;
     for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) {
-        if (!entry.path().string().ends_with(".graph.json")) continue;
+        if (!entry.path().string().ends_with(".graph.json") || !entry.is_regular_file(failure)) continue;
         const Result<std::string> text = read_file(entry.path());
         if (text && sha256(*text) == digest) return entry.path();
     }

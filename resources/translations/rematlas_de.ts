@@ -137,6 +137,10 @@
 <context>
     <name>AnswerStrip</name>
     <message>
+        <source>The budget cannot be read</source>
+        <translation>Das Budget ist nicht lesbar</translation>
+    </message>
+    <message>
         <source>The card to plan for. Some of its memory is left to the driver and to libraries;
 any other limit is typed as the budget.</source>
         <translation>Die Karte, für die geplant wird. Ein Teil ihres Speichers bleibt dem Treiber und Bibliotheken;
@@ -214,8 +218,8 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>höchstens</translation>
     </message>
     <message>
-        <source>&amp;Model</source>
-        <translation>&amp;Modell</translation>
+        <source>Model</source>
+        <translation>Modell</translation>
     </message>
     <message>
         <source>&amp;Inputs</source>
@@ -226,8 +230,8 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>B steht für den Batch.</translation>
     </message>
     <message>
-        <source>&amp;Budget</source>
-        <translation>&amp;Budget</translation>
+        <source>Budget</source>
+        <translation>Budget</translation>
     </message>
     <message>
         <source>The model is captured with other batches, each in a process of its own. What is open stays as it is.</source>
@@ -1016,6 +1020,10 @@ Modul %5</translation>
 <context>
     <name>FitWords</name>
     <message>
+        <source>It was made for %1. Solve for what %2 allow.</source>
+        <translation>Er ist für %1 gemacht. Lösen zeigt, was mit %2 möglich ist.</translation>
+    </message>
+    <message>
         <source>Fits: %1 of %2</source>
         <translation>Passt: %1 von %2</translation>
     </message>
@@ -1389,6 +1397,10 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
 </context>
 <context>
     <name>MainWindow</name>
+    <message>
+        <source>The plans of this graph could not be kept beside it, and are lost when the window closes. Export what you want to keep first.</source>
+        <translation>Die Pläne dieses Graphen konnten nicht neben ihm aufbewahrt werden und gehen mit dem Fenster verloren. Exportieren Sie vorher, was bleiben soll.</translation>
+    </message>
     <message>
         <source>&amp;File</source>
         <translation>&amp;Datei</translation>

@@ -128,6 +128,11 @@ std::vector<std::string> sweep_answer(const Sweep& sweep, const Graph* graph) {
     const SweepPoint* smallest = smallest_within(sweep, 1e300, &solver);
     if (smallest) tell(smallest, "At the least, for " + format_overhead(smallest->overhead) + " time,");
     if (!smallest) lines.push_back("No schedule was found for any of its budgets.");
+    std::string pins;
+    for (const Pin& pin : sweep.pins) pins += (pins.empty() ? "" : ", ") + to_string(pin);
+    if (!pins.empty())
+        lines.push_back("All its schedules keep the pins " + pins +
+                        ", and what is proven holds for schedules that keep them.");
     return lines;
 }
 

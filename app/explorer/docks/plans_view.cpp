@@ -62,7 +62,9 @@ PlansView::PlansView(Session& session, QWidget* parent)
     connect(rename_, &QAction::triggered, this,
             [this] { table_->edit(table_->currentIndex().siblingAtColumn(PlanList::name)); });
     connect(compare_, &QAction::triggered, this, [this] {
-        if (current_row() != PlanList::none) session_.compare_with(current_row());
+        if (current_row() == PlanList::none) return;
+        session_.compare_with(current_row());
+        emit comparison_asked();
     });
     connect(table_, &QTreeView::clicked, this, [this](const QModelIndex& index) {
         const int row = sorted_->mapToSource(index).row();

@@ -19,6 +19,9 @@ class PlansView : public QWidget {
     void add_actions_to(QMenu& menu);
     QTreeView& table() { return *table_; }
 
+  signals:
+    void comparison_asked();  ///< the user wants to see the shown plan beside another one
+
   private:
     int current_row() const;  ///< of the list, `PlanList::none`
     void show_current();

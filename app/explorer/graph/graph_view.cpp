@@ -62,8 +62,10 @@ GraphView::GraphView(Session& session, QWidget* parent)
     connect(&session_.ladder, &LadderController::recoloured, this, &GraphView::show_ladder);
     connect(&session_, &Session::graph_changed, this, [this] { first_ = true; });
     connect(&session_, &Session::blocks_changed, this, [this] { first_ = true; });
-    connect(&session_, &Session::schedule_changed, this,
-            [this] { layer_->set_has_schedule(session_.schedule() != nullptr); });
+    connect(&session_, &Session::schedule_changed, this, [this] {
+        layer_->set_has_schedule(session_.schedule() != nullptr);
+        minimap_->refresh();
+    });
     connect(&session_.selection, &Selection::range_changed, this, &GraphView::show_notes);
     connect(&session_.pins, &PinList::changed, this, &GraphView::show_notes);
     connect(&session_.selection, &Selection::changed, this, &GraphView::show_selection);

@@ -49,6 +49,13 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         answer.headline = FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
                               .arg(needs, room, plan.name, overhead_text(plan.schedule->overhead));
         const std::optional<Bound>& bound = plan.schedule->bound;
+        if (plan.schedule->budget != limit) {
+            // What is proven of its own budget says nothing of this one.
+            answer.can_solve = plan.schedule->overhead > 1;
+            answer.detail = FitWords::tr("It was made for %1. Solve for what %2 allow.")
+                                .arg(bytes_text(plan.schedule->budget), room);
+            return answer;
+        }
         // What is proven under pins says nothing of schedules without them.
         const bool pinned = !plan.schedule->pins.empty();
         if (plan.schedule->status == "optimal")
@@ -61,6 +68,7 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
                     .arg(overhead_text(bound->overhead));
         return answer;
     }
+    answer.can_solve = true;
     const bool known = smallest_known.value > 0 && smallest_known <= limit;
     answer.kind = known ? FitAnswer::Kind::to_solve : FitAnswer::Kind::unknown;
     answer.headline = FitWords::tr("Needs %1, there are %2").arg(needs, room);

@@ -24,6 +24,7 @@ struct FitAnswer {
     QString headline;           ///< one line
     QString detail;             ///< a second one: why, or what to do
     int plan = PlanList::none;  ///< the fastest plan that fits; a row
+    bool can_solve = false;     ///< a solve for the limit may find a faster one, or one at all
 };
 
 /// `limit`: bytes that the step may take. `smallest_known`: the least peak of any schedule known; 0: none yet.

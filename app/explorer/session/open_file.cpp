@@ -21,7 +21,8 @@ std::vector<fs::path> graphs_beside(const fs::path& path) {
     std::error_code ignored;  // an unreadable folder holds no graphs
     const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-        if (ends_with(entry.path(), ".graph.json")) found.push_back(entry.path());
+        if (ends_with(entry.path(), ".graph.json") && entry.is_regular_file(ignored))
+            found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
     return found;

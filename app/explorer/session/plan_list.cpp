@@ -157,7 +157,8 @@ void PlanList::undo_remove() {
     if (removed_.empty()) return;
     Removed last = std::move(removed_.back());
     removed_.pop_back();
-    if (row_of(last.plan.key) == none) insert(std::min(last.row, rowCount()), std::move(last.plan));
+    if (row_of(last.plan.key) == none) insert(std::min(last.row, rowCount()), last.plan);
+    if (shown() == none) show(row_of(last.plan.key));  // it may have been the one that was shown
 }
 
 void PlanList::show(int row) {

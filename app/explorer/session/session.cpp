@@ -7,6 +7,28 @@
 namespace rematlas::explorer {
 namespace {
 
+/// The points of earlier sweeps, by what they found. Pinned ones are left out: their bounds are others.
+Sweep swept_before(const LoadedGraph& graph, const std::vector<Plan>& plans) {
+    Sweep sweep{graph.graph.name, graph.graph.sha256, {}};
+    for (const Plan& plan : plans) {
+        const Schedule& found = *plan.schedule;
+        if (plan.origin != Plan::Origin::swept || !found.pins.empty()) continue;
+        auto curve = std::find_if(sweep.curves.begin(), sweep.curves.end(),
+                                  [&](const SweepCurve& c) { return c.solver == found.solver; });
+        if (curve == sweep.curves.end()) curve = sweep.curves.insert(curve, SweepCurve{found.solver, {}});
+        curve->points.push_back({.budget = found.budget,
+                                 .status = found.status,
+                                 .peak = found.peak,
+                                 .overhead = found.overhead,
+                                 .bound = found.bound,
+                                 .steps = found.steps});
+    }
+    for (SweepCurve& curve : sweep.curves)
+        std::stable_sort(curve.points.begin(), curve.points.end(),
+                         [](const SweepPoint& a, const SweepPoint& b) { return a.budget < b.budget; });
+    return sweep;
+}
+
 constexpr auto kTimeForAPoint = std::chrono::seconds(10);  // of a sweep that came without its schedules
 
 }  // namespace
@@ -120,6 +142,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     const int all = plans.add(all_kept_->schedule, Plan::Origin::all_kept);
     compare_with(all);
     for (const Plan& plan : kept.plans) note_feasible(plan.schedule->peak);
+    sweep.set_sweep(swept_before(*graph_, kept.plans));
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
     const int shown = plans.row_of(kept.shown);

@@ -29,6 +29,8 @@ AnswerStrip::AnswerStrip(Session& session, QWidget* parent)
                            Qt::ToolTipRole);
     }
     headline_->setObjectName("fit_headline");
+    headline_->setTextFormat(Qt::PlainText);
+    detail_->setTextFormat(Qt::PlainText);
     QFont bold = headline_->font();
     bold.setWeight(QFont::DemiBold);
     headline_->setFont(bold);
@@ -70,6 +72,13 @@ void AnswerStrip::choose(int index) {
 
 void AnswerStrip::refresh() {
     if (!session_.graph()) return;
+    if (const QString error = session_.budget.error(); !error.isEmpty()) {
+        // What was typed before is not what is asked now.
+        headline_->setText(tr("The budget cannot be read"));
+        detail_->setText(error);
+        action_->hide();
+        return;
+    }
     const Bytes limit = session_.budget.budget();
     // A budget that was typed is no card's any more.
     if (card_->currentIndex() > 0 && !session_.budget.is_text_of(Bytes(card_->currentData().toLongLong())))
@@ -78,15 +87,15 @@ void AnswerStrip::refresh() {
     headline_->setText(answer.headline);
     detail_->setText(answer.detail);
     plan_ = answer.plan;
-    const bool solves = answer.kind == FitAnswer::Kind::to_solve || answer.kind == FitAnswer::Kind::unknown;
     const bool shows = plan_ != PlanList::none && plan_ != session_.plans.shown();
-    action_->setText(solves ? tr("Solve") : tr("Show it"));
-    action_->setVisible(solves || shows);
+    solves_ = answer.can_solve;
+    action_->setText(solves_ ? tr("Solve") : tr("Show it"));
+    action_->setVisible(solves_ || shows);
     action_->setEnabled(!session_.solver.running());
 }
 
 void AnswerStrip::act() {
-    if (plan_ != PlanList::none) return session_.plans.show(plan_);
+    if (!solves_) return session_.plans.show(plan_);
     session_.solve({.solver = "atlas",
                     .budget = session_.budget.budget(),
                     .limits = {.time = std::chrono::seconds(10)}});

@@ -28,6 +28,7 @@ class AnswerStrip : public QWidget {
     QLabel *headline_, *detail_;
     QPushButton* action_;
     int plan_ = PlanList::none;
+    bool solves_ = false;  ///< the button solves; else it shows the plan
 };
 
 }  // namespace rematlas::explorer

@@ -68,6 +68,7 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     model_row->addWidget(model_);
     model_row->addWidget(browse);
     auto* within_row = new QHBoxLayout;
+    within_row->setSpacing(theme::gap);
     within_row->addWidget(budget_, 1);
     auto* at_most = theme::quiet_label(tr("at most"));
     within_row->addWidget(at_most);
@@ -75,10 +76,10 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     auto* form = new QFormLayout;
     form->setVerticalSpacing(10);
     form->setHorizontalSpacing(14);
-    form->addRow(tr("&Model"), model_row);
+    form->addRow(tr("Model"), model_row);
     form->addRow(tr("&Inputs"), inputs_);
     form->addRow({}, theme::quiet_label(tr("B stands for the batch.")));
-    form->addRow(tr("&Budget"), within_row);
+    form->addRow(tr("Budget"), within_row);
     auto* asking = new QHBoxLayout;
     asking->addWidget(one_);
     asking->addWidget(batch_);
@@ -168,7 +169,9 @@ void BatchDialog::show_failure(const QString& message) {
     error_->setPalette(red);
     error_->setText(message);
     error_->show();
+    headline_->clear();
     detail_->clear();
+    open_->hide();
 }
 
 void BatchDialog::open_answer() {

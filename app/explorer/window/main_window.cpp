@@ -6,6 +6,7 @@
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QHBoxLayout>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
@@ -194,7 +195,20 @@ void MainWindow::showEvent(QShowEvent* event) {
     if (!session_.graph()) hide_docks();
 }
 
+/// Plans that could not be kept beside the graph go with the window.
+bool MainWindow::may_lose_plans() {
+    session_.journal.flush();
+    QCoreApplication::sendPostedEvents();  // the news that it failed
+    if (!session_.journal.failed() || session_.plans.rowCount() < 2) return true;
+    return QMessageBox::question(
+               this, tr("Rematlas Explorer"),
+               tr("The plans of this graph could not be kept beside it, and are lost when the window "
+                  "closes. Export what you want to keep first."),
+               QMessageBox::Close | QMessageBox::Cancel, QMessageBox::Cancel) == QMessageBox::Close;
+}
+
 void MainWindow::closeEvent(QCloseEvent* event) {
+    if (!may_lose_plans()) return event->ignore();
     if (settings_ && shown_) {
         settings_->setValue("geometry", saveGeometry());
         settings_->setValue("layout", hidden_layout_.isEmpty() ? saveState(layout_version) : hidden_layout_);
@@ -232,6 +246,10 @@ void MainWindow::make_status_bar() {
 void MainWindow::connect_session() {
     connect(welcome_, &WelcomePage::open_requested, this, &MainWindow::ask_and_open);
     connect(welcome_, &WelcomePage::file_requested, this, [this](const QString& path) { open({path}); });
+    connect(&plans(), &PlansView::comparison_asked, this, [this] {
+        docks_["compare"]->show();
+        docks_["compare"]->raise();
+    });
     connect(&session_, &Session::graph_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::blocks_changed, this, &MainWindow::show_graph);
     connect(&session_, &Session::schedule_changed, this, &MainWindow::update_actions);

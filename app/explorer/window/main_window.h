@@ -79,6 +79,7 @@ class MainWindow : public QMainWindow {
 
     void ask_and_open();
     void capture_model(const QString& path);
+    bool may_lose_plans();
     void ask_about_batch();
     void show_recent_menu();
     void show_graph();

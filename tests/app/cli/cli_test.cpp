@@ -378,6 +378,23 @@ TEST_F(CommandLine, report_tells_the_figures_of_check_and_writes_nothing_on_a_sc
     EXPECT_FALSE(fs::exists(file("n.html")));
 }
 
+TEST_F(CommandLine, what_is_read_is_not_written_over) {
+    const std::string graph = slurp(file("g.graph.json"));
+    ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
+                  file("k.schedule.json"))
+                  .exit,
+              0);
+    const std::string schedule = slurp(file("k.schedule.json"));
+    const std::string wrong[] = {
+        "solve " + file("g.graph.json") + " --budget 100% -o " + file("g.graph.json"),
+        "sweep " + file("g.graph.json") + " --solver keep-all -o " + file("g.graph.json"),
+        "export " + file("k.schedule.json") + " --format csv -o " + file("k.schedule.json"),
+        "report " + file("k.schedule.json") + " -o " + file("./k.schedule.json")};
+    for (const std::string& words : wrong) expect_error(run(words), 2, "would be lost");
+    EXPECT_EQ(slurp(file("g.graph.json")), graph);
+    EXPECT_EQ(slurp(file("k.schedule.json")), schedule);
+}
+
 TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
     ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
                   file("a.schedule.json"))

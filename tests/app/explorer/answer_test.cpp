@@ -37,6 +37,10 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     EXPECT_EQ(answer(middle).plan, 1) << "the fastest of those that fit";
     EXPECT_TRUE(answer(middle).headline.contains("+12.50 %")) << answer(middle).headline.toStdString();
     EXPECT_EQ(answer(middle + Bytes(1)).plan, 2);
+    EXPECT_FALSE(answer(middle + Bytes(1)).can_solve) << "it was made for this budget";
+    EXPECT_TRUE(answer(middle + Bytes(2)).can_solve) << "with more room there may be a faster one";
+    EXPECT_TRUE(answer(middle + Bytes(2)).detail.contains("It was made for"))
+        << "what is proven of another budget is not told of this one";
     EXPECT_EQ(answer(middle - Bytes(2)).kind, FitAnswer::Kind::unknown);
 
     Schedule pinned = plan_of(middle - Bytes(2), 1.5);

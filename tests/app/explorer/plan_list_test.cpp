@@ -90,6 +90,7 @@ TEST(PlanList, ARemovedPlanComesBackToItsPlaceWithItsNameAndStar) {
     plans.undo_remove();
     EXPECT_EQ(names(plans), (QStringList{"A", "half of it", "C", "B"}));
     EXPECT_TRUE(plans.plan(1).starred);
+    EXPECT_EQ(plans.shown(), 1) << "as before, since nothing else is shown";
     EXPECT_FALSE(plans.can_undo());
 }
 

@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QFile>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QMimeData>
 #include <QPlainTextEdit>
 #include <QScreen>
@@ -11,6 +12,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QThread>
+#include <QTimer>
 #include <cmath>
 #include <map>
 #include <set>
@@ -450,6 +452,53 @@ TEST_F(Windows, TheStripAnswersForACardForTheBudgetAndForWhatWasSolved) {
     session.plans.go(-1);
     QTest::mouseClick(child<QPushButton>("fit_action"), Qt::LeftButton);
     EXPECT_EQ(session.plans.plan(session.plans.shown()).name, "A");
+}
+
+TEST_F(Windows, TheTradeOffOfAnEarlierSweepIsThereWhenTheGraphIsOpenedAgain) {
+    const QString chain = write_chain(folder, 8);
+    open(chain);
+    window->session().sweep.start(window->session().graph(), {"chen-greedy", "dtr"}, 4,
+                                  std::chrono::seconds(5));
+    ASSERT_TRUE(eventually([&] { return idle(); }));
+    const Sweep before = window->session().sweep.sweep();
+    window.reset();
+    make_window();
+    open(chain);
+    const Sweep& after = window->session().sweep.sweep();
+    ASSERT_EQ(after.curves.size(), 2u);
+    for (const SweepCurve& curve : after.curves) {
+        const auto same = std::find_if(before.curves.begin(), before.curves.end(),
+                                       [&](const SweepCurve& c) { return c.solver == curve.solver; });
+        ASSERT_NE(same, before.curves.end());
+        EXPECT_FALSE(curve.points.empty());
+        for (const SweepPoint& point : curve.points)
+            EXPECT_TRUE(std::any_of(same->points.begin(), same->points.end(), [&](const SweepPoint& p) {
+                return p.peak == point.peak && p.overhead == point.overhead && p.steps == point.steps;
+            }));
+    }
+}
+
+TEST_F(Windows, WhereNothingCanBeKeptItAsksBeforeItClosesWithPlans) {
+    const QString chain = write_chain(folder, 8);
+    ASSERT_TRUE(QDir(folder.path()).mkdir("chain.session.jsonl"));  // what cannot be written
+    open(chain);
+    EXPECT_TRUE(window->close()) << "there is nothing to lose";
+    window->show();
+    window->session().budget.set_text("80%");
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return idle() && window->session().plans.rowCount() == 2; }));
+    const auto answer = [&](QMessageBox::StandardButton button) {
+        QTimer::singleShot(100, window.get(), [button] {
+            auto* box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget());
+            ASSERT_NE(box, nullptr);
+            QTest::mouseClick(box->button(button), Qt::LeftButton);
+        });
+    };
+    answer(QMessageBox::Cancel);
+    EXPECT_FALSE(window->close());
+    EXPECT_TRUE(window->isVisible());
+    answer(QMessageBox::Close);
+    EXPECT_TRUE(window->close());
 }
 
 TEST_F(Windows, WhatWasFoundIsThereWhenTheGraphIsOpenedAgainAndOpeningLeavesNoFile) {
