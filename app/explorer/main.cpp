@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "app/explorer/docks/all_docks.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/language.h"
 #include "app/explorer/window/main_window.h"
@@ -63,9 +64,11 @@ int main(int argc, char** argv) {
         "files", "A TorchScript model (.pt) or .graph.json, .schedule.json, .sweep.json, .plan files",
         "[FILE ...]");
     const QCommandLineOption screenshot("screenshot", "Load, draw, write the picture and exit", "out.png");
+    QStringList parts;
+    for (const rematlas::explorer::DockEntry& entry : rematlas::explorer::all_docks()) parts << entry.id;
     const QCommandLineOption dock(
         "dock",
-        "With --screenshot: this part of the window only (blocks, solve, details, schedule, tradeoff, graph)",
+        QStringLiteral("With --screenshot: this part of the window only (%1, graph)").arg(parts.join(", ")),
         "name");
     const QCommandLineOption size("size", "With --screenshot: size of the window, 1600x1000 when not given",
                                   "WxH");
