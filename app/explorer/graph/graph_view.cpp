@@ -393,7 +393,9 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     }
     for (Phase phase : phases) entries.emplace_back(phase_text(phase), theme::paper().of(phase));
     painter->save();
-    painter->resetTransform();
+    // In pixels of the view: a picture may have several dots for each.
+    const double dots = painter->worldTransform().m11() / transform().m11();
+    painter->setWorldTransform(QTransform::fromScale(dots, dots));
     QtCanvas canvas(*painter);
     const palette::Paper& paper = theme::paper();
     const TextStyle style{.size = 11, .color = paper.ink};

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <QImage>
+#include <cstdlib>
 
+#include "app/explorer/graph/graph_minimap.h"
 #include "core/base/files.h"
 #include "tests/app/explorer/training_chain.h"
 #include "tests/support/full_disk.h"
@@ -50,6 +52,41 @@ TEST_F(ViewPictures, ThatCannotBeWrittenWholeLeaveWhatWasThere) {
     EXPECT_EQ(*read_file(path("old.svg")), "old");
     EXPECT_FALSE(std::filesystem::exists(path("new.svg")));
     EXPECT_FALSE(std::filesystem::exists(path("new.png")));
+}
+
+/// The legend is drawn for the view, whatever the dots of the picture.
+TEST_F(ViewPictures, HaveTheLegendWhereTheViewHasIt) {
+    ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
+    ASSERT_TRUE(write_view_picture(view, path("a.png")));
+    const QImage shown = view.viewport()->grab().toImage().convertToFormat(QImage::Format_RGB32);
+    const QImage picture = QImage(folder.filePath("a.png"))
+                               .scaled(shown.size(), Qt::IgnoreAspectRatio, Qt::SmoothTransformation)
+                               .convertToFormat(QImage::Format_RGB32);
+    const QRect corner(8, shown.height() - 40, 300, 34);
+    int dots = 0, far = 0;
+    for (int y = corner.top(); y <= corner.bottom(); ++y)
+        for (int x = corner.left(); x <= corner.right(); ++x) {
+            const QColor a = shown.pixelColor(x, y), b = picture.pixelColor(x, y);
+            dots += a.saturation() > 120;
+            far += std::abs(a.red() - b.red()) + std::abs(a.green() - b.green()) +
+                       std::abs(a.blue() - b.blue()) >
+                   200;
+        }
+    EXPECT_GT(dots, 100) << "the dots of the legend";
+    EXPECT_LT(far, 60);
+}
+
+TEST_F(ViewPictures, TheMinimapHasTheColoursOfTheSchedule) {
+    ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
+    auto* minimap = view.findChild<GraphMinimap*>();
+    ASSERT_NE(minimap, nullptr);
+    const QImage with = minimap->grab().toImage();
+    session.plans.show(PlanList::none);
+    ASSERT_TRUE(eventually([&] { return session.schedule() == nullptr; }));
+    EXPECT_NE(minimap->grab().toImage(), with) << "phases, where there are no decisions";
+    session.plans.show(0);
+    ASSERT_TRUE(eventually([&] { return session.schedule() != nullptr; }));
+    EXPECT_EQ(minimap->grab().toImage(), with);
 }
 
 }  // namespace
