@@ -22,10 +22,6 @@ std::string side_title(const QString& plan, const LoadedSchedule& schedule) {
         .toStdString();
 }
 
-LaneData played_lanes(const LoadedSchedule& schedule, LaneAxis axis) {
-    return lane_data(schedule.graph->graph, schedule.schedule.steps, schedule.simulation, axis);
-}
-
 }  // namespace
 
 ComparePicture::ComparePicture(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
@@ -59,8 +55,8 @@ void ComparePicture::show_compared() {
     cursor_b_ = -1;
     if (compared_) {
         const LaneAxis axis = natural_axis(compared_->a->simulation);
-        a_ = played_lanes(*compared_->a, axis);
-        b_ = played_lanes(*compared_->b, axis);
+        a_ = lanes_of(*compared_->a, axis);
+        b_ = lanes_of(*compared_->b, axis);
         alone_a_ = bars_alone(a_, compared_->found.in_b);
         alone_b_ = bars_alone(b_, compared_->found.in_a);
     }
@@ -89,16 +85,8 @@ void ComparePicture::set_range(double from, double to) {
 }
 
 void ComparePicture::mark_selection() {
-    const Selected& selected = session_.selection.current();
-    marked_ = {};
-    if (session_.graph() && !selected.empty()) {
-        marked_.resize(session_.graph()->graph.ops.size());
-        if (selected.op.valid()) {
-            marked_[selected.op] = 1;
-        } else {
-            for (const OpId op : ops_under(*session_.graph(), selected.block)) marked_[op] = 1;
-        }
-    }
+    marked_ = session_.graph() ? marked_ops(*session_.graph(), session_.selection.current())
+                               : IdVector<OpId, char>();
     update();
 }
 

@@ -23,10 +23,6 @@ bool inside(const Rect& rect, const QPointF& point) {
            point.y() <= rect.y + rect.height;
 }
 
-LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
-    return lane_data(schedule.graph->graph, schedule.schedule.steps, schedule.simulation, axis);
-}
-
 }  // namespace
 
 LanesView::LanesView(Session& session, QWidget* parent)
@@ -81,16 +77,8 @@ void LanesView::show_schedule() {
 }
 
 void LanesView::mark_selection() {
-    const Selected& selected = session_.selection.current();
-    marked_ = {};
-    if (session_.graph() && !selected.empty()) {
-        marked_.resize(session_.graph()->graph.ops.size());
-        if (selected.op.valid()) {
-            marked_[selected.op] = 1;
-        } else {
-            for (OpId op : ops_under(*session_.graph(), selected.block)) marked_[op] = 1;
-        }
-    }
+    marked_ = session_.graph() ? marked_ops(*session_.graph(), session_.selection.current())
+                               : IdVector<OpId, char>();
     update();
 }
 

@@ -47,12 +47,6 @@ QString what_if_text(const LoadedSchedule& schedule, const Pin& pin) {
     return line;
 }
 
-std::vector<OpId> asked_ops(const LoadedGraph& graph, const Selected& selected) {
-    if (graph.graph.ops.contains(selected.op)) return {selected.op};
-    if (graph.graph.blocks.contains(selected.block)) return ops_under(graph, selected.block);
-    return {};
-}
-
 QString pin_text(PinKind kind) {
     return kind == PinKind::keep ? WhyPanel::tr("always keep") : WhyPanel::tr("always recompute");
 }
@@ -61,7 +55,7 @@ QString pin_text(PinKind kind) {
 
 QString why_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const Selected& selected,
                  std::optional<PinKind> pinned) {
-    const std::vector<OpId> ops = asked_ops(graph, selected);
+    const std::vector<OpId> ops = ops_of(graph, selected);
     if (ops.empty())
         return WhyPanel::tr("Select a block or an op to see why the plan keeps or recomputes what it makes.");
     const QString name =

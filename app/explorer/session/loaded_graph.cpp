@@ -107,4 +107,18 @@ std::vector<OpId> ops_under(const LoadedGraph& graph, BlockId block) {
     return ops;
 }
 
+std::vector<OpId> ops_of(const LoadedGraph& graph, const Selected& selected) {
+    if (graph.graph.ops.contains(selected.op)) return {selected.op};
+    if (graph.graph.blocks.contains(selected.block)) return ops_under(graph, selected.block);
+    return {};
+}
+
+IdVector<OpId, char> marked_ops(const LoadedGraph& graph, const Selected& selected) {
+    IdVector<OpId, char> marked;
+    if (selected.empty()) return marked;
+    marked.resize(graph.graph.ops.size());
+    for (const OpId op : ops_of(graph, selected)) marked[op] = 1;
+    return marked;
+}
+
 }  // namespace rematlas::explorer

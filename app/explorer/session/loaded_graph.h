@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/explorer/session/selection.h"
 #include "core/base/result.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph.h"
@@ -56,5 +57,9 @@ std::vector<BlockId> ancestry(const LoadedGraph& graph, BlockId block);
 
 /// All ops of the block and its descendants, ascending.
 std::vector<OpId> ops_under(const LoadedGraph& graph, BlockId block);
+/// The op that is selected, or those of the selected block; none without a selection, or of another graph.
+std::vector<OpId> ops_of(const LoadedGraph& graph, const Selected& selected);
+/// The same as a mark for each op; empty without a selection.
+IdVector<OpId, char> marked_ops(const LoadedGraph& graph, const Selected& selected);
 
 }  // namespace rematlas::explorer

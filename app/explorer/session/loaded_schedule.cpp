@@ -78,6 +78,10 @@ int heaviest_step(const LoadedSchedule& schedule, const StepRange& range) {
     return static_cast<int>(most - steps.begin());
 }
 
+LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis) {
+    return lane_data(schedule.graph->graph, schedule.schedule.steps, schedule.simulation, axis);
+}
+
 Schedule keep_all_schedule(const LoadedGraph& graph) {
     const RunSequence runs = keep_all_sequence(graph.flat);
     const SequenceCost cost = cost_of(graph.flat, runs);

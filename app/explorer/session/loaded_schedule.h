@@ -12,6 +12,7 @@
 #include "core/schedule/schedule.h"
 #include "core/schedule/simulate.h"
 #include "viz/block_view/block_view.h"
+#include "viz/paint/lane_data.h"
 
 namespace rematlas::explorer {
 
@@ -43,6 +44,9 @@ double recomputed_share(const LoadedSchedule& schedule, BlockId block);
 
 /// The step of the range during which the most is held; -1 for a schedule that cannot be played.
 int heaviest_step(const LoadedSchedule& schedule, const StepRange& range);
+
+/// What runs when, for painting. Empty for a schedule that cannot be played.
+LaneData lanes_of(const LoadedSchedule& schedule, LaneAxis axis);
 
 /// The schedule that runs each op once and frees each tensor after its last use.
 Schedule keep_all_schedule(const LoadedGraph& graph);
