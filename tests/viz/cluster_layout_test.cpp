@@ -129,6 +129,29 @@ TEST(ClusterLayout, AnotherExpandedBlockAsksForItAndTheFramesAroundItAlone) {
     EXPECT_LE(stacker.requests - before, around);
 }
 
+TEST(ClusterLayout, WhatWasLaidOutBeforeAStopIsKept) {
+    const LayoutRequest request = flat_ladder(3000);
+    Stacker at_once;
+    LayoutCache other;
+    const auto whole = layout_by_clusters(request, other, at_once.function());
+    ASSERT_TRUE(whole);
+
+    Stacker stacker;
+    LayoutCache cache;
+    std::stop_source stop;
+    const LayOut stops = [&](std::span<const LayoutRequest> asked) {
+        if (stacker.calls == 1) stop.request_stop();
+        return stacker.function()(asked);
+    };
+    EXPECT_FALSE(layout_by_clusters(request, cache, stops, stop.get_token()));
+    EXPECT_GT(stacker.requests, 0);
+    EXPECT_LT(stacker.requests, at_once.requests);
+    const auto resumed = layout_by_clusters(request, cache, stacker.function());
+    ASSERT_TRUE(resumed);
+    EXPECT_EQ(stacker.requests, at_once.requests) << "nothing was laid out twice";
+    EXPECT_EQ(*resumed, *whole);
+}
+
 TEST(ClusterLayout, NoSingleLayoutGrowsWithTheGraph) {
     std::size_t largest = 0;
     for (int count : {500, 5000}) {

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "core/base/files.h"
 #include "core/hierarchy/decompose.h"
 #include "tests/viz/layered_graph.h"
+#include "tests/viz/layout_stand_ins.h"
 #include "viz/block_view/block_view.h"
 
 namespace rematlas {
@@ -29,34 +29,6 @@ class LayoutWorkers : public testing::Test {
         if (find_layout_worker().empty()) GTEST_SKIP() << "no rematlas-layout in this build";
     }
 };
-
-/// A stand-in for the worker: a shell script that lives as long as the object.
-class Script {
-  public:
-    explicit Script(const std::string& body)
-        : path_(testing::TempDir() + "layout_stand_in_" + std::to_string(::getpid()) + "_" +
-                std::to_string(count_++)) {
-        std::ofstream(path_) << "#!/bin/sh\n" << body << "\n";
-        chmod(path_.c_str(), 0700);
-    }
-    ~Script() { std::remove(path_.c_str()); }
-    std::filesystem::path path() const { return path_; }
-
-  private:
-    static inline int count_ = static_cast<int>(getpid()) * 100;
-    std::string path_;
-};
-
-LayoutRequest ladder(int rungs) {
-    LayoutRequest request;
-    for (int i = 0; i < 2 * rungs; ++i) request.items.push_back({{80, 30}});
-    for (int i = 0; i < rungs; ++i) {
-        if (i + 1 < rungs) request.edges.push_back({i, i + 1, EdgeRole::down});
-        if (i + 1 < rungs) request.edges.push_back({rungs + i + 1, rungs + i, EdgeRole::up});
-        request.edges.push_back({i, rungs + i, EdgeRole::rung, 8});
-    }
-    return request;
-}
 
 bool overlap(const Rect& a, const Rect& b) {
     return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;

@@ -105,6 +105,9 @@ class ClusterLayout {
     }
 
   private:
+    using Kept = std::vector<std::shared_ptr<const Layout>>;
+    static constexpr std::size_t kTogether = 32;  ///< requests in one call
+
     Result<void> lay_out_units(int height) {
         std::vector<LayoutRequest> missing;
         std::unordered_map<std::string, std::size_t> place;  // in `missing`
@@ -121,14 +124,28 @@ class ClusterLayout {
             if (place.try_emplace(shape, missing.size()).second) missing.push_back(unit.request);
             at_height.emplace_back(u, std::move(shape));
         }
-        if (stop_.stop_requested()) return Error{"layout: stopped", ErrorKind::negative};
-        if (missing.empty()) return {};
-        auto layouts = lay_out_(missing);
-        if (!layouts) return layouts.error();
-        std::vector<std::shared_ptr<const Layout>> kept(missing.size());
-        for (const auto& [shape, i] : place) kept[i] = cache_.keep(shape, std::move((*layouts)[i]));
-        for (const auto& [u, shape] : at_height) frame(u, kept[place.at(shape)]);
+        auto kept = lay_out_missing(missing, place);
+        if (!kept) return kept.error();
+        for (const auto& [u, shape] : at_height) frame(u, (*kept)[place.at(shape)]);
         return {};
+    }
+
+    /// A few at a time: what was laid out before a stop stays in the cache.
+    Result<Kept> lay_out_missing(const std::vector<LayoutRequest>& missing,
+                                 const std::unordered_map<std::string, std::size_t>& place) {
+        std::vector<const std::string*> shapes(missing.size());
+        for (const auto& [shape, i] : place) shapes[i] = &shape;
+        Kept kept;
+        while (kept.size() < missing.size()) {
+            if (stop_.stop_requested()) break;
+            const std::size_t begin = kept.size(), count = std::min(kTogether, missing.size() - begin);
+            auto layouts = lay_out_(std::span(missing).subspan(begin, count));
+            if (!layouts) return layouts.error();
+            for (Layout& layout : *layouts)
+                kept.push_back(cache_.keep(*shapes[kept.size()], std::move(layout)));
+        }
+        if (stop_.stop_requested()) return Error{"layout: stopped", ErrorKind::negative};
+        return kept;
     }
 
     void size_boxes(LayoutUnit& unit) const {

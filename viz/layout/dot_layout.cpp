@@ -271,4 +271,11 @@ Result<Layout> layout_by_dot(const LayoutRequest& request) {
     return graph.result();
 }
 
+void load_dot() {
+    LayoutRequest smallest;
+    smallest.items.assign(2, {{1, 1}});
+    smallest.edges = {{0, 1}};
+    (void)layout_by_dot(smallest);
+}
+
 }  // namespace rematlas

@@ -12,4 +12,7 @@ namespace rematlas {
 /// process or never return: see `layout_in_worker`.
 Result<Layout> layout_by_dot(const LayoutRequest& request);
 
+/// Loads what the first layout needs, so that it takes no longer than the others.
+void load_dot();
+
 }  // namespace rematlas

@@ -21,6 +21,7 @@
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "viz/layout/layout_programs.h"
 
 extern char** environ;
 
@@ -50,51 +51,42 @@ class Descriptor {
 
 }  // namespace
 
-/// The running program: its standard input and output are one socket. Killed and reaped at the end of its
-/// scope.
-class LayoutWorker::Process {
-  public:
-    static Result<std::unique_ptr<Process>> start(const std::filesystem::path& program,
-                                                  const LayoutLimits& limits);
-    Process(pid_t pid, int socket) : pid_(pid), socket_(socket) {}
-    Process(const Process&) = delete;
-    Process& operator=(const Process&) = delete;
-    ~Process() {
-        if (pid_ >= 0) end();
-        close(socket_);
-    }
+LayoutProcess::~LayoutProcess() {
+    if (pid_ >= 0) end();
+    close(socket_);
+}
 
-    int socket() const { return socket_; }
+bool LayoutProcess::running() {
+    int status = 0;
+    if (pid_ >= 0 && waitpid(pid_, &status, WNOHANG) == pid_) pid_ = -1;
+    return pid_ >= 0;
+}
 
-    /// Waits a moment for a worker that has hung up, then kills it. Returns the wait status.
-    int finish() {
-        int status = 0;
-        for (int i = 0; i < 50; ++i) {
-            if (waitpid(pid_, &status, WNOHANG) == pid_) {
-                pid_ = -1;
-                return status;
-            }
-            usleep(10'000);
+int LayoutProcess::finish() {
+    int status = 0;
+    for (int i = 0; i < 50; ++i) {
+        if (waitpid(pid_, &status, WNOHANG) == pid_) {
+            pid_ = -1;
+            return status;
         }
-        return end();
+        usleep(10'000);
     }
+    return end();
+}
 
-  private:
-    int end() {
-        int status = 0;
-        kill(pid_, SIGKILL);
-        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-        }
-        pid_ = -1;
-        return status;
+int LayoutProcess::end() {
+    int status = 0;
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
+    pid_ = -1;
+    return status;
+}
 
-    pid_t pid_;
-    int socket_;
-};
-
-Result<std::unique_ptr<LayoutWorker::Process>> LayoutWorker::Process::start(
-    const std::filesystem::path& program, const LayoutLimits& limits) {
+Result<std::unique_ptr<LayoutProcess>> LayoutProcess::start(const LayoutLimits& limits) {
+    const std::filesystem::path program = limits.worker.empty() ? find_layout_worker() : limits.worker;
+    if (program.empty())
+        return Error{"layout: the program rematlas-layout is missing (it is built where Graphviz is found)"};
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return Error{std::string("layout: no socket for the layout program: ") + std::strerror(errno)};
@@ -117,7 +109,7 @@ Result<std::unique_ptr<LayoutWorker::Process>> LayoutWorker::Process::start(
     int failed = posix_spawn(&pid, path.c_str(), &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) return Error{"layout: cannot start " + path + ": " + std::strerror(failed)};
-    return std::make_unique<Process>(pid, own.release());
+    return std::make_unique<LayoutProcess>(pid, own.release());
 }
 
 namespace {
@@ -235,14 +227,23 @@ std::filesystem::path find_layout_worker() {
 
 LayoutWorker::LayoutWorker(LayoutLimits limits)
     : limits_(std::move(limits)), deadline_(Clock::now() + limits_.time) {}
-LayoutWorker::~LayoutWorker() = default;
+LayoutWorker::~LayoutWorker() {
+    if (borrowed_) limits_.programs->give_back(std::move(process_));
+}
+
+/// After an error: who knows what the program is at.
+void LayoutWorker::drop() {
+    process_.reset();
+    if (borrowed_) limits_.programs->give_back(nullptr);
+    borrowed_ = false;
+}
 
 Result<void> LayoutWorker::start() {
     if (process_) return {};
-    std::filesystem::path program = limits_.worker.empty() ? find_layout_worker() : limits_.worker;
-    if (program.empty())
-        return Error{"layout: the program rematlas-layout is missing (it is built where Graphviz is found)"};
-    auto started = Process::start(program, limits_);
+    if (limits_.programs) process_ = limits_.programs->take();
+    borrowed_ = process_ != nullptr;
+    if (borrowed_) return {};
+    auto started = LayoutProcess::start(limits_);
     if (!started) return started.error();
     process_ = started.take();
     return {};
@@ -259,15 +260,23 @@ Result<std::vector<Layout>> LayoutWorker::lay_out(std::span<const LayoutRequest>
     if (auto started = start(); !started) return started.error();
     auto answers = converse(process_->socket(), text, requests.size(), limits_, deadline_);
     if (!answers) {
-        process_.reset();
+        drop();
         return answers.error();
     }
     for (std::size_t i = 0; i < answers->count(); ++i) {
         auto layout = parse_answer(answers->all()[i], requests[i]);
-        if (!layout) return layout.error();
+        if (!layout) {
+            drop();
+            return layout.error();
+        }
         layouts.push_back(layout.take());
     }
-    if (layouts.size() < requests.size()) return explain(process_->finish(), limits_);
+    if (layouts.size() < requests.size()) {
+        const Error why = explain(process_->finish(), limits_);
+        drop();
+        return why;
+    }
+    process_->answered += requests.size();
     return layouts;
 }
 

@@ -102,9 +102,10 @@ int main(int argc, char** argv) {
     }
     limit(RLIMIT_CORE, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody waits for the answer once the caller is gone
-    int first = std::getchar();
-    if (first == EOF) return usage();
     try {
+        rematlas::load_dot();  // while there is nothing to do yet
+        int first = std::getchar();
+        if (first == EOF) return usage();
         return first >= '0' && first <= '9' ? serve_series(first) : serve_one(first);
     } catch (const std::bad_alloc&) {
         return 3;

@@ -131,6 +131,7 @@ void GraphView::show_selection() {
     const LadderPtr& ladder = layer_->ladder();
     const int cluster =
         ladder && ladder->cluster_of.contains(selected.block) ? ladder->cluster_of[selected.block] : -1;
+    if (selected.block.valid()) session_.ladder.expect(selected.block);
     // An expanded block is marked by its frame alone.
     layer_->set_marked(cluster >= 0 ? std::vector<int>{} : session_.ladder.items_of(selected), cluster);
     const QRectF rect = layer_->marked_rect();
@@ -247,6 +248,7 @@ void GraphView::mouseMoveEvent(QMouseEvent* event) {
     }
     const GraphHit hit = layer_->hit(mapToScene(event->pos()));
     viewport()->setCursor(hit.item >= 0 || hit.title ? Qt::PointingHandCursor : Qt::ArrowCursor);
+    if (hit.item >= 0) session_.ladder.expect(layer_->ladder()->view.items[hit.item].block);
 }
 
 void GraphView::mouseReleaseEvent(QMouseEvent* event) {

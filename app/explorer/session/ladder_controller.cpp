@@ -6,24 +6,39 @@
 #include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
 #include "viz/layout/cluster_layout.h"
+#include "viz/layout/layout_programs.h"
 #include "viz/paint/blocks_painter.h"
 
 namespace rematlas::explorer {
 namespace {
 
-/// Remembers the shapes of all frames that it has laid out.
-LadderController::LayoutFunction layout_in_frames() {
-    return [shapes = std::make_shared<LayoutCache>()](const LayoutRequest& request, std::stop_token stop) {
-        LayoutLimits limits;
-        limits.time = std::chrono::seconds(60);
-        limits.stop = std::move(stop);
-        return layout_by_clusters(request, *shapes, limits);
-    };
-}
+constexpr std::chrono::seconds longest_layout(60);
+
+/// Remembers the shapes of all frames that it has laid out. What is made ahead shares them, but starts layout
+/// programs of its own, which let others go first as the thread does that starts them.
+struct FrameLayouts {
+    std::shared_ptr<LayoutCache> shapes = std::make_shared<LayoutCache>();
+    std::shared_ptr<LayoutPrograms> programs =
+        std::make_shared<LayoutPrograms>(2, LayoutLimits{.time = longest_layout});
+
+    LadderController::LayoutFunction function(std::shared_ptr<LayoutPrograms> running) const {
+        return [shapes = shapes, running = std::move(running)](const LayoutRequest& request,
+                                                               std::stop_token stop) {
+            LayoutLimits limits;
+            limits.time = longest_layout;
+            limits.stop = std::move(stop);
+            limits.programs = running;
+            return layout_by_clusters(request, *shapes, limits);
+        };
+    }
+};
 
 LayoutRequest request_for(const BlockView& view) {
     return layout_request(view, item_sizes(view, qt_ruler()), title_sizes(view, qt_ruler()));
 }
+
+/// Blocks of which the expanded ladder is made ahead, beside the one that is expected.
+constexpr std::size_t most_ahead = 4;
 
 /// More items than this are too many for a first picture, whatever their sizes.
 constexpr std::size_t most_at_first = 400;
@@ -32,6 +47,7 @@ constexpr std::size_t most_at_first = 400;
 Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded, int depth) {
     Ladder ladder;
     ladder.graph = graph;
+    ladder.schedule = schedule;
     ladder.view = make_block_view(graph->graph, graph->graph.blocks, expanded,
                                   schedule ? &schedule->decisions : nullptr);
     ladder.expanded = std::move(expanded);
@@ -39,6 +55,31 @@ Ladder asked_ladder(const GraphPtr& graph, const SchedulePtr& schedule, Expanded
     ladder.item_of = ladder.view.item_of;
     ladder.cluster_of = ladder.view.cluster_of;
     return ladder;
+}
+
+/// The same layout with the decisions of another schedule.
+LadderPtr recoloured_ladder(const Ladder& ladder, const SchedulePtr& schedule) {
+    auto other = std::make_shared<Ladder>(ladder);
+    other->schedule = schedule;
+    other->view = make_block_view(ladder.graph->graph, ladder.graph->graph.blocks, ladder.expanded,
+                                  schedule ? &schedule->decisions : nullptr);
+    return other;
+}
+
+/// What was asked for, with its layout.
+Result<Ladder> made_ladder(const GraphPtr& graph, const SchedulePtr& schedule, ExpandedBlocks expanded,
+                           int depth, const LadderController::LayoutFunction& lay_out,
+                           const std::stop_token& stop) {
+    Ladder ladder = asked_ladder(graph, schedule, std::move(expanded), depth);
+    Result<Layout> layout = lay_out(request_for(ladder.view), stop);
+    if (!layout) return layout.error();
+    ladder.layout = layout.take();
+    return ladder;
+}
+
+Result<LadderPtr> shared(Result<Ladder> made) {
+    if (!made) return made.error();
+    return std::make_shared<const Ladder>(made.take());
 }
 
 /// The deepest level that fits one and a half times into the room; the first one if none does.
@@ -62,12 +103,25 @@ Result<Ladder> first_ladder(const GraphPtr& graph, const SchedulePtr& schedule, 
 
 }  // namespace
 
-LadderController::LadderController(QObject* parent) : QObject(parent), lay_out_(layout_in_frames()) {
+LadderController::LadderController(QObject* parent) : QObject(parent) {
+    const FrameLayouts frames;
+    set_layout_function(frames.function(frames.programs), frames.function(nullptr));
+    settled_.setSingleShot(true);
+    settled_.setInterval(50);
+    connect(&settled_, &QTimer::timeout, this, &LadderController::look_ahead);
     connect(&job_, &BackgroundJob::finished, this, &LadderController::finished);
+}
+
+void LadderController::set_layout_function(LayoutFunction function, LayoutFunction ahead) {
+    ahead_.clear();
+    lay_out_ = std::move(function);
+    lay_out_ahead_ = std::move(ahead);
 }
 
 void LadderController::set_graph(GraphPtr graph) {
     job_.cancel();
+    ahead_.clear();
+    expected_ = {};
     graph_ = std::move(graph);
     schedule_.reset();
     ladder_.reset();
@@ -87,10 +141,7 @@ void LadderController::set_schedule(SchedulePtr schedule) {
     if (schedule && schedule->graph != graph_) schedule.reset();
     schedule_ = std::move(schedule);
     if (!ladder_) return;  // the layout that is under way takes the schedule when it arrives
-    auto ladder = std::make_shared<Ladder>(*ladder_);
-    ladder->view = make_block_view(graph_->graph, graph_->graph.blocks, ladder->expanded,
-                                   schedule_ ? &schedule_->decisions : nullptr);
-    ladder_ = ladder;
+    ladder_ = recoloured_ladder(*ladder_, schedule_);
     emit recoloured();
 }
 
@@ -134,13 +185,20 @@ void LadderController::toggle(BlockId block) {
     }
 }
 
+/// What is asked for and this block; of a run, its blocks one by one.
+ExpandedBlocks LadderController::with_expanded(BlockId block) const {
+    ExpandedBlocks expanded = expanded_;
+    if (folded_with(block).empty()) {
+        rematlas::expand(graph_->graph.blocks, expanded, block);
+    } else {
+        expanded.unfolded.insert(runs_.first[block]);
+    }
+    return expanded;
+}
+
 void LadderController::expand_block(BlockId block) {
     if (!graph_ || !graph_->graph.blocks.contains(block)) return;
-    if (folded_with(block).empty()) {
-        rematlas::expand(graph_->graph.blocks, expanded_, block);
-    } else {
-        expanded_.unfolded.insert(runs_.first[block]);
-    }
+    expanded_ = with_expanded(block);
     lay_out();
 }
 
@@ -214,43 +272,82 @@ void LadderController::cancel() {
     if (!job_.running()) return;
     job_.cancel();
     forget_asked();
+    look_ahead();
+}
+
+void LadderController::expect(BlockId block) {
+    if (block == expected_) return;
+    expected_ = block;
+    settled_.start();
+}
+
+/// Blocks that show as one item: the one that is expected, then those that take the longest to lay out.
+std::vector<BlockId> LadderController::likely_blocks() const {
+    std::vector<const BlockViewItem*> items;
+    std::vector<BlockId> likely;
+    for (const BlockViewItem& item : ladder_->view.items) {
+        if (!item.block.valid() || item.op.valid()) continue;
+        if (item.block == expected_) likely.push_back(expected_);
+        if (item.phase != Phase::backward) items.push_back(&item);
+    }
+    const std::size_t count = std::min(most_ahead, items.size());
+    std::partial_sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(count), items.end(),
+                      [](const auto* a, const auto* b) { return a->op_count > b->op_count; });
+    for (std::size_t i = 0; i < count; ++i) likely.push_back(items[i]->block);
+    return likely;
+}
+
+void LadderController::look_ahead() {
+    if (!lay_out_ahead_ || job_.running() || !shows_asked()) return;
+    std::vector<ExpandedBlocks> wanted;
+    for (BlockId block : likely_blocks()) wanted.push_back(with_expanded(block));
+    ahead_.want(std::move(wanted),
+                [graph = graph_, schedule = schedule_, depth = depth_, lay_out = lay_out_ahead_](
+                    const ExpandedBlocks& expanded, std::stop_token stop) {
+                    return made_ladder(graph, schedule, expanded, depth, lay_out, stop);
+                });
 }
 
 void LadderController::lay_out() {
     first_ = false;
-    if (shows_asked()) return job_.cancel();
+    if (shows_asked()) {
+        job_.cancel();
+        return look_ahead();
+    }
+    const LadderPtr ready = ahead_.find(expanded_);
+    ahead_.pause();
+    if (ready)
+        return start([ready, schedule = schedule_](std::stop_token) -> Result<LadderPtr> {
+            return ready->schedule == schedule ? ready : recoloured_ladder(*ready, schedule);
+        });
     start([graph = graph_, schedule = schedule_, expanded = expanded_, depth = depth_,
-           lay_out = lay_out_](std::stop_token stop) -> Result<Ladder> {
-        Ladder ladder = asked_ladder(graph, schedule, expanded, depth);
-        Result<Layout> layout = lay_out(request_for(ladder.view), stop);
-        if (!layout) return layout.error();
-        ladder.layout = layout.take();
-        return ladder;
+           lay_out = lay_out_](std::stop_token stop) {
+        return shared(made_ladder(graph, schedule, expanded, depth, lay_out, stop));
     });
 }
 
 void LadderController::show_first() {
     first_ = true;
     start([graph = graph_, schedule = schedule_, room = room_, lay_out = lay_out_](std::stop_token stop) {
-        return first_ladder(graph, schedule, room, lay_out, stop);
+        return shared(first_ladder(graph, schedule, room, lay_out, stop));
     });
 }
 
-void LadderController::start(std::function<Result<Ladder>(std::stop_token)> make) {
-    job_.start([this, schedule = schedule_, make = std::move(make)](std::stop_token stop) {
-        Result<Ladder> made = make(stop);
+void LadderController::start(Make make) {
+    job_.start([this, make = std::move(make)](std::stop_token stop) {
+        const Result<LadderPtr> made = make(stop);
         if (!made) {
             return BackgroundJob::Delivery([this, message = text(made.error().message)] {
                 forget_asked();
                 emit failed(message);
             });
         }
-        auto ready = std::make_shared<const Ladder>(made.take());
-        return BackgroundJob::Delivery([this, schedule, ready] {
+        return BackgroundJob::Delivery([this, ready = *made] {
             ladder_ = ready;
             forget_asked();
-            if (schedule_ != schedule) set_schedule(schedule_);
+            if (ladder_->schedule != schedule_) set_schedule(schedule_);
             emit changed();
+            look_ahead();
         });
     });
     emit started();

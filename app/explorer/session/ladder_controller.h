@@ -4,28 +4,16 @@
 
 #include <QObject>
 #include <QString>
+#include <QTimer>
 #include <functional>
 #include <memory>
 
 #include "app/explorer/session/background_job.h"
-#include "app/explorer/session/loaded_schedule.h"
+#include "app/explorer/session/ladder.h"
+#include "app/explorer/session/ladders_ahead.h"
 #include "app/explorer/session/selection.h"
-#include "viz/block_view/block_view.h"
-#include "viz/layout/layout.h"
 
 namespace rematlas::explorer {
-
-/// A view and where its items lie; a value shared with the painting. Sizes are points at zoom 1.
-struct Ladder {
-    GraphPtr graph;
-    ExpandedBlocks expanded;
-    int depth = 1;  ///< levels that were expanded before single blocks were
-    BlockView view;
-    Layout layout;
-    IdVector<OpId, int> item_of;        ///< the item that shows the op, itself or within a collapsed block
-    IdVector<BlockId, int> cluster_of;  ///< -1 for blocks that are not expanded
-};
-using LadderPtr = std::shared_ptr<const Ladder>;
 
 class LadderController : public QObject {
     Q_OBJECT
@@ -58,6 +46,9 @@ class LadderController : public QObject {
     int depth() const { return depth_; }
     int full_depth() const;
 
+    /// This block is likely to be expanded next: the pointer is over it, or it is selected.
+    void expect(BlockId block);
+
     void cancel();  ///< the picture shown stays
     bool running() const { return job_.running(); }
     LadderPtr ladder() const { return ladder_; }
@@ -66,9 +57,11 @@ class LadderController : public QObject {
     /// Indices of the items that show the selection or parts of it.
     std::vector<int> items_of(const Selected& selected) const;
 
-    /// Tests replace the worker program with this.
     using LayoutFunction = std::function<Result<Layout>(const LayoutRequest&, std::stop_token)>;
-    void set_layout_function(LayoutFunction function) { lay_out_ = std::move(function); }
+    /// Tests replace the worker program with these. `ahead` lays out what has not been asked for yet; without
+    /// it nothing is made ahead.
+    void set_layout_function(LayoutFunction function, LayoutFunction ahead = nullptr);
+    const LaddersAhead& ahead() const { return ahead_; }
 
   signals:
     void started();
@@ -80,9 +73,13 @@ class LadderController : public QObject {
   private:
     void lay_out();
     void show_first();
-    void start(std::function<Result<Ladder>(std::stop_token)> make);
+    using Make = std::function<Result<LadderPtr>(std::stop_token)>;
+    void start(Make make);
     void forget_asked();
     bool shows_asked() const;
+    ExpandedBlocks with_expanded(BlockId block) const;
+    std::vector<BlockId> likely_blocks() const;
+    void look_ahead();
 
     GraphPtr graph_;
     SchedulePtr schedule_;
@@ -92,7 +89,10 @@ class LadderController : public QObject {
     Size room_{1280, 800};
     bool first_ = false;  ///< the first picture of the graph is being made
     LadderPtr ladder_;
-    LayoutFunction lay_out_;
+    BlockId expected_;
+    QTimer settled_;  ///< the pointer has been where it is for a moment
+    LayoutFunction lay_out_, lay_out_ahead_;
+    LaddersAhead ahead_;
     BackgroundJob job_;
 };
 

@@ -2,17 +2,40 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
+#include <string>
+#include <unordered_map>
 
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
 namespace {
 
+/// Remembers the widths: the items of a graph have few different texts, and each thread that measures one
+/// loads the fonts anew.
 class QtRuler final : public TextRuler {
   public:
     double text_width(std::string_view words, const TextStyle& style) const override {
-        return font_for(style).metrics.horizontalAdvance(text(words)) / font_scale;
+        const std::pair font(qRound(style.size * font_scale), style.bold);
+        const std::string key(words);
+        {
+            const std::lock_guard lock(mutex_);
+            const Widths& known = widths_[font];
+            if (const auto found = known.find(key); found != known.end()) return found->second;
+        }
+        const double width = font_for(style).metrics.horizontalAdvance(text(words)) / font_scale;
+        const std::lock_guard lock(mutex_);
+        Widths& known = widths_[font];
+        if (known.size() >= most_texts) known.clear();
+        known.emplace(key, width);
+        return width;
     }
+
+  private:
+    using Widths = std::unordered_map<std::string, double>;
+    static constexpr std::size_t most_texts = 50'000;  ///< of each font: a few megabytes
+    mutable std::mutex mutex_;
+    mutable std::map<std::pair<int, bool>, Widths> widths_;
 };
 
 }  // namespace

@@ -6,25 +6,12 @@
 #include <QThread>
 #include <numeric>
 
+#include "tests/app/explorer/stacked_layout.h"
 #include "tests/app/explorer/training_chain.h"
 #include "viz/layout/layout_worker.h"
 
 namespace rematlas::explorer {
 namespace {
-
-/// Items below each other: enough for everything but the looks.
-Result<Layout> stacked(const LayoutRequest& request, std::stop_token) {
-    Layout layout;
-    double y = 0;
-    for (const LayoutItem& item : request.items) {
-        layout.items.push_back({0, y, item.size.width, item.size.height});
-        y += item.size.height + 10;
-    }
-    layout.size = {300, y};
-    layout.edges.resize(request.edges.size());
-    layout.clusters.assign(request.clusters.size(), Rect{0, 0, 300, y});
-    return layout;
-}
 
 BlockId block_named(const LoadedGraph& graph, const std::string& name, Phase phase) {
     for (BlockId id : graph.graph.blocks.ids()) {

@@ -1,0 +1,66 @@
+#include "viz/layout/layout_programs.h"
+
+#include <utility>
+
+namespace rematlas {
+
+namespace {
+
+/// A program that has answered so many requests is replaced: what Graphviz keeps and the limit on the time of
+/// the processor are of the whole life of a program.
+constexpr std::size_t kMostAnswers = 1000;
+
+}  // namespace
+
+LayoutPrograms::LayoutPrograms(std::size_t count, LayoutLimits limits)
+    : count_(count),
+      limits_(std::move(limits)),
+      starter_([this](const std::stop_token& stop) { keep_up(stop); }) {}
+
+LayoutPrograms::~LayoutPrograms() {
+    starter_.request_stop();
+    starter_.join();
+}
+
+std::unique_ptr<LayoutProcess> LayoutPrograms::take() {
+    const std::lock_guard lock(mutex_);
+    while (!waiting_.empty()) {
+        std::unique_ptr<LayoutProcess> process = std::move(waiting_.back());
+        waiting_.pop_back();
+        if (!process->running()) continue;
+        ++taken_;
+        return process;
+    }
+    changed_.notify_one();  // some may have ended by themselves
+    return nullptr;
+}
+
+void LayoutPrograms::give_back(std::unique_ptr<LayoutProcess> process) {
+    {
+        const std::lock_guard lock(mutex_);
+        --taken_;
+        if (process && process->answered < kMostAnswers) waiting_.push_back(std::move(process));
+    }
+    changed_.notify_one();
+}
+
+std::size_t LayoutPrograms::waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+}
+
+/// Starts programs until all are there, and again whenever one is lost.
+void LayoutPrograms::keep_up(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [this] { return waiting_.size() + taken_ < count_; })) {
+        lock.unlock();
+        auto started = LayoutProcess::start(limits_);
+        lock.lock();
+        // Without a program to start each layout says so for itself.
+        if (!started) return void(changed_.wait(lock, stop, [] { return false; }));
+        waiting_.push_back(started.take());
+    }
+    // The thread stays until the object ends: its programs end with it.
+}
+
+}  // namespace rematlas
