@@ -71,6 +71,36 @@ TEST_F(GraphViews, AClickSelectsAndEscClears) {
     EXPECT_TRUE(session.selection.current().empty());
 }
 
+TEST_F(GraphViews, TheBlockUnderThePointerAndTheSelectedOneAreMadeReadyToExpand) {
+    session.ladder.set_layout_function(two_columns, two_columns);
+    QTemporaryDir other;
+    session.open({write_chain(other, 12, "longer")});
+    const auto settled = [&] {
+        return !session.opening() && !session.ladder.running() && !session.ladder.ahead().running();
+    };
+    ASSERT_TRUE(eventually(settled));
+    const auto& items = session.ladder.ladder()->view.items;
+    const auto run = std::find_if(items.begin(), items.end(), [](const auto& i) { return !i.run.empty(); });
+    ASSERT_NE(run, items.end());
+    const std::vector<BlockId> blocks = run->run;
+    session.ladder.expand_block(blocks.front());  // more equal blocks than are made ready unasked
+    ASSERT_TRUE(eventually(settled));
+    view.fit_all();
+    const auto is_ready = [&](BlockId block) {
+        ExpandedBlocks expanded = session.ladder.ladder()->expanded;
+        expand(session.graph()->graph.blocks, expanded, block);
+        return session.ladder.ahead().find(expanded) != nullptr;
+    };
+    const BlockId pointed = blocks.back(), selected = blocks[blocks.size() - 2];
+    EXPECT_FALSE(is_ready(pointed) || is_ready(selected));
+    const int item = session.ladder.items_of(Selected::of(pointed)).front();
+    QMouseEvent move(QEvent::MouseMove, position_of(item), Qt::NoButton, Qt::NoButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(view.viewport(), &move);
+    EXPECT_TRUE(eventually([&] { return is_ready(pointed); }));
+    session.selection.select(Selected::of(selected));
+    EXPECT_TRUE(eventually([&] { return is_ready(selected); }));
+}
+
 TEST_F(GraphViews, ADoubleClickExpandsABlockAndItsTwin) {
     session.ladder.set_depth(1);
     settle();
