@@ -52,7 +52,7 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                            const std::string& budget_text, bool in_arena, const OutputFlags& output) {
     const Result<Graph> graph = read_graph(graph_path);
     if (!graph) return graph.error();
-    const Result<Schedule> schedule = read_schedule(schedule_path);
+    const Result<Schedule> schedule = schedule_in(schedule_path);
     if (!schedule) return schedule.error();
     std::optional<Bytes> budget;
     if (!budget_text.empty()) {

@@ -120,9 +120,9 @@ json to_json(const std::vector<RunDifference>& found) {
 /// Where the graph is found: what its ops cost. Else, which run more often.
 Result<Exit> diff_command(const std::string& left_path, const std::string& right_path,
                           const std::string& graph_path, const std::string& plot, const OutputFlags& output) {
-    const Result<Schedule> a = read_schedule(left_path);
+    const Result<Schedule> a = schedule_in(left_path);
     if (!a) return a.error();
-    const Result<Schedule> b = read_schedule(right_path);
+    const Result<Schedule> b = schedule_in(right_path);
     if (!b) return b.error();
     if (a->graph_sha256 != b->graph_sha256)
         return Error{right_path + ": belongs to another graph than " + left_path};

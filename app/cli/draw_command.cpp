@@ -26,7 +26,7 @@ Result<void> draw_any(const std::string& path, const std::string& out, const std
         const Result<Graph> graph = read_graph(path);
         if (!graph) return graph.error();
         if (schedule_path.empty()) return draw_graph_file(*graph, nullptr, out, depth);
-        const Result<Schedule> schedule = read_schedule(schedule_path);
+        const Result<Schedule> schedule = schedule_in(schedule_path);
         if (!schedule) return schedule.error();
         return draw_graph_file(*graph, &*schedule, out, depth);
     }

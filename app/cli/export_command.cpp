@@ -15,7 +15,7 @@ namespace rematlas {
 namespace {
 
 struct ExportFlags {
-    std::string file, graph, format = "plan", table = "steps", out;
+    std::string file, graph, format = "plan", table, out;  // no table named: steps
 };
 
 Result<std::string> table_text(const std::string& table, const Graph& graph, const Schedule& schedule) {
@@ -31,7 +31,7 @@ Result<std::string> other_form(const ExportFlags& flags, const Graph& graph, con
 }
 
 Result<void> export_schedule(const ExportFlags& flags) {
-    const Result<Schedule> schedule = read_schedule(flags.file);
+    const Result<Schedule> schedule = schedule_in(flags.file);
     if (!schedule) return schedule.error();
     const Result<std::filesystem::path> graph_file = graph_file_for(*schedule, flags.file, flags.graph);
     if (!graph_file) return graph_file.error();
@@ -57,11 +57,20 @@ Result<void> export_sweep(const ExportFlags& flags) {
     return write_file(flags.out, point_table(*sweep));
 }
 
+Result<void> table_is_used(const ExportFlags& flags, bool is_sweep) {
+    if (flags.table.empty()) return {};
+    if (is_sweep)
+        return Error{"--table: " + flags.file + " is a sweep, whose only table is that of its points"};
+    if (flags.format != "csv") return Error{"--table: goes with --format csv, not with " + flags.format};
+    return {};
+}
+
 Result<Exit> export_command(const ExportFlags& flags, const OutputFlags& output) {
     if (const Result<void> other = check_is_no_input(flags.out, {flags.file, flags.graph}); !other)
         return other.error();
     const Result<FileKind> kind = our_file(flags.file);
     const bool is_sweep = kind && *kind == FileKind::sweep;
+    if (const Result<void> used = table_is_used(flags, is_sweep); !used) return used.error();
     const Result<void> written = is_sweep ? export_sweep(flags) : export_schedule(flags);
     if (!written) return written.error();
     if (output.json) print_json({{"file", flags.out}, {"format", flags.format}});
@@ -84,9 +93,9 @@ void add_export_command(const Commands& commands) {
     app->add_option("--format", flags.format, "plan, chrome-trace, csv or dot")
         ->check(CLI::IsMember({"plan", "chrome-trace", "csv", "dot"}))
         ->capture_default_str();
-    app->add_option("--table", flags.table, "with --format csv of a schedule: steps, blocks or tensors")
-        ->check(CLI::IsMember({"steps", "blocks", "tensors"}))
-        ->capture_default_str();
+    app->add_option("--table", flags.table,
+                    "with --format csv of a schedule: steps (default), blocks or tensors")
+        ->check(CLI::IsMember({"steps", "blocks", "tensors"}));
     app->add_option("-o,--output", flags.out, "the file to write")->required();
 }
 

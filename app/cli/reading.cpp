@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "core/graph/graph_file.h"
+#include "core/schedule/schedule_file.h"
 
 namespace rematlas {
 
@@ -23,6 +24,28 @@ Result<void> check_is_no_input(const std::string& out, std::initializer_list<std
         if (!out.empty() && !input.empty() && std::filesystem::equivalent(out, input, failure))
             return Error{out + ": is the file that is read, and would be lost; choose another name"};
     return {};
+}
+
+Result<Schedule> schedule_in(const std::filesystem::path& path) {
+    switch (file_kind(path)) {
+        case FileKind::plan:
+            return Error{path.string() +
+                         ": is a plan, not a schedule; name the .schedule.json that it was exported from "
+                         "(draw, report and run take plans)"};
+        case FileKind::graph:
+            return Error{path.string() + ": is a graph, not a schedule; solve makes a schedule of it"};
+        case FileKind::sweep:
+            return Error{
+                path.string() +
+                ": is a sweep, not a schedule; draw, report and export take sweeps, and solve makes a "
+                "schedule for one of its budgets"};
+        case FileKind::model:
+            return Error{path.string() + ": is a model, not a schedule; capture makes a graph of it"};
+        case FileKind::schedule:
+        case FileKind::unknown:
+            break;
+    }
+    return read_schedule(path);
 }
 
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,

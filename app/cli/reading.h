@@ -22,6 +22,9 @@ Result<FileKind> our_file(const std::filesystem::path& path);
 /// Errors: `out` is one of the files that are read, which would be lost.
 Result<void> check_is_no_input(const std::string& out, std::initializer_list<std::string> inputs);
 
+/// The schedule in that file. Errors: also a file of another kind, with what can be done with it.
+Result<Schedule> schedule_in(const std::filesystem::path& path);
+
 /// The graph file given, or the one beside the schedule that has the digest it names.
 Result<std::filesystem::path> graph_file_for(const Schedule& schedule,
                                              const std::filesystem::path& schedule_path,

@@ -49,7 +49,7 @@ std::vector<std::string> split(const std::string& text) {
     return parts;
 }
 
-/// Of `--pin`, which can be given several times.
+/// Of `--pin`, which can be given several times. Tells of those that do nothing.
 Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts) {
     Pins pins;
     for (const std::string& text : texts) {
@@ -57,7 +57,9 @@ Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts
         if (!pin) return Error{"--pin: " + pin.error().message};
         pins.push_back(pin.take());
     }
-    if (const auto fits = pinned_ops(graph, pins); !fits) return Error{"--pin: " + fits.error().message};
+    const auto fits = pinned_ops(graph, pins);
+    if (!fits) return Error{"--pin: " + fits.error().message};
+    for (const IdlePin& idle : fits->idle) std::fprintf(stderr, "rematlas: note: %s\n", idle.why.c_str());
     return pins;
 }
 
@@ -94,9 +96,13 @@ void print_infeasible(const Graph& graph, const std::string& solver, const Outco
             stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
             solver.c_str(), format_bytes(budget).c_str(), found.c_str(), format_bytes(answer.needed).c_str());
     }
-    if (answer.without_pins)
-        std::fprintf(stderr, "rematlas: this is under the pins; without them %s is known to be enough\n",
-                     format_bytes(*answer.without_pins).c_str());
+    if (answer.under_pins && answer.without_pins)
+        std::fprintf(
+            stderr,
+            "rematlas: this is under the pins; under them %s (%lld bytes) is known to be enough, without "
+            "them %s\n",
+            format_bytes(*answer.under_pins).c_str(), static_cast<long long>(answer.under_pins->value),
+            format_bytes(*answer.without_pins).c_str());
     if (answer.op.valid())
         std::printf("most is needed at op %d, %s %s:\n", answer.op.value, graph.ops[answer.op].name.c_str(),
                     graph.ops[answer.op].module.c_str());
@@ -123,6 +129,7 @@ json infeasible_json(const Graph& graph, const std::string& solver, const Outcom
         {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - outcome.budget.value)},
         {"proven", answer.proven},
         {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
+        {"under_pins_bytes", answer.under_pins ? json(answer.under_pins->value) : json(nullptr)},
         {"without_pins_bytes", answer.without_pins ? json(answer.without_pins->value) : json(nullptr)},
         {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
         {"dominant", dominant_json(graph, answer)}};

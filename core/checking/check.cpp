@@ -12,6 +12,7 @@ namespace rematlas {
 namespace {
 
 constexpr std::size_t kMostViolations = 20;
+constexpr double kMostOptimalGap = 1e-6;  ///< of a schedule that is called optimal: what rounding makes
 
 /// Plays the schedule on sets and maps, straight from the wording of the file format. Slow and plain on
 /// purpose.
@@ -189,6 +190,12 @@ class Checker {
         if (schedule_.bound && schedule_.bound->overhead > report_.overhead * (1 + 1e-6)) {
             violation_at_end("the overhead is " + std::to_string(report_.overhead) +
                              ", below the bound that the schedule names, " +
+                             std::to_string(schedule_.bound->overhead));
+        }
+        if (schedule_.bound && schedule_.status == "optimal" &&
+            report_.overhead > schedule_.bound->overhead * (1 + kMostOptimalGap)) {
+            violation_at_end("the schedule is called optimal, but its overhead, " +
+                             std::to_string(report_.overhead) + ", is above the bound that it names, " +
                              std::to_string(schedule_.bound->overhead));
         }
         if (!budget && schedule_.budget.value > 0) budget = schedule_.budget;

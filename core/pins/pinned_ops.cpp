@@ -37,6 +37,7 @@ struct Match {
     std::vector<TensorId> tensors;  ///< of a recompute pin: to be made again
     bool is_result = false;         ///< some tensor was left out because it is a result of the step
     bool is_late = false;           ///< some op was left out because it runs after the loss
+    TensorId resident;              ///< that the pattern names: no op makes it
 };
 
 class Matching {
@@ -56,8 +57,11 @@ class Matching {
         } else {
             match_modules(pin, match);
             for (TensorId t : graph_.tensors.ids()) {
-                if (maker_[t].valid() && matches_pattern(pin.pattern, graph_.tensors[t].name))
+                if (!matches_pattern(pin.pattern, graph_.tensors[t].name)) continue;
+                if (maker_[t].valid())
                     pin_tensor(pin.kind, t, match);
+                else
+                    match.resident = t;
             }
         }
         for (TensorId t : match.tensors) match.ops.push_back(maker_[t]);
@@ -143,19 +147,53 @@ Error pin_error(const Pin& pin, const std::string& what) {
     return Error{"pin '" + to_string(pin) + "' " + what};
 }
 
-Result<Match> match_of(const Matching& matching, const Pin& pin) {
+Error resident_error(const Graph& graph, const Pin& pin, TensorId id) {
+    const Tensor& tensor = graph.tensors[id];
+    return pin_error(pin,
+                     "names " + tensor.name + ", of kind " + std::string(to_string(tensor.kind)) +
+                         ", which no op of the step makes: it stays in memory all the time, and no pin can "
+                         "change that");
+}
+
+Result<Match> match_of(const Graph& graph, const Matching& matching, const Pin& pin) {
     if (pin.kind == PinKind::recompute && !matching.loss().valid())
         return pin_error(pin, "needs a graph with a loss, after which the backward pass begins");
     Match match = matching.of(pin);
     if (match.any) return match;
     if (match.is_result) return pin_error(pin, "is about a result of the step, which is held to its end");
     if (match.is_late) return pin_error(pin, "matches nothing that the forward pass makes");
+    if (match.resident.valid()) return resident_error(graph, pin, match.resident);
     return pin_error(pin, "matches no module, tensor or op");
 }
 
-Result<void> check_once(const Graph& graph, const Matching& matching, const Pins& pins,
-                        const std::vector<Match>& matches, PinnedOps& pinned) {
+/// Why any schedule obeys the pin; empty where some do not.
+std::string why_idle(const Graph& graph, const Pin& pin, const Match& match,
+                     const IdVector<TensorId, std::uint8_t>& needed) {
+    const auto runs_once = [&](OpId op) { return !graph.ops[op].recomputable; };
+    if (pin.kind == PinKind::keep)
+        return std::all_of(match.ops.begin(), match.ops.end(), runs_once)
+                   ? "what it matches may run only once, so it is kept anyway"
+                   : "";
+    if (match.tensors.empty())
+        return "all that is made there is read outside of it, which stays the solver's decision; name the "
+               "module "
+               "around it, or the tensor itself";
+    if (std::none_of(match.tensors.begin(), match.tensors.end(), [&](TensorId t) { return needed[t] != 0; }))
+        return "the backward pass reads nothing of it";
+    const auto takes_none = [&](TensorId t) { return !needed[t] || graph.tensors[t].bytes.value == 0; };
+    return std::all_of(match.tensors.begin(), match.tensors.end(), takes_none)
+               ? "what it makes takes no memory"
+               : "";
+}
+
+/// Which pins are idle, and that none asks for a second run of an op that may run only once.
+Result<void> look_at_needs(const Graph& graph, const Matching& matching, const Pins& pins,
+                           const std::vector<Match>& matches, PinnedOps& pinned) {
     const auto needed = matching.needed(pinned.made_again);
+    for (std::size_t i = 0; i < pins.size(); ++i) {
+        if (const std::string why = why_idle(graph, pins[i], matches[i], needed); !why.empty())
+            pinned.idle.push_back({i, pin_error(pins[i], "asks for nothing: " + why).message});
+    }
     const auto maker = producers(graph);
     for (std::size_t i = 0; i < pins.size(); ++i) {
         for (TensorId t : matches[i].tensors) {
@@ -203,11 +241,12 @@ Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins) {
     const Matching matching(graph);
     PinnedOps pinned{.keep = IdVector<OpId, std::uint8_t>(graph.ops.size(), 0),
                      .made_again = IdVector<TensorId, std::uint8_t>(graph.tensors.size(), 0),
-                     .loss = matching.loss()};
+                     .loss = matching.loss(),
+                     .idle = {}};
     std::vector<Match> matches;
     std::map<OpId, const Pin*> pin_of_op;
     for (const Pin& pin : pins) {
-        Result<Match> match = match_of(matching, pin);
+        Result<Match> match = match_of(graph, matching, pin);
         if (!match) return match.error();
         for (OpId op : match->ops) {
             const Pin* before = pin_of_op.emplace(op, &pin).first->second;
@@ -219,12 +258,12 @@ Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins) {
         for (TensorId t : match->tensors) pinned.made_again[t] = 1;
         matches.push_back(match.take());
     }
-    if (Result<void> can = check_once(graph, matching, pins, matches, pinned); !can) return can.error();
+    if (Result<void> can = look_at_needs(graph, matching, pins, matches, pinned); !can) return can.error();
     return pinned;
 }
 
 Result<std::vector<OpId>> ops_of_pin(const Graph& graph, const Pin& pin) {
-    Result<Match> match = match_of(Matching(graph), pin);
+    Result<Match> match = match_of(graph, Matching(graph), pin);
     if (!match) return match.error();
     return std::move(match->ops);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,14 +12,22 @@
 
 namespace rematlas {
 
+/// A pin that any schedule obeys, so that it does nothing.
+struct IdlePin {
+    std::size_t pin;  ///< its place in the list
+    std::string why;  ///< "pin 'gelu=recompute' asks for nothing: ..."
+};
+
 struct PinnedOps {
     IdVector<OpId, std::uint8_t> keep;            ///< does not run a second time
     IdVector<TensorId, std::uint8_t> made_again;  ///< not handed over from the forward to the backward pass
     OpId loss;  ///< the last op of the loss: the backward pass begins when it has run; invalid without a loss
+    std::vector<IdlePin> idle;  ///< ascending
 };
 
 /// Errors, each naming a pin: one that matches nothing, two that contradict each other, an op to be made again
-/// that may run only once, a recompute pin on what the forward pass does not make or what is a result.
+/// that may run only once, a recompute pin on what the forward pass does not make or what is a result, a parameter
+/// or another tensor that no op makes.
 Result<PinnedOps> pinned_ops(const Graph& graph, const Pins& pins);
 
 /// True when the whole of `name` matches; a `*` in the pattern stands for any characters but a dot.

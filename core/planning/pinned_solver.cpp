@@ -107,6 +107,7 @@ class PinnedSolver : public Solver {
         const Limits quick{.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestSearchWithout),
                            .stop = limits.stop,
                            .seed = limits.seed};
+        found.under_pins = smallest_under(step_, problem.flat, quick).peak;
         found.without_pins = smallest_feasible(problem, quick, budget).peak;
         return found;
     }

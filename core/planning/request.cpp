@@ -17,6 +17,14 @@ bool has_option(const SolveRequest& request, const char* name) {
     return default_options(request.solver).contains(name);
 }
 
+/// Of a solver with a choice between programmes and other methods, whether its options choose programmes.
+bool solves_programmes(const SolveRequest& request) {
+    json options = default_options(request.solver);
+    if (request.options) options.update(*request.options);
+    if (!options.contains("level_solver")) return true;
+    return options["level_solver"] == "milp" || options.value("block_solver", "") == "checkmate";
+}
+
 void set_option(SolveRequest& request, const char* name, json value) {
     json options = request.options ? *request.options : json::object();
     options[name] = std::move(value);
@@ -32,6 +40,9 @@ void set_gap(SolveRequest& request, double gap) {
 
 Result<void> set_milp(SolveRequest& request, std::string_view library) {
     if (!has_option(request, "milp")) return Error{"solver " + request.solver + " uses no such library"};
+    if (!solves_programmes(request))
+        return Error{"solver " + request.solver +
+                     " uses no such library with these options; a configuration with level_solver milp does"};
     set_option(request, "milp", library);
     return {};
 }

@@ -26,7 +26,8 @@ struct SolveRequest {
 /// The gap at which the search ends, of solvers that have an option for it too.
 void set_gap(SolveRequest& request, double gap);
 
-/// The library of a solver of mixed-integer programmes: highs or glpk. Errors: a solver that uses none.
+/// The library of a solver of mixed-integer programmes: highs or glpk. Errors: a solver that uses none, at all or
+/// with the options of the request, which must stand in it already.
 Result<void> set_milp(SolveRequest& request, std::string_view library);
 
 /// What shares of a budget are of.

@@ -54,7 +54,8 @@ struct Infeasible {
     std::optional<Bytes> smallest_found;            ///< least peak this solver reached
     OpId op;                                        ///< where the memory is needed
     std::vector<TensorId> dominant;                 ///< the tensors held there, heaviest first
-    std::optional<Bytes> without_pins = {};  ///< where there were pins: a budget that works without them
+    std::optional<Bytes> under_pins = {};           ///< where there were pins: a budget that works under them
+    std::optional<Bytes> without_pins = {};         ///< and one that works without them
     std::string reason = {};  ///< why this solver found nothing, where it is not the memory alone; or empty
 };
 

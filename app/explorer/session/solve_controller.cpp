@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/explorer/session/budget_controller.h"
 #include "app/explorer/session/wording.h"
 #include "core/base/files.h"
 #include "core/planning/sweep.h"
@@ -85,10 +86,11 @@ NoScheduleReport explain(const LoadedGraph& graph, Bytes budget, const Infeasibl
         report.headline += SolveController::tr(" No schedule at all can need less than %1.")
                                .arg(bytes_text(infeasible.needed));
     }
-    if (infeasible.without_pins)
+    if (infeasible.under_pins && infeasible.without_pins)
         report.headline +=
-            SolveController::tr(" This is under the pins; without them %1 is known to be enough.")
-                .arg(bytes_text(*infeasible.without_pins));
+            SolveController::tr(
+                " This is under the pins: under them %1 is known to be enough, without them %2.")
+                .arg(precise_bytes(*infeasible.under_pins), bytes_text(*infeasible.without_pins));
     if (!infeasible.dominant.empty()) report.place = place_of(graph, infeasible);
     for (std::size_t i = 0; i < std::min(infeasible.dominant.size(), most_shown); ++i) {
         const TensorId tensor = infeasible.dominant[i];

@@ -124,6 +124,18 @@ TEST(Check, no_schedule_is_below_its_bound) {
     EXPECT_NE(violation(graph, schedule).find("below the bound"), std::string::npos);
 }
 
+TEST(Check, what_is_called_optimal_is_at_its_bound) {
+    const Graph graph = small_graph();
+    Schedule schedule = keep_all(graph);
+    schedule.status = "optimal";
+    schedule.bound = Bound{.overhead = 1, .gap = 0, .over = ScheduleClass::any_order};
+    EXPECT_TRUE(check(graph, schedule).ok());
+    schedule.bound->overhead = 0.9;
+    EXPECT_NE(violation(graph, schedule).find("called optimal"), std::string::npos);
+    schedule.status = "feasible";
+    EXPECT_TRUE(check(graph, schedule).ok());
+}
+
 TEST(Check, a_schedule_of_another_graph_is_refused) {
     Graph graph = small_graph();
     Schedule schedule = keep_all(graph);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/graph/graph_file.h"
@@ -125,6 +126,51 @@ TEST(PinnedOps, AnOpThatRunsOnceIsNoMatterUnlessTheBackwardPassNeedsItAgain) {
         read_graph(std::filesystem::path(REMATLAS_SOURCE_DIR) / "resources/graphs/unet.graph.json");
     ASSERT_TRUE(unet);
     EXPECT_TRUE(pinned_ops(*unet, {{"down1", PinKind::recompute}})) << "its counters of batches run once";
+}
+
+std::vector<std::string> idle_pins(const Graph& graph, const Pins& pins) {
+    std::vector<std::string> lines;
+    const Result<PinnedOps> pinned = pinned_ops(graph, pins);
+    EXPECT_TRUE(pinned);
+    if (!pinned) return lines;
+    for (const IdlePin& idle : pinned->idle) {
+        EXPECT_THAT(idle.why, HasSubstr(to_string(pins.at(idle.pin))));
+        lines.push_back(idle.why);
+    }
+    return lines;
+}
+
+TEST(PinnedOps, APinThatAsksForNothingIsTold) {
+    const Pin busy{"blocks.*.attn", PinKind::recompute}, kept{"blocks.0.mlp", PinKind::keep};
+    EXPECT_THAT(idle_pins(three_blocks(), {busy, kept}), IsEmpty());
+    EXPECT_THAT(idle_pins(three_blocks(), {busy, {"blocks.*.mlp.1", PinKind::recompute}}),
+                ElementsAre(HasSubstr("read outside of it")))
+        << "a module of one op";
+    Graph graph = three_blocks();
+    graph.ops[OpId(29)].recomputable = false;  // the first block's gelu
+    EXPECT_THAT(idle_pins(graph, {{"#29", PinKind::keep}}), ElementsAre(HasSubstr("only once")));
+    const auto maker = producers(graph);
+    std::vector<char> is_read(graph.tensors.size(), 0);
+    for (const Op& op : graph.ops)
+        for (TensorId t : op.inputs)
+            if (op.phase == Phase::backward) is_read[t.index()] = 1;
+    std::size_t unread = 0;
+    for (TensorId t : graph.tensors.ids()) {
+        if (is_read[t.index()] || !maker[t].valid() || graph.ops[maker[t]].outputs.size() > 1) continue;
+        const Pin pin{"#" + std::to_string(maker[t].value), PinKind::recompute};
+        if (!pinned_ops(graph, {pin})) continue;  // a result, or not of the forward pass
+        EXPECT_THAT(idle_pins(graph, {pin}), ElementsAre(HasSubstr("reads nothing of it")));
+        ++unread;
+    }
+    EXPECT_GT(unread, 0u);
+}
+
+TEST(PinnedOps, APinOnAParameterIsToldWhatItNames) {
+    for (const PinKind kind : {PinKind::keep, PinKind::recompute}) {
+        const std::string message = message_of_pins({{"tokens.weight", kind}});
+        EXPECT_THAT(message, HasSubstr("tokens.weight, of kind parameter"));
+        EXPECT_THAT(message, HasSubstr("no op of the step makes"));
+    }
 }
 
 TEST(PinnedOps, WithoutALossNothingCanBePinnedToRecompute) {

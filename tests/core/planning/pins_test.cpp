@@ -112,6 +112,12 @@ TEST(Pins, WhatIsProvenUnderThemIsToldBesideWhatWorksWithout) {
     ASSERT_TRUE(under) << under.error().message;
     ASSERT_TRUE(under->infeasible() && under->infeasible()->without_pins);
     EXPECT_LE(*under->infeasible()->without_pins, under->budget);
+    ASSERT_TRUE(under->infeasible()->under_pins);
+    EXPECT_GT(*under->infeasible()->under_pins, under->budget);
+    const SolveRequest enough{
+        .budget = *under->infeasible()->under_pins, .limits = {.time = 1s}, .pins = request.pins};
+    const Result<Outcome> found = solve(*graph, enough);
+    EXPECT_TRUE(found && found->schedule());
     request.budget = *parse_budget("50%");
     const Result<Outcome> less = solve(*graph, request);
     request.pins = {};
