@@ -1,10 +1,14 @@
 // rematlas-explorer [FILE ...] [--screenshot out.png [--dock NAME]]
+#include <unistd.h>
+
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QLocale>
 #include <QSettings>
 #include <QTextStream>
 #include <cstdlib>
+#include <exception>
+#include <new>
 #include <string_view>
 
 #include "app/explorer/docks/all_docks.h"
@@ -37,9 +41,23 @@ void drop_remarks(QtMsgType type, const QMessageLogContext&, const QString& mess
     if (type == QtFatalMsg) std::abort();
 }
 
+/// Of whatever thread: a graph too large for the memory ends the program with a line, not with a dump.
+void end_with_a_line() {
+    try {
+        if (const std::exception_ptr what = std::current_exception()) std::rethrow_exception(what);
+    } catch (const std::bad_alloc&) {
+        constexpr std::string_view line = "rematlas-explorer: out of memory\n";
+        static_cast<void>(!::write(STDERR_FILENO, line.data(), line.size()));
+        ::_exit(2);
+    } catch (...) {
+    }
+    std::abort();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::set_terminate(end_with_a_line);
     qInstallMessageHandler(drop_remarks);
     const bool no_display = without_display();
     if (no_display || (asks_for_screenshot(argc, argv) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM"))) {

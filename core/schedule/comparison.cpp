@@ -79,12 +79,17 @@ Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const
     const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
-    Comparison comparison{.time_a = played_a->time,
-                          .time_b = played_b->time,
-                          .peak_a = played_a->peak,
-                          .peak_b = played_b->peak,
-                          .peak_step_a = played_a->peak_step,
-                          .peak_step_b = played_b->peak_step,
+    return compare(graph, {a, *played_a}, {b, *played_b});
+}
+
+Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedSteps& of_b) {
+    const std::vector<Step>&a = of_a.steps, &b = of_b.steps;
+    Comparison comparison{.time_a = of_a.played.time,
+                          .time_b = of_b.played.time,
+                          .peak_a = of_a.played.peak,
+                          .peak_b = of_b.played.peak,
+                          .peak_step_a = of_a.played.peak_step,
+                          .peak_step_b = of_b.played.peak_step,
                           .ops = {},
                           .more_time = {},
                           .fewer_time = {},
@@ -92,8 +97,8 @@ Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const
                           .in_a = std::vector<int>(b.size(), -1)};
     const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
     match_steps(steps_a, steps_b, comparison);
-    const auto held_a = on_device_during(graph, a, played_a->peak_step);
-    const auto held_b = on_device_during(graph, b, played_b->peak_step);
+    const auto held_a = on_device_during(graph, a, of_a.played.peak_step);
+    const auto held_b = on_device_during(graph, b, of_b.played.peak_step);
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         OpDifference found{.op = id,

@@ -34,7 +34,15 @@ struct Comparison {
     std::vector<int> in_b, in_a;
 };
 
-/// Errors: the first step of either that cannot be played. Cost: linear in the steps.
+/// Steps, and what playing them gave.
+struct PlayedSteps {
+    const std::vector<Step>& steps;
+    const Simulation& played;
+};
+
+/// Cost: linear in the steps.
+Comparison compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps& b);
+/// Errors: the first step of either that cannot be played.
 Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
 
 /// How often two lists of steps run an op, where it is not equally often; the graph is not needed.

@@ -174,6 +174,10 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <source>Show it</source>
         <translation>Zeigen</translation>
     </message>
+    <message>
+        <source>With the solver and the time limit that are set under Solve</source>
+        <translation>Mit dem Verfahren und der Zeitgrenze, die unter Lösen eingestellt sind</translation>
+    </message>
 </context>
 <context>
     <name>BatchDialog</name>
@@ -1751,6 +1755,22 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>%1: models are captured by the Python package of Rematlas, which is not installed in the active environment. Graphs (.graph.json) can be opened without it.</source>
         <translation>%1: Modelle nimmt das Python-Paket von Rematlas auf, das in der aktiven Umgebung nicht installiert ist. Graphen (.graph.json) lassen sich ohne es öffnen.</translation>
     </message>
+    <message>
+        <source>Hide the panel: %1</source>
+        <translation>Feld verbergen: %1</translation>
+    </message>
+    <message>
+        <source>Show the panel: %1</source>
+        <translation>Feld zeigen: %1</translation>
+    </message>
+    <message>
+        <source>Go to %1</source>
+        <translation>Gehe zu %1</translation>
+    </message>
+    <message>
+        <source>Plans are kept beside the graph again.</source>
+        <translation>Pläne werden wieder neben dem Graphen aufbewahrt.</translation>
+    </message>
 </context>
 <context>
     <name>MessageBar</name>
@@ -1951,10 +1971,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>%1 in %2</translation>
     </message>
     <message>
-        <source>%1, step %2 of %3</source>
-        <translation>%1, Schritt %2 von %3</translation>
-    </message>
-    <message>
         <source>forward</source>
         <translation>vorwärts</translation>
     </message>
@@ -2010,6 +2026,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>blocks %1</source>
         <translation>Blöcke %1</translation>
     </message>
+    <message>
+        <source>%1, step %2</source>
+        <translation>%1, Schritt %2</translation>
+    </message>
 </context>
 <context>
     <name>PictureOrTable</name>
@@ -2060,6 +2080,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>recompute %1</source>
         <translation>%1 neu berechnen</translation>
     </message>
+    <message>
+        <source>%1 (does nothing)</source>
+        <translation>%1 (bewirkt nichts)</translation>
+    </message>
 </context>
 <context>
     <name>PinsBox</name>
@@ -2078,6 +2102,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>Remove the pin</source>
         <translation>Die Festlegung entfernen</translation>
+    </message>
+    <message>
+        <source>They came with plan %1. The next schedule obeys them too.</source>
+        <translation>Sie kamen mit Plan %1. Auch der nächste Ablauf hält sich daran.</translation>
     </message>
 </context>
 <context>
@@ -2263,8 +2291,8 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
 <context>
     <name>Session</name>
     <message>
-        <source>New plans are not kept beside the graph: %1. Export what you want to keep.</source>
-        <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Exportieren Sie, was bleiben soll.</translation>
+        <source>New plans are not kept beside the graph: %1. It is tried again; export what you want to keep until then.</source>
+        <translation>Neue Pläne werden nicht neben dem Graphen aufbewahrt: %1. Es wird wieder versucht; exportieren Sie bis dahin, was Sie behalten wollen.</translation>
     </message>
 </context>
 <context>
@@ -2306,8 +2334,8 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
         <translation> Kein Ablauf überhaupt kann weniger als %1 brauchen.</translation>
     </message>
     <message>
-        <source> This is under the pins; without them %1 is known to be enough.</source>
-        <translation> Das gilt mit den Festlegungen; ohne sie genügen bekanntlich %1.</translation>
+        <source> This is under the pins: under them %1 is known to be enough, without them %2.</source>
+        <translation> Das gilt mit den Festlegungen: mit ihnen reicht bekanntlich %1, ohne sie %2.</translation>
     </message>
 </context>
 <context>

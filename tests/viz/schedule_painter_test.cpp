@@ -140,6 +140,58 @@ TEST_F(SchedulePainters, TheStepWithoutRecomputationIsAGreyCurveWhereItNeedsMore
             }
 }
 
+TEST_F(SchedulePainters, NotesNeverLieOnEachOther) {
+    for (int layers = 2; layers < 12; ++layers) {
+        use(layers);
+        LaneData plain = data;
+        for (const double above : {1.01, 1.03, 1.06, 1.2, 4.0}) {
+            plain.peak = static_cast<std::int64_t>(static_cast<double>(data.peak) * above);
+            for (const double budget : {1.0, 1.02, 1.1}) {
+                ScheduleScene s = scene();
+                s.plain = &plain;
+                s.budget = Bytes(static_cast<std::int64_t>(static_cast<double>(data.peak) * budget));
+                const RecordingCanvas canvas = painted(s);
+                std::vector<Rect> notes;
+                for (const RecordingCanvas::Text& t : canvas.texts) {
+                    const bool is_note = t.text.starts_with("peak ") || t.text.starts_with("without ") ||
+                                         t.text.starts_with("budget ");
+                    if (!is_note) continue;
+                    const double width = canvas.text_width(t.text, t.style);
+                    notes.push_back({t.style.align == Align::right ? t.at.x - width : t.at.x,
+                                     t.at.y - t.style.size, width, t.style.size});
+                }
+                for (std::size_t i = 0; i < notes.size(); ++i)
+                    for (std::size_t j = 0; j < i; ++j) {
+                        const Rect &a = notes[i], &b = notes[j];
+                        EXPECT_FALSE(a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+                                     b.y < a.y + a.height)
+                            << layers << " layers, " << above << " above, budget " << budget;
+                    }
+            }
+        }
+    }
+}
+
+TEST_F(SchedulePainters, NoNumberStandsInTheCornerThatIsCovered) {
+    use(6);
+    ScheduleScene s = scene();
+    const auto numbers_below = [&](double y) {
+        int found = 0;
+        for (const RecordingCanvas::Text& t : painted(s).texts)
+            found += t.at.x < places_of(s).plot.x && t.at.y > y;
+        return found;
+    };
+    const double corner = 200;
+    ASSERT_GT(numbers_below(s.rect.height - corner), 0);
+    s.corner_height = corner;
+    EXPECT_EQ(numbers_below(s.rect.height - corner), 0);
+}
+
+TEST_F(SchedulePainters, StepsAreCountedAsInFilesAndTables) {
+    use(3);
+    EXPECT_TRUE(painted(scene()).says(", step " + std::to_string(data.peak_step)));
+}
+
 TEST_F(SchedulePainters, ThePartThatIsShownFillsThePicture) {
     use(12);
     ScheduleScene s = scene();

@@ -21,12 +21,11 @@ Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const
     const Result<Simulation> played_a = simulate(graph, a.steps), played_b = simulate(graph, b.steps);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
-    const Result<Comparison> found = compare(graph, a.steps, b.steps);
-    if (!found) return found.error();
+    const Comparison found = compare(graph, {a.steps, *played_a}, {b.steps, *played_b});
     const LaneAxis axis = natural_axis(*played_a);
     const LaneData lanes_a = lane_data(graph, a.steps, *played_a, axis),
                    lanes_b = lane_data(graph, b.steps, *played_b, axis);
-    const LaneData alone_a = bars_alone(lanes_a, found->in_b), alone_b = bars_alone(lanes_b, found->in_a);
+    const LaneData alone_a = bars_alone(lanes_a, found.in_b), alone_b = bars_alone(lanes_b, found.in_a);
     CompareScene scene{.graph = graph,
                        .a = {"a", title_of("a", a, *played_a), a.steps, lanes_a, alone_a},
                        .b = {"b", title_of("b", b, *played_b), b.steps, lanes_b, alone_b},

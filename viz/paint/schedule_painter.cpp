@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/base/sizes.h"
 #include "viz/paint/lane_painter.h"
@@ -91,6 +92,7 @@ class SchedulePainter {
             canvas_.line({left_, y}, {right_, y}, {paper_.grid, 1});
             if (!scene_.axis_titles && tick.value <= 0) continue;
             std::string label = scene_.axis_titles ? tick.label : tick.label + " " + places_.y.unit;
+            if (y + style.size * 0.35 > scene_.rect.y + scene_.rect.height - scene_.corner_height) continue;
             canvas_.text({left_ - 8, y + style.size * 0.35}, label, style);
         }
         if (scene_.axis_titles) {
@@ -111,8 +113,8 @@ class SchedulePainter {
         canvas_.line({left_, memory_.y}, {left_, bottom_}, {paper_.line, 1.2});
         canvas_.line({left_, bottom_}, {right_, bottom_}, {paper_.line, 1.2});
         if (scene_.budget.value > 0) budget();
-        if (shows_plain()) plain_note();
         peak();
+        if (shows_plain()) plain_note();
     }
 
     bool shows_plain() const {
@@ -147,11 +149,11 @@ class SchedulePainter {
         const bool cut_off = y < memory_.y;
         TextStyle style = note_;
         style.align = x < (left_ + right_) / 2 ? Align::left : Align::right;
-        note({x + (style.align == Align::left ? 6 : -6), cut_off ? memory_.y + style.size + 4 : y - 5},
-             filled(cut_off ? say("Picture", "without recomputation: up to %1")
-                            : say("Picture", "without recomputation: %1"),
-                    {format_bytes(Bytes(plain.peak))}),
-             style);
+        note_beside({x + (style.align == Align::left ? 6 : -6), cut_off ? memory_.y + style.size + 4 : y - 5},
+                    filled(cut_off ? say("Picture", "without recomputation: up to %1")
+                                   : say("Picture", "without recomputation: %1"),
+                           {format_bytes(Bytes(plain.peak))}),
+                    style);
     }
 
     void resident() {
@@ -166,13 +168,29 @@ class SchedulePainter {
         if (bottom_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
     }
 
-    /// Text on a ground of its own, so that lines do not run through it.
-    void note(Point at, const std::string& text, const TextStyle& style) {
+    Rect place_of_note(Point at, const std::string& text, const TextStyle& style) const {
         double width = canvas_.text_width(text, style);
         double left = style.align == Align::right ? at.x - width : at.x;
-        canvas_.rectangle({left - 3, at.y - style.size, width + 6, style.size + 3}, paper_.panel.faded(0.85),
-                          {}, 2);
+        return {left - 3, at.y - style.size, width + 6, style.size + 3};
+    }
+
+    /// Text on a ground of its own, so that lines do not run through it.
+    void note(Point at, const std::string& text, const TextStyle& style) {
+        notes_.push_back(place_of_note(at, text, style));
+        canvas_.rectangle(notes_.back(), paper_.panel.faded(0.85), {}, 2);
         canvas_.text(at, text, style);
+    }
+
+    /// A little lower where it would lie on notes that are there.
+    void note_beside(Point at, const std::string& text, const TextStyle& style) {
+        const auto crosses = [](const Rect& a, const Rect& b) {
+            return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+        };
+        for (int moved = 0; moved < 4; ++moved, at.y += style.size + 4) {
+            const Rect place = place_of_note(at, text, style);
+            if (std::none_of(notes_.begin(), notes_.end(), [&](const Rect& n) { return crosses(n, place); }))
+                return note(at, text, style);
+        }
     }
 
     void budget() {
@@ -213,8 +231,7 @@ class SchedulePainter {
             placed = filled(say("Picture", "%1 in %2"),
                             {peak, op.module.empty() ? op.name : op.module + " " + op.name});
         }
-        std::string all = filled(say("Picture", "%1, step %2 of %3"),
-                                 {placed, std::to_string(step + 1), std::to_string(scene_.steps.size())});
+        std::string all = filled(say("Picture", "%1, step %2"), {placed, std::to_string(step)});
         if (canvas_.text_width(all, style) <= room) return all;
         if (canvas_.text_width(peak, style) + 80 > room) return peak;
         return fitted(canvas_, placed, style, room, true);
@@ -264,6 +281,7 @@ class SchedulePainter {
     const Rect& memory_;
     double left_, right_, bottom_;
     TextStyle tick_, note_;
+    std::vector<Rect> notes_;  ///< where they are
 };
 
 }  // namespace

@@ -28,8 +28,9 @@ struct ScheduleScene {
 
     double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
 
-    Rect rect;                ///< of everything, names and axis included
-    double names_width = 96;  ///< left of the lanes
+    Rect rect;                 ///< of everything, names and axis included
+    double names_width = 96;   ///< left of the lanes
+    double corner_height = 0;  ///< at the lower left, that something else covers: no numbers stand there
     double right_room = 14;
     double lane_height = 20, lane_gap = 4;
     double text_size = 11;

@@ -120,8 +120,8 @@ void add_peak(HtmlPage& page, const Graph& graph, const Schedule& schedule, cons
     page.heading("What is held at the peak");
     std::string words = "The peak is reached";
     if (figures.peak_op.valid()) words += " while " + op_words(graph, figures.peak_op) + " runs";
-    words += ", in step " + std::to_string(figures.check.peak_step + 1) + " of " +
-             std::to_string(schedule.steps.size()) + ". " + std::to_string(all) + " tensors are held";
+    words += ", in step " + std::to_string(figures.check.peak_step) + ". " + std::to_string(all) +
+             " tensors are held";
     if (figures.at_peak.workspace.value > 0)
         words += ", and " + format_bytes(figures.at_peak.workspace) + " are workspace of the operation";
     page.note(words + (all > kMostTensors ? "; the heaviest are:" : ":"));

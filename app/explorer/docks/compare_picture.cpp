@@ -4,7 +4,6 @@
 #include <QPainter>
 #include <QWheelEvent>
 #include <algorithm>
-#include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
@@ -43,7 +42,7 @@ void ComparePicture::make_keys() {
     auto* keys = new ViewKeys(*this, tr("Compare"));
     keys->add({Qt::Key_Right}, tr("Go to the next run"), [this] { session_.go_by_runs(1); });
     keys->add({Qt::Key_Left}, tr("Go to the run before"), [this] { session_.go_by_runs(-1); });
-    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { set_range(0, length()); });
+    keys->add({Qt::Key_Home, Qt::Key_Space}, tr("Show all"), [this] { show_all(); });
     keys->tell(tr("Click"), tr("Select the op that runs there"));
     keys->tell(tr("Wheel"), tr("Zoom"));
     keys->tell(tr("Drag"), tr("Move the picture"));
@@ -71,16 +70,15 @@ double ComparePicture::length() const {
 /// The part of A that is looked at elsewhere, and what B does in that time.
 void ComparePicture::follow_range() {
     const StepRange& range = session_.selection.range();
-    if (!compared_ || range.all()) return set_range(0, length());
+    show_all();
+    if (!compared_ || range.all()) return;
     const int next = range.last + 1;
-    set_range(a_.begin_of(range.first),
-              next < static_cast<int>(a_.step_begin.size()) ? a_.begin_of(next) : a_.length);
+    shown_.set(a_.begin_of(range.first),
+               next < static_cast<int>(a_.step_begin.size()) ? a_.begin_of(next) : a_.length);
 }
 
-void ComparePicture::set_range(double from, double to) {
-    const double span = std::clamp(to - from, length() / 1e5, length());
-    from_ = std::clamp(from, 0.0, length() - span);
-    to_ = from_ + span;
+void ComparePicture::show_all() {
+    shown_.show_all(length());
     update();
 }
 
@@ -106,8 +104,8 @@ CompareScene ComparePicture::scene() const {
     return {.graph = a.graph->graph,
             .a = {name_a.toStdString(), side_title(name_a, a), a.schedule.steps, a_, alone_a_, cursor_a},
             .b = {name_b.toStdString(), side_title(name_b, b), b.schedule.steps, b_, alone_b_, cursor_in_b()},
-            .from = from_,
-            .to = to_,
+            .from = shown_.from(),
+            .to = shown_.to(),
             .rect = {0, 2, static_cast<double>(width()), height() - 2.0},
             .lane_height = height() < low_picture ? 10.0 : 16.0,
             .lane_gap = height() < low_picture ? 2.0 : 3.0,
@@ -132,35 +130,27 @@ void ComparePicture::paintEvent(QPaintEvent*) {
 
 double ComparePicture::at_of(double x) const {
     const Rect area = places_of(scene()).memory;
-    return from_ + (x - area.x) / area.width * (to_ - from_);
+    return shown_.at(x, area.x, area.width);
 }
 
 void ComparePicture::wheelEvent(QWheelEvent* event) {
     if (!compared_) return;
-    const double at = at_of(event->position().x());
-    const double span = std::min((to_ - from_) * std::pow(1.0015, -event->angleDelta().y()), length());
-    const double share = (at - from_) / (to_ - from_);
-    set_range(at - share * span, at - share * span + span);
+    shown_.zoom(at_of(event->position().x()), wheel_factor(event->angleDelta().y()));
+    update();
     event->accept();
 }
 
 void ComparePicture::mousePressEvent(QMouseEvent* event) {
-    press_x_ = event->localPos().x();
-    press_from_ = from_;
-    panning_ = false;
+    shown_.press(event->localPos().x());
 }
 
 void ComparePicture::mouseMoveEvent(QMouseEvent* event) {
     if (!compared_ || !(event->buttons() & Qt::LeftButton)) return;
-    const double delta = event->localPos().x() - press_x_;
-    if (!panning_ && std::abs(delta) < 4) return;
-    panning_ = true;
-    const double from = press_from_ - delta / places_of(scene()).memory.width * (to_ - from_);
-    set_range(from, from + to_ - from_);
+    if (shown_.drag(event->localPos().x(), places_of(scene()).memory.width)) update();
 }
 
 void ComparePicture::mouseReleaseEvent(QMouseEvent* event) {
-    if (panning_ || !compared_ || event->button() != Qt::LeftButton) return;
+    if (shown_.dragged() || !compared_ || event->button() != Qt::LeftButton) return;
     const ComparePlaces places = places_of(scene());
     const double y = event->localPos().y();
     const bool in_b = y >= places.b.all.y && y < places.b.all.y + places.b.all.height;
@@ -175,7 +165,7 @@ void ComparePicture::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void ComparePicture::mouseDoubleClickEvent(QMouseEvent*) {
-    set_range(0, length());
+    show_all();
 }
 
 }  // namespace rematlas::explorer

@@ -5,6 +5,7 @@
 
 #include <QWidget>
 
+#include "app/explorer/look/shown_range.h"
 #include "app/explorer/session/session.h"
 #include "viz/paint/compare_painter.h"
 
@@ -33,7 +34,7 @@ class ComparePicture : public QWidget {
     void show_compared();
     void follow_range();
     void mark_selection();
-    void set_range(double from, double to);
+    void show_all();
     double length() const;
     double at_of(double x) const;
     /// Step of B that stands for the cursor, which is one of A.
@@ -43,9 +44,7 @@ class ComparePicture : public QWidget {
     ComparedPtr compared_;
     LaneData a_, b_, alone_a_, alone_b_;
     IdVector<OpId, char> marked_;
-    double from_ = 0, to_ = 1;
-    double press_x_ = 0, press_from_ = 0;
-    bool panning_ = false;
+    ShownRange shown_;
     int cursor_b_ = -1;  ///< chosen in B, where A does not do it; -1: none
 };
 

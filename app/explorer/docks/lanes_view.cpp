@@ -6,7 +6,6 @@
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
-#include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
@@ -65,14 +64,18 @@ void LanesView::show_schedule() {
     stack_ = {};
     if (!schedule) {
         data_ = plain_ = {};
+        grouped_.reset();
         session_.selection.set_range({});
         update();
         emit range_changed();
         return;
     }
+    if (grouped_ != schedule->graph) {
+        grouped_ = schedule->graph;
+        groups_ = module_groups(grouped_->graph);
+    }
     if (!schedule->simulation.steps.empty())
-        stack_ = memory_stack(schedule->graph->graph, schedule->schedule.steps,
-                              module_groups(schedule->graph->graph));
+        stack_ = memory_stack(schedule->graph->graph, schedule->schedule.steps, groups_);
     set_axis(axis_button_->isChecked() ? LaneAxis::steps : natural_axis(schedule->simulation));
 }
 
@@ -91,14 +94,16 @@ void LanesView::set_axis(LaneAxis axis) {
 }
 
 void LanesView::show_all() {
-    set_range(0, std::max(data_.length, 1e-6));
+    shown_.show_all(data_.length);
+    show_range();
 }
 
 void LanesView::set_range(double from, double to) {
-    const double length = std::max(data_.length, 1e-6);
-    const double span = std::clamp(to - from, length / 1e5, length);
-    from_ = std::clamp(from, 0.0, length - span);
-    to_ = from_ + span;
+    shown_.set(from, to);
+    show_range();
+}
+
+void LanesView::show_range() {
     publish_range();
     update();
     emit range_changed();
@@ -107,11 +112,19 @@ void LanesView::set_range(double from, double to) {
 /// The steps that begin in the part shown, and the one that runs where it begins.
 void LanesView::publish_range() {
     const auto& begins = data_.step_begin;
-    if (to_ - from_ >= data_.length * (1 - 1e-9) || begins.empty()) return session_.selection.set_range({});
+    if (shown_.is_all() || begins.empty()) return session_.selection.set_range({});
     const auto index = [&](double at) {
         return static_cast<int>(std::upper_bound(begins.begin(), begins.end(), at) - begins.begin()) - 1;
     };
-    session_.selection.set_range({std::max(0, data_.step_at(from_)), std::max(0, index(to_))});
+    session_.selection.set_range({std::max(0, data_.step_at(from())), std::max(0, index(to()))});
+}
+
+/// Of the step without recomputation, which was made for no budget, what a schedule is asked to keep next.
+Bytes LanesView::budget_line() const {
+    const int row = session_.plans.shown();
+    const bool all_kept = row != PlanList::none && session_.plans.plan(row).origin == Plan::Origin::all_kept;
+    if (!all_kept) return session_.schedule()->schedule.budget;
+    return session_.budget.valid() ? session_.budget.budget() : Bytes(0);
 }
 
 ScheduleScene LanesView::scene() const {
@@ -121,12 +134,13 @@ ScheduleScene LanesView::scene() const {
             .data = data_,
             .plain = &plain_,
             .stack = modules_button_->isChecked() ? &stack_ : nullptr,
-            .budget = schedule.schedule.budget,
+            .budget = budget_line(),
             .resident = Bytes(schedule.graph->flat.resident_bytes),
-            .from = from_,
-            .to = to_,
+            .from = from(),
+            .to = to(),
             .rect = {0, 6, static_cast<double>(width()), height() - 6.0},
             .names_width = std::max({96.0, axis_button_->width() + 12.0, modules_button_->width() + 12.0}),
+            .corner_height = static_cast<double>(height() - modules_button_->y()),
             .lane_height = height() < low_view ? 13.0 : 20.0,
             .lane_gap = height() < low_view ? 2.0 : 4.0,
             .marked = &marked_,
@@ -137,7 +151,7 @@ ScheduleScene LanesView::scene() const {
 
 double LanesView::at_of(double x) const {
     const Rect area = plot();
-    return from_ + (x - area.x) / area.width * (to_ - from_);
+    return shown_.at(x, area.x, area.width);
 }
 
 void LanesView::paintEvent(QPaintEvent*) {
@@ -193,14 +207,12 @@ bool LanesView::event(QEvent* event) {
 
 void LanesView::wheelEvent(QWheelEvent* event) {
     if (data_.bars.empty()) return;
-    zoom_at(at_of(event->position().x()), std::pow(1.0015, -event->angleDelta().y()));
+    zoom_at(at_of(event->position().x()), wheel_factor(event->angleDelta().y()));
     event->accept();
 }
 
 void LanesView::mousePressEvent(QMouseEvent* event) {
-    press_x_ = event->localPos().x();
-    press_from_ = from_;
-    panning_ = false;
+    shown_.press(event->localPos().x());
 }
 
 void LanesView::mouseMoveEvent(QMouseEvent* event) {
@@ -210,12 +222,7 @@ void LanesView::mouseMoveEvent(QMouseEvent* event) {
         set_hovered(inside(plot(), at) ? data_.step_at(at_of(at.x())) : -1);
         return;
     }
-    const double delta = event->localPos().x() - press_x_;
-    if (!panning_ && std::abs(delta) < 4) return;
-    panning_ = true;
-    const double span = to_ - from_;
-    const double from = press_from_ - delta / plot().width * span;
-    set_range(from, from + span);
+    if (shown_.drag(event->localPos().x(), plot().width)) show_range();
 }
 
 void LanesView::leaveEvent(QEvent*) {
@@ -229,7 +236,7 @@ void LanesView::set_hovered(int step) {
 }
 
 void LanesView::mouseReleaseEvent(QMouseEvent* event) {
-    if (panning_ || data_.bars.empty() || event->button() != Qt::LeftButton) return;
+    if (shown_.dragged() || data_.bars.empty() || event->button() != Qt::LeftButton) return;
     const int step = data_.step_at(at_of(event->localPos().x()));
     if (step < 0) return;
     session_.selection.select(Selected::of(session_.schedule()->schedule.steps[step].op()));
@@ -256,22 +263,21 @@ void LanesView::make_keys() {
 void LanesView::go_by_runs(int direction) {
     if (data_.bars.empty()) return;
     session_.go_by_runs(direction);
-    const double at = data_.begin_of(session_.selection.cursor()), span = to_ - from_;
-    if (at < from_ || at > to_) set_range(at - span / 2, at + span / 2);
+    const double at = data_.begin_of(session_.selection.cursor()), half = shown_.span() / 2;
+    if (!shown_.contains(at)) set_range(at - half, at + half);
 }
 
 /// Of what is shown: the cursor, where it is in it.
 double LanesView::middle() const {
     const double cursor = data_.begin_of(session_.selection.cursor());
-    const bool seen = session_.selection.cursor() >= 0 && cursor >= from_ && cursor <= to_;
-    return seen ? cursor : (from_ + to_) / 2;
+    const bool seen = session_.selection.cursor() >= 0 && shown_.contains(cursor);
+    return seen ? cursor : (from() + to()) / 2;
 }
 
 void LanesView::zoom_at(double at, double factor) {
     if (data_.bars.empty()) return;
-    const double span = std::min((to_ - from_) * factor, std::max(data_.length, 1e-6));
-    const double share = (at - from_) / (to_ - from_);
-    set_range(at - share * span, at - share * span + span);
+    shown_.zoom(at, factor);
+    show_range();
 }
 
 void LanesView::resizeEvent(QResizeEvent*) {

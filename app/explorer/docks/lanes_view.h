@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QWidget>
 
+#include "app/explorer/look/shown_range.h"
 #include "app/explorer/session/session.h"
 #include "viz/paint/schedule_painter.h"
 
@@ -19,8 +20,8 @@ class LanesView : public QWidget {
 
     void show_all();
     /// The shown part of the axis.
-    double from() const { return from_; }
-    double to() const { return to_; }
+    double from() const { return shown_.from(); }
+    double to() const { return shown_.to(); }
     /// At least a small part of the whole, and within it.
     void set_range(double from, double to);
     const LaneData& data() const { return data_; }
@@ -51,7 +52,9 @@ class LanesView : public QWidget {
     void show_schedule();
     void set_axis(LaneAxis axis);
     QToolButton* corner_button(const QString& text, const QString& tip);
+    void show_range();
     void publish_range();
+    Bytes budget_line() const;
     void set_hovered(int step);
     /// Only while there is a schedule.
     ScheduleScene scene() const;
@@ -63,11 +66,11 @@ class LanesView : public QWidget {
     Session& session_;
     LaneData data_, plain_;        ///< of the schedule, and of the step without recomputation
     IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
-    MemoryStack stack_;            ///< of the schedule, by part of the model
+    GraphPtr grouped_;             ///< what `groups_` are of
+    ModuleGroups groups_;
+    MemoryStack stack_;  ///< of the schedule, by part of the model
     QToolButton *axis_button_, *modules_button_;
-    double from_ = 0, to_ = 1;
-    double press_x_ = 0, press_from_ = 0;
-    bool panning_ = false;
+    ShownRange shown_;
     int hovered_ = -1;  ///< the step under the pointer
 };
 

@@ -12,7 +12,16 @@
 namespace rematlas::explorer {
 
 PinsBox::PinsBox(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), list_(new QListView) {
+    : QWidget(parent),
+      session_(session),
+      origin_(theme::quiet_label({}, true)),
+      remarks_(theme::danger_label()),
+      list_(new QListView) {
+    origin_->setObjectName("pins_origin");
+    remarks_->setObjectName("pin_remarks");
+    remarks_->setTextFormat(Qt::PlainText);
+    list_->setMinimumWidth(1);
+    list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     list_->setObjectName("pins");
     list_->setAccessibleName(tr("Pins"));
     list_->setModel(&session_.pins);
@@ -33,7 +42,9 @@ PinsBox::PinsBox(Session& session, QWidget* parent)
     layout->setContentsMargins(0, theme::gap, 0, 0);
     layout->setSpacing(6);
     layout->addLayout(head);
+    layout->addWidget(origin_);
     layout->addWidget(list_);
+    layout->addWidget(remarks_);
     connect(clear, &QPushButton::clicked, this, [this] { session_.pins.replace({}); });
     connect(remove, &QAction::triggered, this,
             [this] { session_.pins.remove_row(list_->currentIndex().row()); });
@@ -43,7 +54,13 @@ PinsBox::PinsBox(Session& session, QWidget* parent)
 
 void PinsBox::follow_pins() {
     const int rows = std::min(5, session_.pins.rowCount());
-    list_->setFixedHeight(std::max(1, rows) * (list_->fontMetrics().height() + 6) + 6);
+    const int row_height = std::max(list_->sizeHintForRow(0), list_->fontMetrics().height() + 6);
+    list_->setFixedHeight(std::max(1, rows) * row_height + 2 * list_->frameWidth() + 2);
+    const QString plan = session_.pins.of_plan();
+    origin_->setText(tr("They came with plan %1. The next schedule obeys them too.").arg(plan));
+    origin_->setVisible(!plan.isEmpty());
+    remarks_->setText(session_.pins.remarks().join('\n'));
+    remarks_->setVisible(!session_.pins.remarks().isEmpty());
     setVisible(rows > 0);
 }
 

@@ -1,6 +1,7 @@
 // The pins that the next solve obeys, each of which can be removed. Hidden while there is none.
 #pragma once
 
+#include <QLabel>
 #include <QListView>
 #include <QWidget>
 
@@ -17,6 +18,7 @@ class PinsBox : public QWidget {
     void follow_pins();
 
     Session& session_;
+    QLabel *origin_, *remarks_;
     QListView* list_;
 };
 

@@ -15,6 +15,8 @@
 namespace rematlas::explorer {
 namespace {
 
+constexpr int narrowest = 290;  ///< pixels
+
 QString rows_html(const QList<QPair<QString, QString>>& rows) {
     QString html = "<table cellspacing='0' cellpadding='2' width='100%'>";
     for (const auto& [name, value] : rows) {
@@ -38,7 +40,7 @@ QString bound_text(const Schedule& schedule) {
 }  // namespace
 
 SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
-    setMinimumWidth(270);
+    setMinimumWidth(narrowest);
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);
     layout->setContentsMargins(theme::margin, theme::margin, theme::margin, theme::margin);
@@ -116,7 +118,7 @@ QWidget* SolvePanel::make_solver_fields() {
     time_->setAccessibleName(tr("Time limit"));
     time_->setRange(0.1, 36000);
     time_->setDecimals(1);
-    time_->setValue(10);
+    time_->setValue(std::chrono::duration<double>(session_.solve_settings.time).count());
     time_->setSuffix(tr(" s"));
     time_->setToolTip(tr("The solver stops by then and hands over its best schedule"));
     grid->addWidget(new QLabel(tr("Solver")), 0, 0);
@@ -182,17 +184,23 @@ void SolvePanel::connect_solver() {
     connect(&session_.solver, &SolveController::improved, this, &SolvePanel::show_improvement);
     connect(&session_.solver, &SolveController::infeasible, this, &SolvePanel::show_infeasible);
     connect(&session_.solver, &SolveController::failed, this, [this](const QString& message) {
-        show_message(QStringLiteral("<span style='color:%1'>%2</span>")
+        show_failure(QStringLiteral("<span style='color:%1'>%2</span>")
                          .arg(theme::danger.name(), message.toHtmlEscaped()));
+    });
+    connect(&session_.pins, &PinList::changed, this, &SolvePanel::forget_failure);
+    connect(&session_.budget, &BudgetController::changed, this, &SolvePanel::forget_failure);
+    connect(solver_, &QComboBox::currentTextChanged, this, [this](const QString& name) {
+        session_.solve_settings.solver = name.toStdString();
+        if (!failed_budget_.isEmpty()) show_schedule();
+    });
+    connect(time_, qOverload<double>(&QDoubleSpinBox::valueChanged), this, [this](double seconds) {
+        session_.solve_settings.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
     });
 }
 
 void SolvePanel::solve() {
     if (!session_.graph() || !session_.budget.valid()) return;
-    session_.solve(
-        {.solver = solver_->currentText().toStdString(),
-         .budget = session_.budget.budget(),
-         .limits = {.time = std::chrono::milliseconds(static_cast<std::int64_t>(time_->value() * 1000))}});
+    session_.solve_for(session_.budget.budget());
 }
 
 void SolvePanel::focus_budget() {
@@ -254,6 +262,7 @@ void SolvePanel::show_improvement(double overhead, qint64 peak, double bound, do
 }
 
 void SolvePanel::show_schedule() {
+    failed_budget_.clear();
     const SchedulePtr& schedule = session_.schedule();
     if (!schedule) {
         answer_->setText(
@@ -286,7 +295,8 @@ void SolvePanel::show_schedule() {
     rows << qMakePair(tr("Step time"), tr("%1").arg(time_text(report.time)));
     rows << qMakePair(tr("Recomputed"),
                       tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
-    for (const Pin& pin : s.pins) rows << qMakePair(tr("Pinned"), text(to_string(pin)).toHtmlEscaped());
+    for (const Pin& pin : s.pins)
+        rows << qMakePair(tr("Pinned"), short_name(text(to_string(pin))).toHtmlEscaped());
     rows << qMakePair(s.pins.empty() ? tr("Best possible") : tr("Best under the pins"),
                       bound_text(s).toHtmlEscaped());
     if (s.solve_seconds > 0)
@@ -307,13 +317,28 @@ void SolvePanel::show_infeasible(const NoScheduleReport& report) {
         html += QStringLiteral("<div style='margin-top:8px; margin-bottom:4px'>%1</div>")
                     .arg(report.place.toHtmlEscaped());
     QList<QPair<QString, QString>> rows;
-    const QFontMetrics metrics(answer_->font());
-    for (const auto& [name, bytes] : report.heaviest)
-        rows << qMakePair(metrics.elidedText(name, Qt::ElideMiddle, 225), bytes);
+    for (const auto& [name, bytes] : report.heaviest) rows << qMakePair(short_name(name), bytes);
     if (!rows.isEmpty()) html += rows_html(rows);
     if (!report.rest.isEmpty())
         html += QStringLiteral("<div style='margin-top:4px'>%1</div>").arg(report.rest.toHtmlEscaped());
+    show_failure(html);
+}
+
+/// As long as fits beside a number in the panel at its narrowest: a path has no place to break a line.
+QString SolvePanel::short_name(const QString& name) const {
+    return answer_->fontMetrics().elidedText(name, Qt::ElideMiddle, narrowest / 2);
+}
+
+void SolvePanel::show_failure(const QString& html) {
     show_message(html);
+    failed_budget_ = session_.budget.text();
+    failed_pins_ = session_.pins.pins();
+}
+
+/// Once another question is asked. What is known of the smallest budget may change meanwhile.
+void SolvePanel::forget_failure() {
+    if (failed_budget_.isEmpty()) return;
+    if (failed_budget_ != session_.budget.text() || failed_pins_ != session_.pins.pins()) show_schedule();
 }
 
 void SolvePanel::show_message(const QString& html) {

@@ -35,6 +35,9 @@ class SolvePanel : public QWidget {
     void show_schedule();
     void show_infeasible(const NoScheduleReport& report);
     void show_message(const QString& html);
+    void show_failure(const QString& html);
+    QString short_name(const QString& name) const;
+    void forget_failure();
 
     Session& session_;
     QLineEdit* budget_;
@@ -45,6 +48,8 @@ class SolvePanel : public QWidget {
     QPushButton *solve_, *best_so_far_, *cancel_;
     QProgressBar* progress_;
     QLabel *incumbent_, *answer_;
+    QString failed_budget_;  ///< what the failure that is shown is about; empty: none is shown
+    Pins failed_pins_;
 };
 
 }  // namespace rematlas::explorer

@@ -13,15 +13,6 @@
 namespace rematlas::explorer {
 namespace {
 
-QString signed_time(Nanoseconds time) {
-    return time.value < 0 ? QStringLiteral("-") + time_text(-time) : QStringLiteral("+") + time_text(time);
-}
-
-QString signed_bytes(Bytes bytes) {
-    return bytes.value < 0 ? QStringLiteral("-") + bytes_text(-bytes)
-                           : QStringLiteral("+") + bytes_text(bytes);
-}
-
 QString why_row(const QString& name, const QString& value) {
     return QStringLiteral("<tr><td style='color:%1'>%2</td><td align='right'>%3</td></tr>")
         .arg(theme::muted.name(), name, value);

@@ -11,6 +11,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int most_width = 120, most_height = 340, inset = 5;
+constexpr double most_share = 0.15;  ///< of the view
 
 }  // namespace
 
@@ -18,13 +19,13 @@ GraphMinimap::GraphMinimap(GraphView& view) : QWidget(&view), view_(view) {
     setCursor(Qt::PointingHandCursor);
     setToolTip(tr("The whole graph; click to go there"));
     hide();
+    connect(&view_, &GraphView::zoomed, this, &GraphMinimap::follow);
     theme::on_change(this, [this] { refresh(); });
 }
 
 void GraphMinimap::refresh() {
     const QSizeF whole = view_.whole_size();
-    setVisible(!whole.isEmpty());
-    if (whole.isEmpty()) return;
+    if (whole.isEmpty()) return hide();
     const double room = std::min<double>(most_height, view_.viewport()->height() * 0.6);
     scale_ = std::min((most_width - 2 * inset) / whole.width(), (room - 2 * inset) / whole.height());
     const QSize size(std::max(18, qRound(whole.width() * scale_)),
@@ -34,11 +35,24 @@ void GraphMinimap::refresh() {
     picture_.setDevicePixelRatio(ratio);
     picture_.fill(Qt::transparent);
     QPainter painter(&picture_);
-    bounds_ = QRectF(view_.scene()->items().first()->boundingRect());
+    bounds_ = bounds_of_graph();
     view_.scene()->render(&painter, QRectF(QPointF(0, 0), size), bounds_);
     resize(size.width() + 2 * inset, size.height() + 2 * inset);
     place();
+    follow();
+}
+
+/// Where all is seen there is nowhere to go, and in a small view the graph has the room.
+void GraphMinimap::follow() {
+    const QRect viewport = view_.viewport()->rect().adjusted(-2, -2, 2, 2);  // what rounding takes
+    const QRectF seen = view_.mapToScene(viewport).boundingRect();
+    const double share = double(width()) * height() / std::max(1, viewport.width() * viewport.height());
+    setVisible(!view_.whole_size().isEmpty() && share < most_share && !seen.contains(bounds_of_graph()));
     update();
+}
+
+QRectF GraphMinimap::bounds_of_graph() const {
+    return view_.scene()->items().first()->boundingRect();
 }
 
 void GraphMinimap::place() {

@@ -15,6 +15,7 @@ class GraphMinimap : public QWidget {
 
     void refresh();  ///< the graph or its colours changed
     void place();    ///< the view was resized
+    void follow();   ///< another part of the graph is seen
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -23,6 +24,7 @@ class GraphMinimap : public QWidget {
 
   private:
     void go_to(const QPoint& position);
+    QRectF bounds_of_graph() const;
 
     GraphView& view_;
     QPixmap picture_;

@@ -164,11 +164,12 @@ void GraphView::fit_width() {
 void GraphView::fit_all() {
     const QRectF bounds = layer_->boundingRect();
     if (bounds.isEmpty()) return;
-    const double scale =
-        std::clamp(std::min(viewport()->width() / bounds.width(), viewport()->height() / bounds.height()),
-                   least_zoom, 1.25);
+    // The legend below stays free; the minimap is not there while all is seen.
+    const double height = std::max(100.0, viewport()->height() - legend_height_ - 12);
+    const double scale = std::clamp(std::min(viewport()->width() / bounds.width(), height / bounds.height()),
+                                    least_zoom, 1.25);
     setTransform(QTransform::fromScale(scale, scale));
-    centerOn(bounds.center());
+    centerOn(bounds.center().x(), bounds.center().y() + (viewport()->height() - height) / 2 / scale);
     emit zoomed();
 }
 
@@ -371,16 +372,30 @@ void GraphView::resizeEvent(QResizeEvent* event) {
     session_.ladder.set_room(
         {static_cast<double>(viewport()->width()), static_cast<double>(viewport()->height())});
     minimap_->place();
+    minimap_->follow();
 }
 
 void GraphView::scrollContentsBy(int dx, int dy) {
     QGraphicsView::scrollContentsBy(dx, dy);
     viewport()->update();  // the legend stays in its corner
-    minimap_->update();
+    minimap_->follow();
 }
 
 void GraphView::drawBackground(QPainter* painter, const QRectF& rect) {
     painter->fillRect(rect, to_qt(theme::paper().page));
+}
+
+/// What no item does needs no room in the legend.
+std::vector<Decision> GraphView::decisions_seen() const {
+    bool again = false, offloaded = false;
+    for (const BlockViewItem& item : layer_->ladder()->view.items) {
+        again |= item.made.recomputed.value > 0;
+        offloaded |= item.made.offloaded.value > 0;
+    }
+    std::vector<Decision> seen{Decision::keep};
+    if (again) seen.push_back(Decision::recompute);
+    if (offloaded) seen.push_back(Decision::offload);
+    return seen;
 }
 
 void GraphView::drawForeground(QPainter* painter, const QRectF&) {
@@ -389,7 +404,7 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
     std::set<Phase> phases;
     for (const BlockViewItem& item : layer_->ladder()->view.items) phases.insert(item.phase);
     if (layer_->coloring() == Coloring::decision && session_.schedule()) {
-        for (Decision d : {Decision::keep, Decision::recompute, Decision::offload})
+        for (const Decision d : decisions_seen())
             entries.emplace_back(decision_text(d), theme::paper().of(d));
         phases.erase(Phase::forward);  // of which these are told
     }
@@ -414,7 +429,9 @@ void GraphView::drawForeground(QPainter* painter, const QRectF&) {
         x += wide;
         width = std::max(width, x);
     }
-    const double height = (row + 1) * row_height + 4, top = viewport()->height() - 10 - height;
+    const double height = (row + 1) * row_height + 4;
+    legend_height_ = height;
+    const double top = viewport()->height() - 10 - height;
     canvas.rectangle({left, top, width + 8, height}, paper.page.faded(0.92), Pen{paper.grid, 1}, 5);
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const Point at{left + 10 + places[i].x, top + places[i].y};

@@ -45,6 +45,7 @@ class GraphView : public QGraphicsView {
     void scrollContentsBy(int dx, int dy) override;
 
   private:
+    std::vector<Decision> decisions_seen() const;
     void make_keys();
     void select_item(int index);
     void show_ladder();
@@ -58,6 +59,7 @@ class GraphView : public QGraphicsView {
     Session& session_;
     GraphLayer* layer_;
     GraphMinimap* minimap_;
+    double legend_height_ = 0;  ///< in pixels, when it was drawn last
     QPoint press_;
     bool panning_ = false;
     bool first_ = true;  ///< the next ladder is the first of its graph: fit its width

@@ -54,10 +54,12 @@ void CompareController::compare_plans(SchedulePtr a, const QString& name_a, std:
     if (!a || !b || !a->ok()) return clear();
     job_.start([=, this](std::stop_token) -> BackgroundJob::Delivery {
         const SchedulePtr other = prepare_schedule(a->graph, *b);
-        const Result<Comparison> found = compare(a->graph->graph, a->schedule.steps, other->schedule.steps);
         ComparedPtr compared;
-        if (found && other->ok())
-            compared = std::make_shared<const Compared>(Compared{a, other, name_a, name_b, *found});
+        if (other->ok())
+            compared = std::make_shared<const Compared>(
+                Compared{a, other, name_a, name_b,
+                         compare(a->graph->graph, {a->schedule.steps, a->simulation},
+                                 {other->schedule.steps, other->simulation})});
         return [this, compared] { set_compared(compared); };
     });
 }

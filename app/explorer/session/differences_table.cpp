@@ -1,17 +1,9 @@
 #include "app/explorer/session/differences_table.h"
 
-#include <cstdlib>
-
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
 namespace {
-
-/// "+448 us", "-448 us", and nothing where nothing changes.
-QString signed_time(Nanoseconds time) {
-    if (time.value == 0) return {};
-    return (time.value > 0 ? "+" : "-") + time_text(Nanoseconds(std::abs(time.value)));
-}
 
 /// Nothing where nothing lies there.
 QString held_text(Bytes bytes) {
@@ -67,7 +59,7 @@ QString DifferencesTable::text_at(int row, int column) const {
         case runs_b:
             return QString::number(op.runs_b);
         case time:
-            return signed_time(op.time);
+            return op.time.value == 0 ? QString() : signed_time(op.time);
         case peak_a:
             return held_text(op.at_peak_a);
         default:

@@ -49,9 +49,34 @@ void PinList::remove_row(int row) {
 }
 
 void PinList::replace(Pins pins) {
-    if (pins == pins_) return;
+    if (pins != pins_) take(std::move(pins), {});
+}
+
+void PinList::follow_plan(const QString& name, const Pins& pins) {
+    if (!pins_.empty() && of_plan_.isEmpty()) return;
+    const QString plan = pins.empty() ? QString() : name;
+    if (pins != pins_ || plan != of_plan_) take(pins, plan);
+}
+
+void PinList::set_graph(GraphPtr graph) {
+    graph_ = std::move(graph);
+    take({}, {});
+}
+
+void PinList::take(Pins pins, const QString& of_plan) {
     beginResetModel();
     pins_ = std::move(pins);
+    of_plan_ = of_plan;
+    idle_.clear();
+    remarks_.clear();
+    if (const Result<PinnedOps> found = graph_ ? pinned_ops(graph_->graph, pins_) : PinnedOps(); found) {
+        for (const IdlePin& idle : found->idle) {
+            idle_.push_back(idle.pin);
+            remarks_ << text(idle.why);
+        }
+    } else {
+        remarks_ << text(found.error().message);
+    }
     endResetModel();
     emit changed();
 }
@@ -70,7 +95,11 @@ QVariant PinList::data(const QModelIndex& index, int role) const {
     if (!index.isValid() || role != Qt::DisplayRole) return {};
     const Pin& pin = pins_[static_cast<std::size_t>(index.row())];
     const QString pattern = text(pin.pattern);
-    return pin.kind == PinKind::keep ? tr("keep %1").arg(pattern) : tr("recompute %1").arg(pattern);
+    const bool idle =
+        std::find(idle_.begin(), idle_.end(), static_cast<std::size_t>(index.row())) != idle_.end();
+    const QString line =
+        pin.kind == PinKind::keep ? tr("keep %1").arg(pattern) : tr("recompute %1").arg(pattern);
+    return idle ? tr("%1 (does nothing)").arg(line) : line;
 }
 
 std::string pattern_of(const LoadedGraph& graph, const Selected& selected) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QAbstractListModel>
+#include <QStringList>
 #include <optional>
 
 #include "app/explorer/session/loaded_graph.h"
@@ -22,6 +23,14 @@ class PinList : public QAbstractListModel {
     void remove(const std::string& pattern);
     void remove_row(int row);
     void replace(Pins pins);
+    /// Those of a plan, in place of such as came with another one. Pins of one's own stay.
+    void follow_plan(const QString& name, const Pins& pins);
+    /// The plan that they came with; empty where they are one's own.
+    const QString& of_plan() const { return of_plan_; }
+    /// What they are pins of: from then on `remarks` tells which do nothing or cannot be obeyed.
+    void set_graph(GraphPtr graph);
+    /// A line for each; empty where there is nothing to say.
+    const QStringList& remarks() const { return remarks_; }
     /// What is decided for a pattern; nothing where it is not pinned.
     std::optional<PinKind> decision(const std::string& pattern) const;
 
@@ -32,7 +41,13 @@ class PinList : public QAbstractListModel {
     void changed();
 
   private:
+    void take(Pins pins, const QString& of_plan);
+
     Pins pins_;
+    QString of_plan_;
+    GraphPtr graph_;
+    QStringList remarks_;
+    std::vector<std::size_t> idle_;  ///< places of those that do nothing
 };
 
 /// A module's path for a block, a forward one for its backward twin too; for an op the name of what it makes where that

@@ -1,14 +1,11 @@
 #include "app/explorer/session/plan_journal.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <nlohmann/json.hpp>
+#include <chrono>
+#include <iterator>
 #include <utility>
 
+#include "app/explorer/session/journal_file.h"
 #include "app/explorer/session/wording.h"
 #include "core/base/files.h"
 #include "core/schedule/schedule_file.h"
@@ -17,9 +14,6 @@ namespace rematlas::explorer {
 namespace {
 
 using nlohmann::json;
-
-constexpr const char* kFormat = "rematlas.session";
-constexpr int kVersion = 1;
 
 /// Follows a journal line by line.
 class JournalReader {
@@ -77,33 +71,7 @@ json names_of(const Plan& plan) {
     return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
 }
 
-/// At the end of the file, which is made where there is none; a line that was cut off is ended first.
-Result<void> append(const std::filesystem::path& path, std::string_view text) {
-    const auto failure = [&] { return Error{path.string() + ": " + std::strerror(errno)}; };
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (file < 0) return failure();
-    std::string bytes(text);
-    char last = '\n';
-    const off_t size = ::lseek(file, 0, SEEK_END);
-    if (size == 0) bytes.insert(0, json{{"format", kFormat}, {"version", kVersion}}.dump() + '\n');
-    if (size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n') bytes.insert(0, 1, '\n');
-    std::size_t written = 0;
-    while (written < bytes.size()) {
-        const ssize_t more = ::write(file, bytes.data() + written, bytes.size() - written);
-        if (more < 0 && errno == EINTR) continue;
-        if (more < 0) {
-            const Error error = failure();
-            ::close(file);
-            return error;
-        }
-        written += static_cast<std::size_t>(more);
-    }
-    const bool synced = ::fdatasync(file) == 0;
-    const Error error = synced ? Error{} : failure();
-    ::close(file);
-    if (!synced) return error;
-    return {};
-}
+constexpr auto kTryAgain = std::chrono::seconds(5);  ///< after a file could not be written
 
 }  // namespace
 
@@ -145,6 +113,7 @@ void PlanJournal::open(const std::filesystem::path& path, const std::string& gra
     path_ = graph_sha256.empty() ? std::filesystem::path() : path;
     graph_ = beginning_of(graph_sha256);
     failed_ = false;
+    if (!path_.empty()) push({path_, nullptr, nullptr});
 }
 
 void PlanJournal::note_added(const Plan& plan) {
@@ -166,45 +135,85 @@ void PlanJournal::note_shown(const QString& key) {
 }
 
 void PlanJournal::note(json note, std::shared_ptr<const Schedule> schedule) {
-    if (path_.empty() || failed_) return;
+    if (path_.empty()) return;
     note["graph"] = graph_;
+    push({path_, std::move(note), std::move(schedule)});
+}
+
+void PlanJournal::push(Line line) {
     {
         const std::lock_guard lock(mutex_);
-        lines_.push_back({path_, std::move(note), std::move(schedule)});
+        try_again();
+        lines_.push_back(std::move(line));
     }
     changed_.notify_all();
 }
 
+void PlanJournal::try_again() {
+    std::move(lines_.begin(), lines_.end(), std::back_inserter(put_off_));
+    lines_ = std::exchange(put_off_, {});
+}
+
+/// With those of the same file that wait behind it.
+void PlanJournal::put_off(Line line) {
+    const std::filesystem::path path = line.path;
+    put_off_.push_back(std::move(line));
+    const auto later = std::stable_partition(lines_.begin(), lines_.end(),
+                                             [&](const Line& other) { return other.path != path; });
+    std::move(later, lines_.end(), std::back_inserter(put_off_));
+    lines_.erase(later, lines_.end());
+}
+
 void PlanJournal::flush() {
     std::unique_lock lock(mutex_);
+    try_again();
+    changed_.notify_all();
     changed_.wait(lock, [this] { return lines_.empty() && !writing_; });
 }
 
 void PlanJournal::work(const std::stop_token& stop) {
+    const auto some = [this] { return !lines_.empty(); };
     std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [this] { return !lines_.empty(); })) {
-        const Line line = std::move(lines_.front());
+    while (!stop.stop_requested()) {
+        if (put_off_.empty()) {
+            changed_.wait(lock, stop, some);
+        } else if (!changed_.wait_for(lock, stop, kTryAgain, some)) {
+            try_again();
+        }
+        if (lines_.empty()) continue;
+        Line line = std::move(lines_.front());
         lines_.pop_front();
         writing_ = true;
         lock.unlock();
-        write(line);
+        const Result<void> written = write(line);
+        tell(line.path, written);
         lock.lock();
+        if (!written) put_off(std::move(line));
         writing_ = false;
         changed_.notify_all();
     }
 }
 
-void PlanJournal::write(const Line& line) {
+Result<void> PlanJournal::write(const Line& line) {
+    if (line.note.is_null()) {
+        static_cast<void>(compact_file(line.path));  // what cannot be made smaller can be added to
+        return {};
+    }
     json note = line.note;
     if (line.schedule) note["schedule"] = json::parse(schedule_text(*line.schedule));
-    if (const Result<void> appended = append(line.path, note.dump() + '\n'); !appended) {
-        const QString message = rematlas::explorer::text(appended.error().message);
-        QMetaObject::invokeMethod(this, [this, message, path = line.path] {
-            if (failed_ || path != path_) return;
-            failed_ = true;
+    return append_line(line.path, note.dump());
+}
+
+void PlanJournal::tell(const std::filesystem::path& path, const Result<void>& written) {
+    const QString message = written ? QString() : rematlas::explorer::text(written.error().message);
+    QMetaObject::invokeMethod(this, [this, message, path] {
+        if (path != path_ || failed_ == !message.isEmpty()) return;
+        failed_ = !message.isEmpty();
+        if (failed_)
             emit cannot_write(message);
-        });
-    }
+        else
+            emit wrote_again();
+    });
 }
 
 }  // namespace rematlas::explorer

@@ -5,7 +5,9 @@
 //     journal.open(path, graph.sha256);
 //     journal.note_added(plan);                  // returns at once; a thread writes
 //
-// A text file of JSON lines, only ever added to. The first is {"format": "rematlas.session", "version": 1}; then
+// A text file of JSON lines. While it is open it is only added to; at opening, what no longer counts is thrown out
+// (journal_file.h). What cannot be written, on a full disk for example, is tried again later. The first line is
+// {"format": "rematlas.session", "version": 1}; then
 // comes one for each plan that was added ({"graph", "plan": key, "name", "starred", "origin", "schedule"}), renamed
 // or starred, removed, or shown. "graph" is the beginning of the graph's digest: what another graph of the same
 // name left stays in the file. A line that was cut off, or is damaged otherwise, counts as not there.
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "app/explorer/session/plan_list.h"
+#include "core/base/result.h"
 
 namespace rematlas::explorer {
 
@@ -45,29 +48,35 @@ class PlanJournal : public QObject {
     explicit PlanJournal(QObject* parent = nullptr);
     ~PlanJournal() override;  ///< writes what is left
 
-    /// Where the following notes go; an empty path: nowhere. The file is made by the first note.
+    /// Where the following notes go; an empty path: nowhere. The file is made by the first note; one that is there
+    /// is made smaller where it has grown.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
     void note_added(const Plan& plan);
     void note_renamed(const Plan& plan);
     void note_removed(const QString& key);
     void note_shown(const QString& key);
 
-    void flush();  ///< waits until all is written
+    void flush();  ///< waits until all is written, or cannot be
     bool failed() const { return failed_; }
 
   signals:
-    /// Once for each file: it cannot be written, so that what follows is not kept.
+    /// The file cannot be written: what follows waits until it can. Not said again before `wrote_again`.
     void cannot_write(const QString& message);
+    void wrote_again();
 
   private:
     struct Line {
         std::filesystem::path path;
-        nlohmann::json note;
+        nlohmann::json note;                       ///< null: the file is made smaller
         std::shared_ptr<const Schedule> schedule;  ///< belongs into the note; or null
     };
     void note(nlohmann::json note, std::shared_ptr<const Schedule> schedule = nullptr);
     void work(const std::stop_token& stop);
-    void write(const Line& line);
+    static Result<void> write(const Line& line);
+    void tell(const std::filesystem::path& path, const Result<void>& written);
+    void push(Line line);
+    void try_again();         ///< with what was put off; under the lock
+    void put_off(Line line);  ///< under the lock
 
     std::filesystem::path path_;
     std::string graph_;  ///< the beginning of its digest
@@ -76,6 +85,7 @@ class PlanJournal : public QObject {
     std::mutex mutex_;
     std::condition_variable_any changed_;
     std::deque<Line> lines_;
+    std::deque<Line> put_off_;  ///< could not be written; older than `lines_` of the same file
     bool writing_ = false;
     std::jthread thread_;
 };

@@ -73,21 +73,42 @@ int PlanList::add(Schedule schedule, Plan::Origin origin, const std::filesystem:
     int row = rowCount();
     bool was_shown = false;
     if (origin == Plan::Origin::swept) {
-        const auto same = [&](const Plan& other) {
-            return other.origin == origin && !other.starred &&
-                   other.schedule->solver == plan.schedule->solver &&
-                   other.schedule->budget == plan.schedule->budget;
-        };
-        if (const auto other = std::find_if(plans_.begin(), plans_.end(), same); other != plans_.end()) {
-            row = static_cast<int>(other - plans_.begin());
-            plan.name = other->name;
-            was_shown = other->key == shown_;
+        if (const int twin = swept_twin(*plan.schedule); twin != none) {
+            const Plan& other = this->plan(twin);
+            if (other.starred || other.schedule->budget <= plan.schedule->budget) return twin;
+            row = twin;
+        } else if (const int before = swept_at(*plan.schedule); before != none) {
+            row = before;
+        }
+        if (row < rowCount()) {
+            plan.name = this->plan(row).name;
+            was_shown = row == shown();
             take(row);
         }
     }
     insert(row, std::move(plan));
     if (was_shown) show(row);
     return row;
+}
+
+/// What a sweep found before with the same solver, of the same steps and under the same pins.
+int PlanList::swept_twin(const Schedule& schedule) const {
+    const auto same = [&](const Plan& other) {
+        return other.origin == Plan::Origin::swept && other.schedule->solver == schedule.solver &&
+               other.schedule->pins == schedule.pins && other.schedule->steps == schedule.steps;
+    };
+    const auto found = std::find_if(plans_.begin(), plans_.end(), same);
+    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
+}
+
+/// What a sweep found before for the same budget, and a better one can replace.
+int PlanList::swept_at(const Schedule& schedule) const {
+    const auto same = [&](const Plan& other) {
+        return other.origin == Plan::Origin::swept && !other.starred &&
+               other.schedule->solver == schedule.solver && other.schedule->budget == schedule.budget;
+    };
+    const auto found = std::find_if(plans_.begin(), plans_.end(), same);
+    return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
 void PlanList::clear() {

@@ -42,7 +42,8 @@ class PlanList : public QAbstractTableModel {
     using QAbstractTableModel::QAbstractTableModel;
 
     /// The row of the plan. One that is there already stays as it is, but for its file. A point that a sweep
-    /// found takes the place of an earlier one of the same solver and budget, unless that one is starred.
+    /// found takes the place of an earlier one of the same solver and budget, unless that one is starred. What a sweep
+    /// finds at several budgets is one row, of the smallest of them.
     int add(Schedule schedule, Plan::Origin origin, const std::filesystem::path& file = {});
     void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
     /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.
@@ -83,6 +84,8 @@ class PlanList : public QAbstractTableModel {
         Plan plan;
     };
     void insert(int row, Plan plan);
+    int swept_twin(const Schedule& schedule) const;
+    int swept_at(const Schedule& schedule) const;
     void take(int row);
     QString next_name() const;
     void set_shown(const QString& key);

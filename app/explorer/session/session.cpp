@@ -54,8 +54,10 @@ Session::Session(QObject* parent) : QObject(parent) {
     connect(&plans, &PlanList::plan_renamed, this, &Session::compare_shown);
     connect(&sweep, &SweepController::point_found, this, &Session::keep_point);
     connect(&journal, &PlanJournal::cannot_write, this, [this](const QString& message) {
-        emit failed(
-            tr("New plans are not kept beside the graph: %1. Export what you want to keep.").arg(message));
+        emit failed(tr("New plans are not kept beside the graph: %1. It is tried again; export what you want "
+                       "to keep until "
+                       "then.")
+                        .arg(message));
     });
     connect(&probe, &SmallestBudgetProbe::found, this, [this](qint64 bytes) { note_feasible(Bytes(bytes)); });
     connect(&capture, &CaptureController::captured, this, [this](const QString& file) { open({file}); });
@@ -128,7 +130,7 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     sweep.clear();
     journal.open({}, {});
     plans.clear();
-    pins.replace({});
+    pins.set_graph(graph_);
     ladder.set_graph(graph_);
     if (graph_) {
         // Until the probe knows better, the left end is the bound that no schedule can pass.
@@ -217,9 +219,9 @@ void Session::show_plan() {
     const Plan& plan = plans.plan(row);
     // Who only looks at a graph leaves no file beside it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
+    // Whoever goes on from a plan goes on under its pins, until another plan is shown; pins of one's own stay.
+    pins.follow_plan(plan.name, plan.schedule->pins);
     if (plan.origin == Plan::Origin::all_kept) return show_prepared(all_kept_);
-    // Whoever goes on from a plan goes on under its pins; pins of one's own stay.
-    if (pins.pins().empty()) pins.replace(plan.schedule->pins);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
 }
 
@@ -256,6 +258,10 @@ void Session::show_point(const std::string& name, const SweepPoint& point) {
         return;
     }
     plans.show(plans.add(schedule_of(*graph_, name, point, sweep.sweep().pins), Plan::Origin::swept));
+}
+
+void Session::solve_for(Bytes budget) {
+    solve({.solver = solve_settings.solver, .budget = budget, .limits = {.time = solve_settings.time}});
 }
 
 void Session::solve(SolveRequest request) {

@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QString>
 #include <QStringList>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,12 @@
 #include "app/explorer/session/sweep_controller.h"
 
 namespace rematlas::explorer {
+
+/// What solves for a budget, and for how long at most: what people set in the window.
+struct SolveSettings {
+    std::string solver = "atlas";
+    std::chrono::milliseconds time = std::chrono::seconds(10);
+};
 
 class Session : public QObject {
     Q_OBJECT
@@ -50,6 +57,7 @@ class Session : public QObject {
     /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
     void go_by_runs(int direction);
     void solve(SolveRequest request);  ///< under the pins
+    void solve_for(Bytes budget);      ///< by `solve_settings`
 
     /// The plan that the shown one is compared with; from the beginning the step without recomputation.
     void compare_with(int row);
@@ -66,6 +74,7 @@ class Session : public QObject {
     void cancel_all();
 
     Selection selection;
+    SolveSettings solve_settings;
     PinList pins;
     PlanList plans;
     PlanJournal journal;

@@ -28,6 +28,15 @@ QString overhead_text(double overhead) {
     return QStringLiteral("%1%2 %").arg(overhead < 1 ? "" : "+").arg((overhead - 1) * 100, 0, 'f', 2);
 }
 
+QString signed_time(Nanoseconds time) {
+    return time.value < 0 ? QStringLiteral("-") + time_text(-time) : QStringLiteral("+") + time_text(time);
+}
+
+QString signed_bytes(Bytes bytes) {
+    return bytes.value < 0 ? QStringLiteral("-") + bytes_text(-bytes)
+                           : QStringLiteral("+") + bytes_text(bytes);
+}
+
 QString decision_text(Decision decision) {
     switch (decision) {
         case Decision::recompute:

@@ -12,8 +12,11 @@ namespace rematlas::explorer {
 QString text(std::string_view utf8);
 QString bytes_text(Bytes bytes);
 QString time_text(Nanoseconds time);
-QString percent_text(double share);      ///< 0.123 -> "12.3 %"
-QString overhead_text(double overhead);  ///< 1.072 -> "+7.2 %"
+QString percent_text(double share);  ///< 0.123 -> "12.3 %"
+QString overhead_text(double overhead);
+/// "+448 us", "-448 us".
+QString signed_time(Nanoseconds time);
+QString signed_bytes(Bytes bytes);  ///< 1.072 -> "+7.2 %"
 QString decision_text(Decision decision);
 QString phase_text(Phase phase);
 QString kind_text(TensorKind kind);

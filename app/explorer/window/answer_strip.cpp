@@ -90,15 +90,15 @@ void AnswerStrip::refresh() {
     const bool shows = plan_ != PlanList::none && plan_ != session_.plans.shown();
     solves_ = answer.can_solve;
     action_->setText(solves_ ? tr("Solve") : tr("Show it"));
+    action_->setToolTip(solves_ ? tr("With the solver and the time limit that are set under Solve")
+                                : QString());
     action_->setVisible(solves_ || shows);
     action_->setEnabled(!session_.solver.running());
 }
 
 void AnswerStrip::act() {
     if (!solves_) return session_.plans.show(plan_);
-    session_.solve({.solver = "atlas",
-                    .budget = session_.budget.budget(),
-                    .limits = {.time = std::chrono::seconds(10)}});
+    session_.solve_for(session_.budget.budget());
 }
 
 }  // namespace rematlas::explorer

@@ -1,5 +1,7 @@
 // What the command palette offers, and what the list of shortcuts tells: both from the window's own actions.
+#include <QDockWidget>
 #include <QMenuBar>
+#include <map>
 
 #include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/wording.h"
@@ -44,11 +46,20 @@ QString keys_text(const QList<QKeySequence>& keys) {
 }  // namespace
 
 void MainWindow::show_commands() {
+    std::map<const QAction*, QString> panels;
+    for (const auto& [id, dock] : docks_) panels[dock->toggleViewAction()] = dock->windowTitle();
+    // A panel's own name would read like what is done in it.
+    const auto name_of = [&](const QAction& action) {
+        const auto panel = panels.find(&action);
+        if (const QVariant name = action.property("command"); name.isValid()) return name.toString();
+        if (panel == panels.end()) return plain(action.text());
+        return (action.isChecked() ? tr("Hide the panel: %1") : tr("Show the panel: %1")).arg(panel->second);
+    };
     std::vector<Command> commands;
     visit_menus(*menuBar(), [&](QAction& action, const QString& place) {
         if (!action.isEnabled() || !action.isVisible()) return;
         const QString keys = keys_text(action.shortcuts());
-        commands.push_back({plain(action.text()), keys.isEmpty() ? place : place + "   " + keys,
+        commands.push_back({name_of(action), keys.isEmpty() ? place : place + "   " + keys,
                             [&action] { action.trigger(); }});
     });
     const PlanList& plans = session_.plans;

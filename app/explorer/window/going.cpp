@@ -28,6 +28,7 @@ void MainWindow::make_go_menu(QMenu& menu) {
     const auto add = [&](const QString& title, const QString& id, const QKeySequence& key) {
         QAction* action = menu.addAction(title, this, [this, id] { go_to(id); });
         action->setShortcut(key);
+        action->setProperty("command", tr("Go to %1").arg(title));
         needs_graph_ << action;
     };
     add(tr("Graph"), graph_id, QKeySequence("Alt+0"));

@@ -4,6 +4,7 @@
 #include <QCloseEvent>
 #include <QDockWidget>
 #include <QDragEnterEvent>
+#include <QElapsedTimer>
 #include <QFileInfo>
 #include <QHBoxLayout>
 #include <QMessageBox>
@@ -26,6 +27,7 @@ namespace rematlas::explorer {
 namespace {
 
 constexpr int narrow_width = 1300, narrow_height = 960;  ///< below, neighbouring docks share their place
+constexpr int longest_wait = 2000;                       ///< milliseconds, for a solver that is asked to stop
 constexpr int low_height = 640;    ///< below, what is in the menus is not in a toolbar as well
 constexpr int layout_version = 3;  ///< raised when docks change, so that old saved layouts are ignored
 
@@ -195,8 +197,18 @@ void MainWindow::showEvent(QShowEvent* event) {
     if (!session_.graph()) hide_docks();
 }
 
+/// Of a solver that runs: what it has found by now is a plan as well.
+void MainWindow::take_best_so_far() {
+    if (!settings_ || !session_.solver.running()) return;
+    session_.solver.finish_early();
+    QElapsedTimer waited;
+    for (waited.start(); session_.solver.running() && waited.elapsed() < longest_wait;)
+        QCoreApplication::processEvents(QEventLoop::ExcludeUserInputEvents, 20);
+}
+
 /// Plans that could not be kept beside the graph go with the window.
 bool MainWindow::may_lose_plans() {
+    take_best_so_far();
     session_.journal.flush();
     QCoreApplication::sendPostedEvents();  // the news that it failed
     if (!session_.journal.failed() || session_.plans.rowCount() < 2) return true;
@@ -257,6 +269,11 @@ void MainWindow::connect_session() {
     connect(&session_, &Session::failed, this, [this](const QString& message) {
         show_error(message, tr("Open another file..."), [this] { ask_and_open(); });
     });
+    connect(&session_.solver, &SolveController::infeasible, this,
+            [this](const NoScheduleReport& report) { show_no_schedule(report.headline); });
+    connect(&session_.solver, &SolveController::failed, this, &MainWindow::show_no_schedule);
+    connect(&session_.journal, &PlanJournal::wrote_again, this,
+            [this] { statusBar()->showMessage(tr("Plans are kept beside the graph again."), 15000); });
     connect(&session_.sweep, &SweepController::failed, this,
             [this](const QString& message) { show_error(message); });
     connect(&session_, &Session::opened, this, [this](const QString& path) { recent_.add(path); });
@@ -303,6 +320,12 @@ void MainWindow::show_quiet_state() {
 void MainWindow::show_error(const QString& message, const QString& remedy, std::function<void()> act) {
     last_error_ = message;
     message_bar_->show_message(message, remedy, std::move(act));
+}
+
+/// The Solve dock tells all of it; where that is closed, the line above the graph tells the most important.
+void MainWindow::show_no_schedule(const QString& headline) {
+    if (docks_["solve"]->isHidden()) return show_error(headline);
+    docks_["solve"]->raise();
 }
 
 void MainWindow::show_graph() {

@@ -80,6 +80,8 @@ class MainWindow : public QMainWindow {
     void ask_and_open();
     void capture_model(const QString& path);
     bool may_lose_plans();
+    void take_best_so_far();
+    void show_no_schedule(const QString& headline);
     void ask_about_batch();
     void show_recent_menu();
     void show_graph();

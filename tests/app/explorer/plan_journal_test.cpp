@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <QDir>
 #include <QFile>
 #include <QProcess>
 #include <QSignalSpy>
+#include <algorithm>
 #include <random>
 
+#include "app/explorer/session/journal_file.h"
 #include "app/explorer/session/open_file.h"
 #include "core/base/files.h"
 #include "core/schedule/run_sequence.h"
@@ -108,6 +111,99 @@ TEST_F(Journals, SaysOnceThatAFileCannotBeWritten) {
     journal.note_added(plan(1));
     journal.flush();
     EXPECT_EQ(read_journal(path(), kGraph).plans.size(), 1u);
+}
+
+TEST_F(Journals, WhatCouldNotBeWrittenIsWrittenWhenItCanBe) {
+    const QString later = folder.filePath("later");
+    const std::filesystem::path file = (later + "/x.session.jsonl").toStdString();
+    PlanJournal journal;
+    QSignalSpy failures(&journal, &PlanJournal::cannot_write), again(&journal, &PlanJournal::wrote_again);
+    journal.open(file, kGraph);
+    journal.note_added(plan(1));
+    journal.note_added(plan(2));
+    ASSERT_TRUE(eventually([&] { return failures.count() > 0; }));
+    EXPECT_TRUE(journal.failed());
+    ASSERT_TRUE(QDir().mkdir(later));
+    journal.note_added(plan(3));
+    journal.flush();
+    ASSERT_TRUE(eventually([&] { return again.count() > 0; }));
+    EXPECT_FALSE(journal.failed());
+    const KeptPlans kept = read_journal(file, kGraph);
+    ASSERT_EQ(kept.plans.size(), 3u);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(kept.plans[static_cast<std::size_t>(i)].key, plan(i + 1).key);
+    EXPECT_EQ(failures.count(), 1);
+    EXPECT_EQ(again.count(), 1);
+}
+
+bool same_plans(const KeptPlans& a, const KeptPlans& b) {
+    return a.shown == b.shown && std::equal(a.plans.begin(), a.plans.end(), b.plans.begin(), b.plans.end(),
+                                            [](const Plan& x, const Plan& y) {
+                                                return x.key == y.key && x.name == y.name &&
+                                                       x.starred == y.starred && x.origin == y.origin &&
+                                                       x.schedule->steps == y.schedule->steps;
+                                            });
+}
+
+TEST_F(Journals, AFileThatHasGrownIsMadeSmallerAndReadsTheSame) {
+    {
+        PlanJournal journal;
+        journal.open(path(), kOther);
+        journal.note_added(plan(9));
+        journal.open(path(), kGraph);
+        Plan kept = plan(1);
+        journal.note_added(kept);
+        for (int i = 0; i < 20; ++i) {
+            journal.note_added(plan(2));
+            journal.note_removed(plan(2).key);
+            kept.name = QString::number(i);
+            journal.note_renamed(kept);
+            journal.note_shown(kept.key);
+        }
+    }
+    const KeptPlans before = read_journal(path(), kGraph), other = read_journal(path(), kOther);
+    const auto size = std::filesystem::file_size(path());
+    PlanJournal journal;
+    journal.open(path(), kGraph);
+    journal.flush();
+    EXPECT_LT(std::filesystem::file_size(path()), size / 4);
+    EXPECT_TRUE(same_plans(read_journal(path(), kGraph), before));
+    EXPECT_TRUE(same_plans(read_journal(path(), kOther), other));
+    journal.note_added(plan(4));
+    journal.flush();
+    EXPECT_EQ(read_journal(path(), kGraph).plans.size(), 2u);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path().parent_path()), {}), 1)
+        << "nothing is left beside it";
+}
+
+TEST_F(Journals, CompactedLinesReadTheSameWhateverWasNoted) {
+    std::vector<Plan> plans;
+    for (int i = 0; i < 4; ++i) plans.push_back(plan(i));
+    std::mt19937 random(3);
+    for (int round = 0; round < 30; ++round) {
+        std::filesystem::remove(path());
+        {
+            PlanJournal journal;
+            for (int i = 0; i < 40; ++i) {
+                if (random() % 10 == 0 || i == 0) journal.open(path(), random() % 2 ? kGraph : kOther);
+                Plan& any = plans[random() % plans.size()];
+                any.name = QString::number(i);
+                any.starred = random() % 2;
+                const auto what = random() % 4;
+                if (what == 0) journal.note_added(any);
+                if (what == 1) journal.note_renamed(any);
+                if (what == 2) journal.note_removed(any.key);
+                if (what == 3) journal.note_shown(any.key);
+            }
+        }
+        std::string text = *read_file(path());
+        if (round % 2) text.resize(text.size() - random() % 200);
+        ASSERT_TRUE(write_file(path(), text));
+        const KeptPlans before = read_journal(path(), kGraph), other = read_journal(path(), kOther);
+        ASSERT_TRUE(write_file(path(), compacted(text)));
+        EXPECT_TRUE(same_plans(read_journal(path(), kGraph), before)) << round;
+        EXPECT_TRUE(same_plans(read_journal(path(), kOther), other)) << round;
+        EXPECT_EQ(compacted(compacted(text)), compacted(text));
+    }
 }
 
 /// Whatever is read of a damaged file is a plan that was written.

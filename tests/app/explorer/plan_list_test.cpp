@@ -109,6 +109,24 @@ TEST(PlanList, ABetterPointOfASweepTakesThePlaceOfTheFirstUnlessThatOneIsStarred
     EXPECT_EQ(plans.add(schedule(6), Plan::Origin::swept), 2);
 }
 
+TEST(PlanList, WhatASweepFindsAtSeveralBudgetsIsOneRowOfTheSmallest) {
+    PlanList plans;
+    EXPECT_EQ(plans.add(schedule(1, Bytes(200)), Plan::Origin::swept), 0);
+    plans.show(0);
+    EXPECT_EQ(plans.add(schedule(1, Bytes(300)), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.plan(0).schedule->budget, Bytes(200));
+    EXPECT_EQ(plans.add(schedule(1, Bytes(100)), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.rowCount(), 1);
+    EXPECT_EQ(plans.plan(0).schedule->budget, Bytes(100));
+    EXPECT_EQ(plans.plan(0).name, "A");
+    EXPECT_EQ(plans.shown(), 0);
+    EXPECT_EQ(plans.add(schedule(1, Bytes(100), "rotor"), Plan::Origin::swept), 1) << "another solver";
+    Schedule pinned = schedule(1, Bytes(150));
+    pinned.pins = {{"x", PinKind::keep}};
+    EXPECT_EQ(plans.add(pinned, Plan::Origin::swept), 2) << "other pins";
+    EXPECT_EQ(plans.add(schedule(1, Bytes(90)), Plan::Origin::solved), 3) << "what was solved for is a row";
+}
+
 TEST(PlanList, TellsOfEachChangeOnce) {
     PlanList plans;
     QSignalSpy added(&plans, &PlanList::plan_added), renamed(&plans, &PlanList::plan_renamed),

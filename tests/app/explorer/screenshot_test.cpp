@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QFile>
 #include <QImage>
 #include <QProcess>
 #include <QTemporaryDir>
@@ -82,6 +83,25 @@ TEST(Screenshot, UsageAndInputErrorsEndWithStatusTwoAndALine) {
     EXPECT_EQ(run_explorer({"--dock", "blocks"}).status, 2);
     EXPECT_EQ(run_explorer({"--screenshot", folder.filePath("no/such/folder.png")}).status, 2);
     EXPECT_FALSE(QFile::exists(picture));
+}
+
+TEST(Screenshot, AGraphLargerThanTheMemoryEndsWithALine) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer takes more address space than the limit";
+#endif
+    QTemporaryDir folder;
+    const QString graph = folder.filePath("large.graph.json");
+    QFile file(graph);
+    ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+    ASSERT_TRUE(file.resize(qint64{3} << 30));  // without a byte on the disk
+    QProcess process;
+    process.start("sh", {"-c", "ulimit -v 2000000; exec \"$0\" \"$1\" --screenshot \"$2\"", REMATLAS_EXPLORER,
+                         graph, folder.filePath("none.png")});
+    ASSERT_TRUE(process.waitForFinished(60000));
+    EXPECT_EQ(process.exitStatus(), QProcess::NormalExit);
+    EXPECT_EQ(process.exitCode(), 2);
+    const QString line = QString::fromUtf8(process.readAllStandardError());
+    EXPECT_TRUE(line.contains("out of memory")) << line.toStdString();
 }
 
 }  // namespace

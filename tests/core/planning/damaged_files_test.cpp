@@ -2,6 +2,7 @@
 // edits of each format. The targets in tests/fuzz search further, guided by coverage.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -130,6 +131,19 @@ TEST(DamagedFiles, trace_log_and_its_simulation) {
 TEST(DamagedFiles, config) {
     expect_survives(*generate_config("dtr"),
                     [](const std::string& text) { return message_of(parse_config(text, "c")); });
+}
+
+/// What the fuzzers start from (tests/fuzz/seeds) is read whole, and has pins where the format has them.
+TEST(DamagedFiles, seeds_of_the_fuzzers_have_pins) {
+    const std::filesystem::path seeds = REMATLAS_SOURCE_DIR "/tests/fuzz/seeds";
+    const Result<Schedule> schedule = read_schedule(seeds / "schedule/pins.schedule.json");
+    const Result<Sweep> sweep = read_sweep(seeds / "sweep/pins.sweep.json");
+    const Result<Plan> plan = read_plan(seeds / "plan/pins.plan");
+    ASSERT_TRUE(schedule && sweep && plan);
+    EXPECT_EQ(schedule->pins, (Pins{{"#2", PinKind::recompute}, {"#4", PinKind::keep}}));
+    EXPECT_EQ(sweep->pins, schedule->pins);
+    EXPECT_EQ(plan->schedule.pins, schedule->pins);
+    EXPECT_TRUE(check(plan->graph, plan->schedule).ok());
 }
 
 }  // namespace

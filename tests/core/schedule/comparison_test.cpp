@@ -99,6 +99,21 @@ TEST(Comparison, TellsWhatLiesAtThePeaks) {
     }
 }
 
+TEST(Comparison, OfSchedulesThatWerePlayedIsTheSame) {
+    const Graph graph = random_training_graph(7);
+    const FlatGraph flat = flatten(graph);
+    const std::vector<Step> a = lower(flat, keep_all_sequence(flat)), b = lower(flat, required_once(flat));
+    const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
+    ASSERT_TRUE(played_a && played_b);
+    const Result<Comparison> once = compare(graph, a, b);
+    ASSERT_TRUE(once);
+    const Comparison again = compare(graph, {a, *played_a}, {b, *played_b});
+    EXPECT_EQ(again.time_b, once->time_b);
+    EXPECT_EQ(again.peak_a, once->peak_a);
+    EXPECT_EQ(again.in_b, once->in_b);
+    EXPECT_EQ(again.ops.size(), once->ops.size());
+}
+
 TEST(Comparison, NamesTheStepThatCannotBePlayed) {
     const Pair pair = pair_of(3);
     const std::vector<Step> broken(pair.all_kept.begin() + 1, pair.all_kept.end());

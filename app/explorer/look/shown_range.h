@@ -1,0 +1,41 @@
+// The part of an axis that a view shows, and how the wheel and a drag change it.
+//
+//     ShownRange shown;
+//     shown.show_all(length);
+//     shown.zoom(shown.at(x, plot.x, plot.width), wheel_factor(event->angleDelta().y()));
+#pragma once
+
+namespace rematlas::explorer {
+
+class ShownRange {
+  public:
+    double from() const { return from_; }
+    double to() const { return to_; }
+    double span() const { return to_ - from_; }
+    bool contains(double at) const { return at >= from_ && at <= to_; }
+    bool is_all() const;
+
+    void show_all(double length);  ///< of an axis from 0 to `length`
+    /// At least a small part of the axis, and within it.
+    void set(double from, double to);
+    /// `at` stays where it is; a factor below 1 shows less.
+    void zoom(double at, double factor);
+
+    /// The value at a place on the screen, where the part shown lies between `left` and `left + width`.
+    double at(double x, double left, double width) const { return from_ + (x - left) / width * span(); }
+
+    /// The mouse went down, and moved since then: false while that may still be a click.
+    void press(double x);
+    bool drag(double x, double width);
+    bool dragged() const { return dragged_; }
+
+  private:
+    double length_ = 1, from_ = 0, to_ = 1;
+    double press_x_ = 0, press_from_ = 0;
+    bool dragged_ = false;
+};
+
+/// Of `ShownRange::zoom`, for a turn of the wheel in eighths of a degree.
+double wheel_factor(int turn);
+
+}  // namespace rematlas::explorer
