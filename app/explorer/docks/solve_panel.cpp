@@ -2,9 +2,9 @@
 
 #include <QGridLayout>
 #include <QHBoxLayout>
-#include <QScrollArea>
 #include <QSignalBlocker>
 #include <QStyle>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "app/explorer/docks/pins_box.h"
@@ -50,14 +50,14 @@ SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), ses
     layout->addWidget(new PinsBox(session_));
     layout->addWidget(make_progress());
     layout->addStretch();
-    auto* scroll = new QScrollArea;
-    scroll->setWidget(content);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll_ = new QScrollArea;
+    scroll_->setWidget(content);
+    scroll_->setWidgetResizable(true);
+    scroll_->setFrameShape(QFrame::NoFrame);
+    scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
-    outer->addWidget(scroll);
+    outer->addWidget(scroll_);
     connect_budget();
     connect_solver();
     theme::on_change(this, [this] { show_schedule(); });
@@ -333,6 +333,8 @@ void SolvePanel::show_failure(const QString& html) {
     show_message(html);
     failed_budget_ = session_.budget.text();
     failed_pins_ = session_.pins.pins();
+    // Once the text has its place.
+    QTimer::singleShot(0, this, [this] { scroll_->ensureWidgetVisible(answer_, 0, 0); });
 }
 
 /// Once another question is asked. What is known of the smallest budget may change meanwhile.

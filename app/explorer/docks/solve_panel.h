@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QSlider>
 #include <QWidget>
 
@@ -40,6 +41,7 @@ class SolvePanel : public QWidget {
     void forget_failure();
 
     Session& session_;
+    QScrollArea* scroll_;
     QLineEdit* budget_;
     QSlider* slider_;
     QLabel *share_, *smallest_, *full_, *budget_error_;

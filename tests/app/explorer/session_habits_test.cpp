@@ -107,9 +107,12 @@ TEST_F(Habits, AFailureComesToTheFrontOrIsALineAbove) {
         session().solve_for(session().budget.budget());
         ASSERT_TRUE(eventually([&] { return idle(); }));
     };
+    session().pins.replace({{"layers.*", PinKind::recompute}, {"layers.0.conv", PinKind::recompute}});
     fail();
     process_events();
     EXPECT_FALSE(window->dock("solve")->visibleRegion().isEmpty());
+    EXPECT_TRUE(eventually([&] { return !child<QLabel>("answer")->visibleRegion().isEmpty(); }))
+        << "whatever is above it";
     window->dock("solve")->close();
     fail();
     EXPECT_TRUE(window->last_error().contains("No schedule fits"));
