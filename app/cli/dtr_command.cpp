@@ -8,7 +8,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/reading.h"
 #include "core/base/sizes.h"
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 #include "core/dtr/trace_log.h"
 
 namespace rematlas {

@@ -1,18 +1,25 @@
 #include "core/dtr/evicted_neighbourhood.h"
 
+#include <algorithm>
+
 namespace rematlas {
 
 EvictedNeighbourhood::EvictedNeighbourhood(const StorageGraph& graph, Kind kind)
-    : graph_(graph),
-      kind_(kind),
-      evicted_(graph.storage_count(), 0),
-      element_(graph.storage_count(), -1),
-      known_(graph.storage_count(), 0),
-      valid_(graph.storage_count(), 0) {
-    for (auto& seen : seen_) seen.assign(graph.storage_count(), 0);
+    : graph_(graph), kind_(kind) {}
+
+/// Room for the storages that the graph has by now.
+void EvictedNeighbourhood::follow_graph() {
+    const auto count = static_cast<std::size_t>(graph_.storage_count());
+    if (evicted_.size() == count) return;
+    evicted_.resize(count, 0);
+    element_.resize(count, -1);
+    known_.resize(count, 0);
+    valid_.resize(count, 0);
+    for (auto& seen : seen_) seen.resize(count, 0);
 }
 
 void EvictedNeighbourhood::evicted(int storage) {
+    follow_graph();
     evicted_[storage] = 1;
     if (kind_ == Kind::classes) {
         join(storage);
@@ -21,7 +28,22 @@ void EvictedNeighbourhood::evicted(int storage) {
     }
 }
 
+void EvictedNeighbourhood::settle() {
+    follow_graph();
+    std::fill(valid_.begin(), valid_.end(), 0);
+    std::fill(element_.begin(), element_.end(), -1);
+    up_.clear();
+    share_.clear();
+    class_cost_.clear();
+    class_seen_.clear();
+    for (int storage = 0; storage < graph_.storage_count(); ++storage) {
+        if (!graph_.knows_storage(storage)) evicted_[storage] = 0;
+        if (evicted_[storage] && kind_ == Kind::classes) join(storage);
+    }
+}
+
 void EvictedNeighbourhood::returned(int storage) {
+    follow_graph();
     if (kind_ == Kind::classes) {
         const int element = element_[storage];
         class_cost_[find(element)] -= share_[element];
@@ -33,11 +55,13 @@ void EvictedNeighbourhood::returned(int storage) {
 }
 
 void EvictedNeighbourhood::grew(int storage) {
+    follow_graph();
     if (kind_ != Kind::classes) invalidate_around(storage);
 }
 
 std::int64_t EvictedNeighbourhood::cost(int storage) {
     if (kind_ == Kind::none) return 0;
+    follow_graph();
     if (kind_ == Kind::classes) return class_cost(storage);
     if (!valid_[storage]) {
         known_[storage] = exact_cost(storage);

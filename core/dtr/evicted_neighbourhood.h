@@ -26,7 +26,12 @@ class EvictedNeighbourhood {
     void returned(int storage);
     /// A view was added to the storage.
     void grew(int storage);
-    bool is_evicted(int storage) const { return evicted_[storage]; }
+    bool is_evicted(int storage) const {
+        return storage < static_cast<int>(evicted_.size()) && evicted_[storage];
+    }
+    /// Some storages were forgotten; the graph has them no more. What classes remember of storages that
+    /// returned is forgotten too.
+    void settle();
 
     /// Sum of the costs of the evicted neighbourhood, each storage once. Cost: near constant for classes;
     /// otherwise the neighbourhood's size when it changed since the last call, else constant.
@@ -35,6 +40,7 @@ class EvictedNeighbourhood {
   private:
     enum Direction { up, down };
 
+    void follow_graph();
     void join(int storage);
     int find(int element);
     std::int64_t class_cost(int storage);

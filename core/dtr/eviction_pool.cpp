@@ -6,17 +6,32 @@
 
 namespace rematlas {
 
-EvictionPool::EvictionPool(const Trace& trace, const StorageGraph& graph, EvictedNeighbourhood& neighbourhood,
-                           Options options)
-    : trace_(trace),
-      graph_(graph),
+EvictionPool::EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neighbourhood, Options options)
+    : graph_(graph),
       neighbourhood_(neighbourhood),
       options_(options),
       factors_(factors_of(options.heuristic)),
-      random_(options.seed),
-      place_(trace.bytes.size(), -1),
-      last_use_(trace.bytes.size(), 0),
-      small_(trace.bytes.size(), 0) {}
+      random_(options.seed) {}
+
+/// Room for the storages that the graph has by now.
+void EvictionPool::follow_graph() {
+    const auto count = static_cast<std::size_t>(graph_.storage_count());
+    if (place_.size() == count) return;
+    place_.resize(count, -1);
+    last_use_.resize(count, 0);
+    small_.resize(count, 0);
+}
+
+void EvictionPool::used(int storage, std::int64_t now) {
+    follow_graph();
+    last_use_[storage] = now;
+}
+
+void EvictionPool::forget(int storage) {
+    follow_graph();
+    last_use_[storage] = 0;
+    small_[storage] = 0;
+}
 
 EvictedNeighbourhood::Kind EvictionPool::neighbourhood_of(DtrHeuristic heuristic) {
     switch (heuristic) {
@@ -52,20 +67,22 @@ EvictionPool::Factors EvictionPool::factors_of(DtrHeuristic heuristic) {
 bool EvictionPool::is_small(int storage) {
     if (small_[storage] == 0) {
         ++seen_;
-        seen_bytes_ += trace_.bytes[storage];
+        seen_bytes_ += graph_.bytes(storage);
         const double average = static_cast<double>(seen_bytes_) / static_cast<double>(seen_);
-        small_[storage] = static_cast<double>(trace_.bytes[storage]) < average / 100 ? 2 : 1;
+        small_[storage] = static_cast<double>(graph_.bytes(storage)) < average / 100 ? 2 : 1;
     }
     return small_[storage] == 2;
 }
 
 void EvictionPool::insert(int storage) {
+    follow_graph();
     if (place_[storage] >= 0 || (options_.ignore_small && is_small(storage))) return;
     place_[storage] = static_cast<int>(entries_.size());
     entries_.push_back({storage, order_++});
 }
 
 void EvictionPool::remove(int storage) {
+    follow_graph();
     if (place_[storage] < 0) return;
     const Entry last = entries_.back();
     entries_[place_[storage]] = last;
@@ -88,7 +105,7 @@ std::size_t EvictionPool::draw_sample() {
 }
 
 double EvictionPool::denominator(int storage, std::int64_t now) const {
-    const double bytes = factors_.bytes ? static_cast<double>(trace_.bytes[storage]) : 1;
+    const double bytes = factors_.bytes ? static_cast<double>(graph_.bytes(storage)) : 1;
     return factors_.staleness ? bytes * static_cast<double>(now - last_use_[storage]) : bytes;
 }
 

@@ -35,14 +35,15 @@ class EvictionPool {
         std::uint64_t seed = 1;
     };
 
-    EvictionPool(const Trace& trace, const StorageGraph& graph, EvictedNeighbourhood& neighbourhood,
-                 Options options);
+    EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neighbourhood, Options options);
 
     void insert(int storage);  ///< nothing where it is there already
     void remove(int storage);  ///< nothing where it is not there
     bool empty() const { return entries_.empty(); }
 
-    void used(int storage, std::int64_t now) { last_use_[storage] = now; }
+    void used(int storage, std::int64_t now);
+    /// The storage is not in the pool; its id may come again.
+    void forget(int storage);
     /// The storage to evict. The pool must not be empty.
     int choose(std::int64_t now);
 
@@ -59,11 +60,11 @@ class EvictionPool {
     };
 
     static Factors factors_of(DtrHeuristic heuristic);
+    void follow_graph();
     bool is_small(int storage);
     std::size_t draw_sample();
     double denominator(int storage, std::int64_t now) const;
 
-    const Trace& trace_;
     const StorageGraph& graph_;
     EvictedNeighbourhood& neighbourhood_;
     Options options_;

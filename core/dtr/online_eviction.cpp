@@ -1,377 +1,446 @@
 #include "core/dtr/online_eviction.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace rematlas {
-namespace {
 
-class OnlineEviction {
-  public:
-    OnlineEviction(const Trace& trace, Bytes budget, const DtrOptions& options,
-                   const std::function<bool(const DtrOutcome&, double)>& go_on)
-        : trace_(trace),
-          budget_(budget.value),
-          options_(options),
-          go_on_(go_on),
-          graph_(trace),
-          neighbourhood_(graph_, EvictionPool::neighbourhood_of(options.heuristic)),
-          pool_(trace, graph_, neighbourhood_,
-                {options.heuristic, options.sample, options.ignore_small, options.seed}),
-          storages_(trace.bytes.size()),
-          defined_(trace.tensors.size(), false),
-          ran_(trace.ops.size(), false),
-          settled_(trace.ops.size(), false),
-          rerun_limit_(std::min(0x1p61, (options.thrash - 1) * static_cast<double>(trace.total_time))) {
-        outcome_.base_time = trace.total_time;
+OnlineEviction::OnlineEviction(EvictionHost& host, Options options)
+    : host_(host),
+      options_(options),
+      neighbourhood_(graph_, EvictionPool::neighbourhood_of(options.pool.heuristic)),
+      pool_(graph_, neighbourhood_, options.pool) {}
+
+// The program.
+
+int OnlineEviction::declare(Trace::Op called, const std::vector<Trace::Output>& outputs) {
+    const int id = graph_.add(std::move(called), outputs);
+    storages_.resize(static_cast<std::size_t>(graph_.storage_count()));
+    is_defined_.resize(static_cast<std::size_t>(graph_.tensor_count()), 0);
+    ran_.resize(static_cast<std::size_t>(graph_.op_count()), 0);
+    settled_.resize(static_cast<std::size_t>(graph_.op_count()), 0);
+    const StorageGraph::Op& op = graph_.op(id);
+    for (int storage : op.reads) ++storages_[storage].open_readers;
+    for (int t : op.outputs) {
+        const auto [maker, storage, view] = graph_.tensor(t);
+        ++storages_[storage].references;
+        if (view) neighbourhood_.grew(storage);
     }
-
-    DtrOutcome run() {
-        while (next_ < trace_.program.size() && outcome_.status == DtrOutcome::Status::ok) {
-            const auto [step, id] = trace_.program[next_++];
-            switch (step) {
-                case Trace::Step::call:
-                    call(id);
-                    break;
-                case Trace::Step::retain:
-                    ++storages_[trace_.tensors[id].storage].references;
-                    break;
-                case Trace::Step::release:
-                    release(trace_.tensors[id].storage);
-                    break;
-                case Trace::Step::pin:
-                    if (!defined_[id]) materialize(id);
-                    if (outcome_.status == DtrOutcome::Status::ok) pin(trace_.tensors[id].storage);
-                    break;
-            }
-        }
-        return std::move(outcome_);
-    }
-
-  private:
-    struct StorageState {
-        bool on_device = false;
-        bool pinned = false;
-        bool banished = false;
-        int locks = 0;
-        int references = 0;    // of the program, to all its tensors
-        int open_readers = 0;  // known ops that read it and might still run (again)
-    };
-    const Trace::Op& maker(int tensor) const { return trace_.ops[trace_.tensors[tensor].op]; }
-
-    // The program's instructions.
-
-    void call(int op) {
-        graph_.add(op);
-        for (int storage : graph_.inputs(op)) ++storages_[storage].open_readers;
-        for (int t : trace_.ops[op].outputs) {
-            ++storages_[trace_.tensors[t].storage].references;
-            if (trace_.tensors[t].view) neighbourhood_.grew(trace_.tensors[t].storage);
-        }
-        materialize(trace_.ops[op].outputs.front());
-        if (outcome_.status != DtrOutcome::Status::ok) return;
-        for (int t : trace_.ops[op].outputs) pool_.used(trace_.tensors[t].storage, outcome_.time);
-        if (options_.deallocation == DtrDeallocation::eager) settle(op);
-    }
-
-    void release(int storage) {
-        if (--storages_[storage].references > 0) return;
-        if (options_.deallocation == DtrDeallocation::eager) {
-            if (storages_[storage].on_device && !storages_[storage].pinned) evict(storage);
-            settle_makers(storage);
-        } else if (options_.deallocation == DtrDeallocation::banish) {
-            try_to_banish(storage);
-        }
-    }
-
-    void pin(int storage) {
-        storages_[storage].pinned = true;
-        update_pool(storage);
-    }
-
-    // What is on the device.
-
-    void update_pool(int storage) {
-        const StorageState& state = storages_[storage];
-        if (state.on_device && !state.pinned && state.locks == 0) {
-            pool_.insert(storage);
-        } else {
-            pool_.remove(storage);
-        }
-    }
-
-    void lock(int storage) {
-        ++storages_[storage].locks;
-        update_pool(storage);
-    }
-
-    void unlock(int storage) {
-        --storages_[storage].locks;
-        update_pool(storage);
-    }
-
-    void drop(int storage) {
-        held_ -= trace_.bytes[storage];
-        storages_[storage].on_device = false;
-        for (int t : graph_.tensors(storage)) defined_[t] = false;
-        update_pool(storage);
-    }
-
-    void evict(int storage) {
-        drop(storage);
-        neighbourhood_.evicted(storage);
-    }
-
-    bool make_room(std::int64_t bytes) {
-        while (held_ + bytes > budget_) {
-            if (pool_.empty()) {
-                outcome_.status = DtrOutcome::Status::oom;
-            } else if (++outcome_.evictions % 16 == 0) {
-                ask_to_go_on();
-            }
-            if (outcome_.status != DtrOutcome::Status::ok) return false;
-            evict(pool_.choose(outcome_.time));
-        }
-        return true;
-    }
-
-    void ask_to_go_on() {
-        const double done = static_cast<double>(next_) / static_cast<double>(trace_.program.size());
-        if (go_on_ && !go_on_(outcome_, done)) outcome_.status = DtrOutcome::Status::stopped;
-    }
-
-    // Running.
-
-    /// An op under way. `absent` counts what is left to make of the inputs that were not there when it was
-    /// asked for; they lie on `absent_`, the next one on top.
-    struct Frame {
-        int tensor;
-        int absent;
-    };
-
-    /// Makes `target` by its op, after the absent inputs, and theirs. An explicit stack: chains of evicted
-    /// tensors can be as long as the trace. Of the inputs, those that are there are locked first.
-    void materialize(int target) {
-        std::vector<Frame> stack{enter(target)};
-        while (true) {
-            Frame& frame = stack.back();
-            if (frame.absent > 0) {
-                const int input = absent_.back();
-                if (!defined_[input]) {
-                    stack.push_back(enter(input));
-                    continue;
-                }
-                // Made by now, by its own frame or beside a sibling.
-                lock(trace_.tensors[input].storage);
-                absent_.pop_back();
-                --frame.absent;
-                continue;
-            }
-            const int tensor = frame.tensor;
-            stack.pop_back();
-            if (!execute(tensor) || stack.empty()) return;
-        }
-    }
-
-    Frame enter(int tensor) {
-        const auto& inputs = maker(tensor).inputs;
-        const bool forgetful = options_.deallocation == DtrDeallocation::banish;
-        Frame frame{tensor, 0};
-        for (std::size_t i = inputs.size(); i-- > 0;) {
-            const int storage = trace_.tensors[inputs[i]].storage;
-            if (storages_[storage].banished) continue;
-            if (!forgetful || storages_[storage].references > 0) pool_.used(storage, outcome_.time);
-            if (defined_[inputs[i]]) {
-                lock(storage);
-            } else {
-                absent_.push_back(inputs[i]);
-                ++frame.absent;
-            }
-        }
-        return frame;
-    }
-
-    /// Runs the op of `tensor`, whose inputs are there and locked, and unlocks them.
-    bool execute(int tensor) {
-        const int id = trace_.tensors[tensor].op;
-        const Trace::Op& op = trace_.ops[id];
-        const bool again = ran_[id];
-        std::int64_t fresh = op.workspace;
-        for (int t : op.outputs) {
-            if (!trace_.tensors[t].view) fresh += trace_.bytes[trace_.tensors[t].storage];
-        }
-        const bool in_place = runs_in_place(id);
-        if (in_place) {
-            for (const Trace::InPlace& pair : op.in_place) fresh -= pair.bytes;
-        }
-        if (!make_room(fresh)) return false;
-        outcome_.peak = std::max(outcome_.peak, Bytes(held_ + fresh));
-        outcome_.time += op.time;
-        outcome_.runs.push_back(id);
-        ran_[id] = true;
-        appear(op, tensor);
-        for (int t : op.inputs) {
-            if (!storages_[trace_.tensors[t].storage].banished) unlock(trace_.tensors[t].storage);
-        }
-        if (in_place && again) {
-            for (const Trace::InPlace& pair : op.in_place) {
-                const int storage = trace_.tensors[pair.input].storage;
-                if (storages_[storage].on_device) evict(storage);
-            }
-        }
-        if (options_.deallocation == DtrDeallocation::banish) {
-            for (int storage : graph_.inputs(id)) try_to_banish(storage);
-        }
-        if (again) {
-            ++outcome_.rematerializations;
-            rerun_time_ += static_cast<double>(op.time);
-        }
-        if (rerun_time_ > rerun_limit_) outcome_.status = DtrOutcome::Status::thrash;
-        if (outcome_.status == DtrOutcome::Status::ok && outcome_.runs.size() % 64 == 0) ask_to_go_on();
-        return outcome_.status == DtrOutcome::Status::ok;
-    }
-
-    /// The outputs are on the device. `first` is the one that was asked for: it becomes evictable last.
-    void appear(const Trace::Op& op, int first) {
-        const auto appears = [&](int t) {
-            const int storage = trace_.tensors[t].storage;
-            defined_[t] = true;
-            if (storages_[storage].on_device) return;
-            if (neighbourhood_.is_evicted(storage)) neighbourhood_.returned(storage);
-            storages_[storage].on_device = true;
-            storages_[storage].pinned = storages_[storage].pinned || !op.recomputable;
-            held_ += trace_.bytes[storage];
-            update_pool(storage);
-        };
-        for (int t : op.outputs) {
-            if (t != first) appears(t);
-        }
-        appears(first);
-    }
-
-    /// Whether all that the op can write over will not be read again: it is released right after the call
-    /// that is under way, or it is only held by chance.
-    bool runs_in_place(int id) const {
-        const Trace::Op& op = trace_.ops[id];
-        if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;
-        const auto there = [&](int t) { return defined_[t]; };
-        if (std::any_of(op.outputs.begin(), op.outputs.end(), there)) return false;
-        return std::all_of(op.in_place.begin(), op.in_place.end(), [&](const Trace::InPlace& pair) {
-            const int storage = trace_.tensors[pair.input].storage;
-            const StorageState& state = storages_[storage];
-            if (state.pinned || state.locks > 1) return false;
-            return state.references == (ran_[id] ? 0 : releases_ahead(storage));
-        });
-    }
-
-    int releases_ahead(int storage) const {
-        int releases = 0;
-        for (std::size_t i = next_; i < trace_.program.size(); ++i) {
-            const auto [step, tensor] = trace_.program[i];
-            if (step != Trace::Step::release) break;
-            releases += trace_.tensors[tensor].storage == storage;
-        }
-        return releases;
-    }
-
-    // Banishing.
-
-    bool has_evicted_child(int storage) const {
-        for (int op : graph_.readers(storage)) {
-            for (int t : trace_.ops[op].outputs) {
-                const int child = trace_.tensors[t].storage;
-                if (child != storage && !storages_[child].banished && !defined_[t]) return true;
-            }
-        }
-        return false;
-    }
-
-    void try_to_banish(int storage) {
-        StorageState& state = storages_[storage];
-        if (state.banished || state.references > 0 || has_evicted_child(storage)) return;
-        state.banished = true;
-        if (state.on_device) {
-            drop(storage);
-        } else {
-            neighbourhood_.returned(storage);
-        }
-        graph_.for_each_child(storage, [&](int child) {
-            if (!storages_[child].banished) pin(child);
-        });
-    }
-
-    // Ops that run once. An op is settled when it cannot run again: it may not, or no rerun can need its
-    // outputs. A pinned storage without references whose readers are all settled is freed; without this the
-    // outputs of ops that run once would stay to the end.
-
-    bool is_settled(int storage) const {
-        return storages_[storage].references == 0 && storages_[storage].open_readers == 0;
-    }
-
-    void settle_makers(int storage) {
-        if (!is_settled(storage)) return;
-        free_settled(storage);
-        for (int t : graph_.tensors(storage)) settle(trace_.tensors[t].op);
-    }
-
-    void free_settled(int storage) {
-        if (storages_[storage].pinned && storages_[storage].on_device && !maker_of(storage).recomputable)
-            drop(storage);
-    }
-
-    const Trace::Op& maker_of(int storage) const { return maker(graph_.tensors(storage).front()); }
-
-    void settle(int first) {
-        std::vector<int> walk;
-        const auto consider = [&](int op) {
-            const auto& outputs = trace_.ops[op].outputs;
-            const bool idle = std::all_of(outputs.begin(), outputs.end(),
-                                          [&](int t) { return is_settled(trace_.tensors[t].storage); });
-            if (settled_[op] || !ran_[op] || (trace_.ops[op].recomputable && !idle)) return;
-            settled_[op] = true;
-            walk.push_back(op);
-        };
-        consider(first);
-        while (!walk.empty()) {
-            const int op = walk.back();
-            walk.pop_back();
-            for (int storage : graph_.inputs(op)) {
-                --storages_[storage].open_readers;
-                if (!is_settled(storage)) continue;
-                free_settled(storage);
-                for (int t : graph_.tensors(storage)) consider(trace_.tensors[t].op);
-            }
-        }
-    }
-
-    const Trace& trace_;
-    std::int64_t budget_;
-    DtrOptions options_;
-    const std::function<bool(const DtrOutcome&, double)>& go_on_;
-    StorageGraph graph_;
-    EvictedNeighbourhood neighbourhood_;
-    EvictionPool pool_;
-    std::vector<StorageState> storages_;
-    std::vector<bool> defined_;        // per tensor: made, and its storage not dropped since
-    std::vector<bool> ran_, settled_;  // per op
-    std::vector<int> absent_;
-    DtrOutcome outcome_;
-    std::size_t next_ = 0;  // instruction of the program
-    std::int64_t held_ = 0;
-    double rerun_time_ = 0, rerun_limit_;
-};
-
-}  // namespace
-
-DtrOutcome evict_online(const Trace& trace, Bytes budget, const DtrOptions& options,
-                        const std::function<bool(const DtrOutcome&, double)>& go_on) {
-    return OnlineEviction(trace, budget, options, go_on).run();
+    return id;
 }
 
-Bytes unbounded_peak(const Trace& trace) {
-    const Bytes all(std::numeric_limits<std::int64_t>::max() / 2);
-    return evict_online(trace, all, {.heuristic = DtrHeuristic::lru, .deallocation = DtrDeallocation::banish})
-        .peak;
+bool OnlineEviction::begin(const std::vector<int>& tensors) {
+    const Frame first = enter(-1, tensors);
+    if (!materialize(first)) return false;
+    locked_.resize(first.locks);  // from now on the program's own
+    return true;
+}
+
+void OnlineEviction::end(const std::vector<int>& tensors) {
+    for (int t : tensors) {
+        const int storage = graph_.tensor(t).storage;
+        if (!storages_[storage].banished) unlock(storage);
+    }
+}
+
+void OnlineEviction::made(int id) {
+    const StorageGraph::Op& op = graph_.op(id);
+    has_run(id, op.outputs.front());
+    if (op.writes_over) {
+        for (const Trace::InPlace& pair : op.in_place) {
+            const int storage = graph_.tensor(pair.input).storage;
+            if (storages_[storage].on_device) evict(storage);
+        }
+    }
+    for (int t : op.outputs) pool_.used(graph_.tensor(t).storage, counts_.time);
+    if (options_.deallocation == DtrDeallocation::eager) settle_op(id);
+}
+
+void OnlineEviction::retain(int tensor) {
+    ++storages_[graph_.tensor(tensor).storage].references;
+}
+
+void OnlineEviction::release(int tensor) {
+    const int storage = graph_.tensor(tensor).storage;
+    if (--storages_[storage].references > 0) return;
+    if (options_.deallocation == DtrDeallocation::eager) {
+        if (storages_[storage].on_device && !storages_[storage].pinned) evict(storage);
+        settle_makers(storage);
+    } else if (options_.deallocation == DtrDeallocation::banish) {
+        try_to_banish(storage);
+    }
+}
+
+bool OnlineEviction::pin(int tensor) {
+    if (!is_defined_[tensor] && !materialize(enter(tensor, graph_.maker(tensor).inputs))) return false;
+    const int storage = graph_.tensor(tensor).storage;
+    storages_[storage].pinned = true;
+    update_pool(storage);
+    return true;
+}
+
+bool OnlineEviction::freeze(int tensor) {
+    if (!pin(tensor)) return false;
+    storages_[graph_.tensor(tensor).storage].frozen = true;
+    return true;
+}
+
+bool OnlineEviction::lose(int tensor) {
+    return lose_storage(graph_.tensor(tensor).storage);
+}
+
+// What is on the device.
+
+void OnlineEviction::update_pool(int storage) {
+    const StorageState& state = storages_[storage];
+    if (state.on_device && !state.pinned && state.locks == 0) {
+        pool_.insert(storage);
+    } else {
+        pool_.remove(storage);
+    }
+}
+
+void OnlineEviction::lock(int storage) {
+    ++storages_[storage].locks;
+    update_pool(storage);
+}
+
+void OnlineEviction::unlock(int storage) {
+    --storages_[storage].locks;
+    update_pool(storage);
+}
+
+void OnlineEviction::drop(int storage) {
+    held_ -= graph_.bytes(storage);
+    storages_[storage].on_device = false;
+    for (int t : graph_.tensors(storage)) is_defined_[t] = 0;
+    update_pool(storage);
+    host_.drop(storage);
+}
+
+void OnlineEviction::evict(int storage) {
+    drop(storage);
+    neighbourhood_.evicted(storage);
+}
+
+bool OnlineEviction::make_room(std::int64_t bytes) {
+    while (host_.missing(bytes) > 0) {
+        if (pool_.empty()) return false;
+        ++counts_.evictions;
+        if (!host_.goes_on()) return false;
+        evict(pool_.choose(counts_.time));
+    }
+    return true;
+}
+
+OnlineEviction::Stuck OnlineEviction::stuck() const {
+    Stuck stuck;
+    for (int s = 0; s < graph_.storage_count(); ++s) {
+        if (!storages_[s].on_device) continue;
+        if (storages_[s].pinned) {
+            stuck.pinned += graph_.bytes(s);
+        } else if (storages_[s].locks > 0) {
+            stuck.locked += graph_.bytes(s);
+        }
+    }
+    return stuck;
+}
+
+// Running again.
+
+/// Has the inputs of `first` there and locked; then runs its tensor's op, if it has one. An explicit stack:
+/// chains of evicted tensors can be as long as the program. Of the inputs, those that are there are locked
+/// first.
+bool OnlineEviction::materialize(Frame first) {
+    std::vector<Frame> stack{first};
+    while (true) {
+        Frame& frame = stack.back();
+        if (frame.absent > 0) {
+            const int input = absent_.back();
+            if (!is_defined_[input]) {
+                stack.push_back(enter(input, graph_.maker(input).inputs));
+                continue;
+            }
+            // Made by now, by its own frame or beside a sibling.
+            const int storage = graph_.tensor(input).storage;
+            lock(storage);
+            locked_.push_back(storage);
+            absent_.pop_back();
+            --frame.absent;
+            continue;
+        }
+        const Frame done = frame;
+        if (done.tensor >= 0 && !execute(done)) {
+            // What is absent to the frames below lies on top of `absent_`, and nothing else of theirs.
+            for (const Frame& open : stack)
+                absent_.resize(absent_.size() - static_cast<std::size_t>(open.absent));
+            give_up(first);
+            return false;
+        }
+        stack.pop_back();
+        if (stack.empty()) return true;
+    }
+}
+
+OnlineEviction::Frame OnlineEviction::enter(int tensor, const std::vector<int>& inputs) {
+    const bool forgetful = options_.deallocation == DtrDeallocation::banish;
+    Frame frame{tensor, 0, locked_.size()};
+    for (std::size_t i = inputs.size(); i-- > 0;) {
+        const int storage = graph_.tensor(inputs[i]).storage;
+        if (storages_[storage].banished) continue;
+        if (!forgetful || storages_[storage].references > 0) pool_.used(storage, counts_.time);
+        if (is_defined_[inputs[i]]) {
+            lock(storage);
+            locked_.push_back(storage);
+        } else {
+            absent_.push_back(inputs[i]);
+            ++frame.absent;
+        }
+    }
+    return frame;
+}
+
+void OnlineEviction::give_up(const Frame& first) {
+    while (locked_.size() > first.locks) {
+        const int storage = locked_.back();
+        locked_.pop_back();
+        if (!storages_[storage].banished) unlock(storage);
+    }
+}
+
+/// Runs the op of the frame's tensor, whose inputs are there and locked, and unlocks them.
+bool OnlineEviction::execute(const Frame& frame) {
+    const int id = graph_.tensor(frame.tensor).op;
+    const bool in_place = writes_over(id, [](int) { return 0; });
+    if (!host_.run_again(id, in_place)) return false;
+    const StorageGraph::Op& op = graph_.op(id);
+    locked_.resize(frame.locks);
+    has_run(id, frame.tensor);
+    if (in_place) {
+        for (const Trace::InPlace& pair : op.in_place) {
+            const int storage = graph_.tensor(pair.input).storage;
+            if (storages_[storage].on_device) evict(storage);
+        }
+    }
+    if (options_.deallocation == DtrDeallocation::banish) {
+        for (int storage : op.reads) try_to_banish(storage);
+    }
+    ++counts_.reruns;
+    counts_.rerun_time += op.time;
+    return host_.goes_on();
+}
+
+void OnlineEviction::has_run(int id, int first) {
+    counts_.time += graph_.op(id).time;
+    ran_[id] = 1;
+    appear(id, first);
+    end(graph_.op(id).inputs);
+}
+
+/// The outputs are on the device. `first` is the one that was asked for: it becomes evictable last.
+void OnlineEviction::appear(int id, int first) {
+    const auto appears = [&](int t) {
+        const int storage = graph_.tensor(t).storage;
+        is_defined_[t] = 1;
+        if (storages_[storage].on_device) return;
+        if (neighbourhood_.is_evicted(storage)) neighbourhood_.returned(storage);
+        storages_[storage].on_device = true;
+        storages_[storage].pinned = storages_[storage].pinned || !graph_.op(id).recomputable;
+        held_ += graph_.bytes(storage);
+        update_pool(storage);
+    };
+    for (int t : graph_.op(id).outputs) {
+        if (t != first) appears(t);
+    }
+    appears(first);
+}
+
+bool OnlineEviction::runs_in_place(int op, const std::function<int(int)>& releases) const {
+    return graph_.op(op).writes_over || writes_over(op, releases);
+}
+
+/// Whether all that the op can write over will not be read again: `references(storage)` of it are about to
+/// go, or it is only held by chance.
+bool OnlineEviction::writes_over(int id, const std::function<int(int)>& references) const {
+    const StorageGraph::Op& op = graph_.op(id);
+    if (options_.deallocation != DtrDeallocation::eager || op.in_place.empty()) return false;
+    if (std::any_of(op.outputs.begin(), op.outputs.end(), [&](int t) { return is_defined_[t]; }))
+        return false;
+    return std::all_of(op.in_place.begin(), op.in_place.end(), [&](const Trace::InPlace& pair) {
+        const int storage = graph_.tensor(pair.input).storage;
+        const StorageState& state = storages_[storage];
+        if (state.pinned || state.locks > 1) return false;
+        return state.references == references(storage);
+    });
+}
+
+// Banishing.
+
+bool OnlineEviction::has_evicted_child(int storage) const {
+    for (int op : graph_.readers(storage)) {
+        for (int t : graph_.op(op).outputs) {
+            const int child = graph_.tensor(t).storage;
+            if (child != storage && !storages_[child].banished && !is_defined_[t]) return true;
+        }
+    }
+    return false;
+}
+
+void OnlineEviction::try_to_banish(int storage) {
+    StorageState& state = storages_[storage];
+    if (state.banished || state.references > 0 || has_evicted_child(storage)) return;
+    state.banished = true;
+    if (state.on_device) {
+        drop(storage);
+    } else {
+        neighbourhood_.returned(storage);
+    }
+    graph_.for_each_child(storage, [&](int child) {
+        if (storages_[child].banished) return;
+        storages_[child].pinned = true;
+        update_pool(child);
+    });
+}
+
+// Ops that run once. An op is settled when it cannot run again: it may not, or no rerun can need its
+// outputs. A pinned storage without references whose readers are all settled is freed; without this the
+// outputs of ops that run once would stay to the end.
+
+bool OnlineEviction::is_settled(int storage) const {
+    return storages_[storage].references == 0 && storages_[storage].open_readers == 0;
+}
+
+bool OnlineEviction::can_be_made_again(int storage) const {
+    return !storages_[storage].frozen && graph_.maker(graph_.tensors(storage).front()).recomputable;
+}
+
+void OnlineEviction::settle_makers(int storage) {
+    if (!is_settled(storage)) return;
+    free_settled(storage);
+    for (int t : graph_.tensors(storage)) settle_op(graph_.tensor(t).op);
+}
+
+void OnlineEviction::free_settled(int storage) {
+    if (storages_[storage].pinned && storages_[storage].on_device && !can_be_made_again(storage))
+        drop(storage);
+}
+
+void OnlineEviction::settle_op(int first) {
+    std::vector<int> walk;
+    const auto consider = [&](int id) {
+        const StorageGraph::Op& op = graph_.op(id);
+        const bool idle = std::all_of(op.outputs.begin(), op.outputs.end(),
+                                      [&](int t) { return is_settled(graph_.tensor(t).storage); });
+        if (settled_[id] || !ran_[id] || (op.recomputable && !idle)) return;
+        settled_[id] = 1;
+        walk.push_back(id);
+    };
+    consider(first);
+    while (!walk.empty()) {
+        const int id = walk.back();
+        walk.pop_back();
+        for (int storage : graph_.op(id).reads) {
+            --storages_[storage].open_readers;
+            if (!is_settled(storage)) continue;
+            free_settled(storage);
+            for (int t : graph_.tensors(storage)) consider(graph_.tensor(t).op);
+        }
+    }
+}
+
+// Contents that go.
+
+/// Ops that cannot run again without what is in the storage now: those that read it, and those that read
+/// what only these could make again.
+std::vector<int> OnlineEviction::broken_by(int storage) const {
+    std::vector<int> broken;
+    std::vector<std::uint8_t> seen(ran_.size(), 0);
+    const auto add_readers = [&](int of) {
+        for (int op : graph_.readers(of)) {
+            if (seen[op] || settled_[op] || !ran_[op]) continue;
+            seen[op] = 1;
+            broken.push_back(op);
+        }
+    };
+    add_readers(storage);
+    for (std::size_t next = 0; next < broken.size(); ++next) {
+        for (int t : graph_.op(broken[next]).outputs) {
+            const int made = graph_.tensor(t).storage;
+            if (made != storage && storages_[made].references == 0 && !storages_[made].pinned)
+                add_readers(made);
+        }
+    }
+    return broken;
+}
+
+bool OnlineEviction::lose_storage(int storage) {
+    const std::vector<int> broken = broken_by(storage);
+    for (int op : broken) {
+        for (int t : graph_.op(op).outputs) {
+            const int made = graph_.tensor(t).storage;
+            if (made != storage && storages_[made].references > 0 && !freeze(t)) return false;
+        }
+    }
+    for (int op : broken) graph_.op(op).recomputable = false;
+    for (int op : broken) {
+        for (int t : graph_.op(op).outputs) {
+            const int made = graph_.tensor(t).storage;
+            if (made == storage || storages_[made].references > 0 || storages_[made].pinned) continue;
+            if (storages_[made].on_device) {
+                drop(made);
+            } else if (neighbourhood_.is_evicted(made)) {
+                neighbourhood_.returned(made);
+            }
+        }
+        settle_op(op);
+    }
+    return true;
+}
+
+// Forgetting.
+
+void OnlineEviction::settle() {
+    for (int s = 0; s < graph_.storage_count(); ++s) {
+        const StorageState& state = storages_[s];
+        if (state.pinned && state.on_device && state.references == 0 && !can_be_made_again(s))
+            lose_storage(s);
+    }
+    for (int op = 0; op < graph_.op_count(); ++op) {
+        if (graph_.knows_op(op)) settle_op(op);
+    }
+    forget_settled();
+    neighbourhood_.settle();
+}
+
+void OnlineEviction::forget_settled() {
+    std::vector<int> gone;
+    for (int s = 0; s < graph_.storage_count(); ++s) {
+        if (!graph_.knows_storage(s) || !is_settled(s)) continue;
+        if (storages_[s].pinned && can_be_made_again(s)) continue;  // it stays for good
+        if (storages_[s].on_device) drop(s);
+        gone.push_back(s);
+    }
+    for (int op = 0; op < graph_.op_count(); ++op) {
+        if (!graph_.knows_op(op) || !settled_[op]) continue;
+        const auto& outputs = graph_.op(op).outputs;
+        const bool all_gone = std::all_of(outputs.begin(), outputs.end(), [&](int t) {
+            return std::binary_search(gone.begin(), gone.end(), graph_.tensor(t).storage);
+        });
+        if (!all_gone) {
+            graph_.forget_inputs(op);
+            continue;
+        }
+        host_.forget_op(op);
+        for (int t : outputs) is_defined_[t] = 0;
+        graph_.forget_op(op);
+        ran_[op] = settled_[op] = 0;
+    }
+    for (int s : gone) {
+        if (graph_.knows_storage(s)) continue;  // an op with another output that is needed
+        host_.forget_storage(s);
+        graph_.forget_storage(s);
+        storages_[s] = {};
+        pool_.forget(s);
+    }
 }
 
 }  // namespace rematlas

@@ -1,30 +1,73 @@
 #include "core/dtr/storage_graph.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace rematlas {
 
-StorageGraph::StorageGraph(const Trace& trace)
-    : trace_(trace),
-      cost_(trace.bytes.size(), 0),
-      tensors_(trace.bytes.size()),
-      makers_(trace.bytes.size()),
-      readers_(trace.bytes.size()),
-      inputs_(trace.ops.size()) {}
-
-void StorageGraph::add(int op) {
-    std::vector<int>& inputs = inputs_[op];
-    for (int t : trace_.ops[op].inputs) inputs.push_back(trace_.tensors[t].storage);
-    std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    for (int storage : inputs) readers_[storage].push_back(op);
-    for (int t : trace_.ops[op].outputs) {
-        const int storage = trace_.tensors[t].storage;
-        tensors_[storage].push_back(t);
-        if (!makers_[storage].empty() && makers_[storage].back() == op) continue;
-        makers_[storage].push_back(op);
-        cost_[storage] += trace_.ops[op].time;
+/// An item that nobody uses, as new.
+template <class Item>
+int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
+    if (free.empty()) {
+        items.emplace_back();
+        return static_cast<int>(items.size()) - 1;
     }
+    const int id = free.back();
+    free.pop_back();
+    items[id] = {};
+    return id;
+}
+
+int StorageGraph::add(Trace::Op called, const std::vector<Trace::Output>& outputs) {
+    const int id = place(ops_, free_ops_);
+    Op& op = ops_[id];
+    static_cast<Trace::Op&>(op) = std::move(called);
+    op.outputs.clear();
+    for (int t : op.inputs) op.reads.push_back(tensors_[t].storage);
+    std::sort(op.reads.begin(), op.reads.end());
+    op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());
+    for (int storage : op.reads) storages_[storage].readers.push_back(id);
+    for (const Trace::Output& output : outputs) {
+        const bool view = output.view_of >= 0;
+        const int storage =
+            view ? tensors_[op.inputs[output.view_of]].storage : place(storages_, free_storages_);
+        const int tensor = place(tensors_, free_tensors_);
+        tensors_[tensor] = {id, storage, view};
+        op.outputs.push_back(tensor);
+        Storage& of = storages_[storage];
+        if (!view) of.bytes = output.bytes;
+        of.tensors.push_back(tensor);
+        if (!of.makers.empty() && of.makers.back() == id) continue;
+        of.makers.push_back(id);
+        of.cost += op.time;
+    }
+    return id;
+}
+
+void StorageGraph::forget_inputs(int id) {
+    Op& op = ops_[id];
+    for (int storage : op.reads) std::erase(storages_[storage].readers, id);
+    op.reads.clear();
+    op.inputs.clear();
+    op.in_place.clear();
+}
+
+void StorageGraph::forget_op(int id) {
+    forget_inputs(id);
+    Op& op = ops_[id];
+    for (int tensor : op.outputs) {
+        Storage& of = storages_[tensors_[tensor].storage];
+        std::erase(of.tensors, tensor);
+        if (std::erase(of.makers, id) > 0) of.cost -= op.time;
+        free_tensors_.push_back(tensor);
+    }
+    op = {};
+    free_ops_.push_back(id);
+}
+
+void StorageGraph::forget_storage(int id) {
+    storages_[id] = {};
+    free_storages_.push_back(id);
 }
 
 }  // namespace rematlas

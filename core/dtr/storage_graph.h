@@ -9,45 +9,73 @@
 namespace rematlas {
 
 /// Parents of a storage are the storages that the makers of its tensors read, children those of the tensors
-/// made from its tensors; a storage is neither to itself.
+/// made from its tensors; a storage is neither to itself. Ids are those of a trace while nothing is forgotten;
+/// those of what was forgotten are given out again.
 class StorageGraph {
   public:
-    explicit StorageGraph(const Trace& trace);
+    struct Op : Trace::Op {
+        std::vector<int> reads;  ///< storages of the inputs, each once
+    };
 
-    /// The program calls the op: its outputs are known from now on. Once for each op.
-    void add(int op);
+    /// The program calls the op: returns its id, and its outputs are known from now on. `op.outputs` is not
+    /// looked at.
+    int add(Trace::Op op, const std::vector<Trace::Output>& outputs);
 
-    int storage_count() const { return static_cast<int>(cost_.size()); }
+    /// It is as if the op had made its outputs from nothing.
+    void forget_inputs(int op);
+    /// With the tensors that it made. No op that is left may read these.
+    void forget_op(int op);
+    /// Its makers and readers are forgotten before, so that `knows_storage` says no.
+    void forget_storage(int storage);
+
+    const Op& op(int id) const { return ops_[id]; }
+    Op& op(int id) { return ops_[id]; }
+    const Trace::Tensor& tensor(int id) const { return tensors_[id]; }
+    const Op& maker(int tensor) const { return ops_[tensors_[tensor].op]; }
+
+    int op_count() const { return static_cast<int>(ops_.size()); }
+    int tensor_count() const { return static_cast<int>(tensors_.size()); }
+    int storage_count() const { return static_cast<int>(storages_.size()); }
+    bool knows_op(int id) const { return !ops_[id].outputs.empty(); }
+    bool knows_storage(int id) const { return !storages_[id].tensors.empty(); }
+
+    std::int64_t bytes(int storage) const { return storages_[storage].bytes; }
     /// Time of the ops that make the storage's tensors, views included, each once.
-    std::int64_t cost(int storage) const { return cost_[storage]; }
-    const std::vector<int>& tensors(int storage) const { return tensors_[storage]; }
+    std::int64_t cost(int storage) const { return storages_[storage].cost; }
+    const std::vector<int>& tensors(int storage) const { return storages_[storage].tensors; }
     /// Ops that read a tensor of the storage, each once.
-    const std::vector<int>& readers(int storage) const { return readers_[storage]; }
-    /// Storages that the op reads, each once.
-    const std::vector<int>& inputs(int op) const { return inputs_[op]; }
+    const std::vector<int>& readers(int storage) const { return storages_[storage].readers; }
 
     template <class Visit>
     void for_each_parent(int storage, Visit&& visit) const {
-        for (int op : makers_[storage]) {
-            for (int parent : inputs_[op]) {
+        for (int op : storages_[storage].makers) {
+            for (int parent : ops_[op].reads) {
                 if (parent != storage) visit(parent);
             }
         }
     }
     template <class Visit>
     void for_each_child(int storage, Visit&& visit) const {
-        for (int op : readers_[storage]) {
-            for (int t : trace_.ops[op].outputs) {
-                if (trace_.tensors[t].storage != storage) visit(trace_.tensors[t].storage);
+        for (int op : storages_[storage].readers) {
+            for (int t : ops_[op].outputs) {
+                if (tensors_[t].storage != storage) visit(tensors_[t].storage);
             }
         }
     }
 
   private:
-    const Trace& trace_;
-    std::vector<std::int64_t> cost_;                            // per storage
-    std::vector<std::vector<int>> tensors_, makers_, readers_;  // per storage
-    std::vector<std::vector<int>> inputs_;                      // per op
+    struct Storage {
+        std::int64_t bytes = 0, cost = 0;
+        std::vector<int> tensors, makers, readers;
+    };
+
+    template <class Item>
+    static int place(std::vector<Item>& items, std::vector<int>& free);
+
+    std::vector<Op> ops_;
+    std::vector<Trace::Tensor> tensors_;
+    std::vector<Storage> storages_;
+    std::vector<int> free_ops_, free_tensors_, free_storages_;
 };
 
 }  // namespace rematlas

@@ -1,5 +1,6 @@
 #include "core/dtr/trace.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace rematlas {
@@ -28,6 +29,21 @@ const std::vector<int>& Trace::call(Op op, const std::vector<Output>& outputs) {
     ops.push_back(std::move(op));
     program.push_back({Step::call, id});
     return ops.back().outputs;
+}
+
+std::vector<Trace::Output> Trace::outputs_of(int op) const {
+    std::vector<Output> outputs;
+    for (const int t : ops[op].outputs) {
+        Output output{.bytes = bytes[tensors[t].storage]};
+        if (tensors[t].view) {
+            const auto of = std::find_if(ops[op].inputs.begin(), ops[op].inputs.end(), [&](int input) {
+                return tensors[input].storage == tensors[t].storage;
+            });
+            output = {.bytes = 0, .view_of = static_cast<int>(of - ops[op].inputs.begin())};
+        }
+        outputs.push_back(output);
+    }
+    return outputs;
 }
 
 }  // namespace rematlas

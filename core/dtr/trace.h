@@ -27,6 +27,8 @@ struct Trace {
         bool recomputable = true;   ///< false: it runs once, and its outputs stay while a rerun can need them
         std::vector<int> inputs{};  ///< tensors
         std::vector<InPlace> in_place{};
+        bool writes_over = false;  ///< the call itself writes over what is in `in_place`, whose contents are
+                                   ///< gone; a rerun may or may not
         std::vector<int> outputs{};  ///< tensors; filled by `call`, at least one
     };
     struct Tensor {
@@ -44,6 +46,10 @@ struct Trace {
         retain,   ///< one more reference to a tensor
         release,  ///< one less
         pin,      ///< the tensor has to be there, and its storage stays from now on
+        freeze,   ///< the same until it has no reference and no rerun can need it
+        lose,     ///< the contents of the tensor's storage are about to change behind the ops that read it:
+                  ///< these cannot run again, and what the program still holds of theirs has to be there
+        settle,   ///< a good moment to forget: a training step is over. No tensor
     };
     struct Instruction {
         Step step = Step::call;
@@ -64,6 +70,12 @@ struct Trace {
     void retain(int tensor) { program.push_back({Step::retain, tensor}); }
     void release(int tensor) { program.push_back({Step::release, tensor}); }
     void pin(int tensor) { program.push_back({Step::pin, tensor}); }
+    void freeze(int tensor) { program.push_back({Step::freeze, tensor}); }
+    void lose(int tensor) { program.push_back({Step::lose, tensor}); }
+    void settle() { program.push_back({Step::settle, 0}); }
+
+    /// As they were given to `call`; of several inputs in the viewed storage the first.
+    std::vector<Output> outputs_of(int op) const;
 };
 
 }  // namespace rematlas

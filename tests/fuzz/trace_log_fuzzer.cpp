@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 #include "core/dtr/trace_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {

@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solving/solver_entry.h"
 

@@ -79,12 +79,12 @@ class Plain {
 /// Some storages go, some come back, and the program goes on in between.
 void compare_along_random_evictions(std::uint64_t seed, Kind kind, bool with_returns) {
     const Trace trace = random_trace(seed, 25);
-    StorageGraph graph(trace);
+    StorageGraph graph;
     EvictedNeighbourhood neighbourhood(graph, kind);
     std::mt19937_64 random(seed);
     std::set<int> there, evicted;
     for (int op = 0; op < static_cast<int>(trace.ops.size()); ++op) {
-        graph.add(op);
+        graph.add(trace.ops[op], trace.outputs_of(op));
         for (int t : trace.ops[op].outputs) {
             const auto [step, storage, view] = trace.tensors[t];
             if (view) neighbourhood.grew(storage);
@@ -124,8 +124,8 @@ TEST(EvictedNeighbourhood, in_classes_is_the_connected_component_until_something
 
 TEST(EvictedNeighbourhood, in_classes_keeps_a_class_whole_when_its_middle_returns) {
     const Trace trace = unit_chain_trace(6);
-    StorageGraph graph(trace);
-    for (int op = 0; op < 6; ++op) graph.add(op);
+    StorageGraph graph;
+    for (int op = 0; op < 6; ++op) graph.add(trace.ops[op], trace.outputs_of(op));
     EvictedNeighbourhood classes(graph, Kind::classes), exact(graph, Kind::ancestors_and_descendants);
     for (EvictedNeighbourhood* kept : {&classes, &exact}) {
         for (int storage : {1, 2, 3}) kept->evicted(storage);
@@ -165,14 +165,14 @@ TEST(EvictionPool, chooses_the_least_score) {
                                          DtrHeuristic::lru, DtrHeuristic::size, DtrHeuristic::msps}) {
         for (std::uint64_t seed = 1; seed <= 30; ++seed) {
             const Trace trace = random_trace(seed, 25);
-            StorageGraph graph(trace);
+            StorageGraph graph;
             EvictedNeighbourhood neighbourhood(graph, EvictionPool::neighbourhood_of(heuristic));
-            EvictionPool pool(trace, graph, neighbourhood, {.heuristic = heuristic});
+            EvictionPool pool(graph, neighbourhood, {.heuristic = heuristic});
             const int ops = static_cast<int>(trace.ops.size());
             const std::int64_t now = ops + 1;
             std::set<int> there, evicted;
             for (int op = 0; op < ops; ++op) {
-                graph.add(op);
+                graph.add(trace.ops[op], trace.outputs_of(op));
                 for (int t : trace.ops[op].outputs) {
                     const int storage = trace.tensors[t].storage;
                     pool.used(storage, op);
@@ -201,10 +201,10 @@ TEST(EvictionPool, chooses_the_least_score) {
 TEST(EvictionPool, breaks_ties_towards_the_last_to_become_evictable_and_zeros_towards_the_first) {
     Trace trace;
     for (const std::int64_t time : {3, 3, 0, 0, 3}) trace.call({.time = time}, {{.bytes = 2}});
-    StorageGraph graph(trace);
-    for (int op = 0; op < 5; ++op) graph.add(op);
+    StorageGraph graph;
+    for (int op = 0; op < 5; ++op) graph.add(trace.ops[op], trace.outputs_of(op));
     EvictedNeighbourhood neighbourhood(graph, Kind::none);
-    EvictionPool pool(trace, graph, neighbourhood, {.heuristic = DtrHeuristic::local});
+    EvictionPool pool(graph, neighbourhood, {.heuristic = DtrHeuristic::local});
     for (int storage : {4, 0, 1, 3, 2}) pool.insert(storage);
     std::vector<int> order;
     while (!pool.empty()) {
@@ -217,10 +217,10 @@ TEST(EvictionPool, breaks_ties_towards_the_last_to_become_evictable_and_zeros_to
 TEST(EvictionPool, ignores_what_is_small_beside_what_came_before) {
     Trace trace;
     for (const std::int64_t bytes : {1000, 1000, 5}) trace.call({.time = 1}, {{.bytes = bytes}});
-    StorageGraph graph(trace);
-    for (int op = 0; op < 3; ++op) graph.add(op);
+    StorageGraph graph;
+    for (int op = 0; op < 3; ++op) graph.add(trace.ops[op], trace.outputs_of(op));
     EvictedNeighbourhood neighbourhood(graph, Kind::none);
-    EvictionPool pool(trace, graph, neighbourhood, {.heuristic = DtrHeuristic::lru, .ignore_small = true});
+    EvictionPool pool(graph, neighbourhood, {.heuristic = DtrHeuristic::lru, .ignore_small = true});
     for (int storage : {0, 1, 2}) pool.insert(storage);
     pool.remove(0);
     pool.remove(1);
@@ -230,10 +230,10 @@ TEST(EvictionPool, ignores_what_is_small_beside_what_came_before) {
 TEST(EvictionPool, samples_the_root_of_its_storages) {
     Trace trace;
     for (int i = 0; i < 100; ++i) trace.call({.time = 1}, {{.bytes = i + 1}});
-    StorageGraph graph(trace);
-    for (int op = 0; op < 100; ++op) graph.add(op);
+    StorageGraph graph;
+    for (int op = 0; op < 100; ++op) graph.add(trace.ops[op], trace.outputs_of(op));
     EvictedNeighbourhood neighbourhood(graph, Kind::none);
-    EvictionPool pool(trace, graph, neighbourhood, {.heuristic = DtrHeuristic::size, .sample = true});
+    EvictionPool pool(graph, neighbourhood, {.heuristic = DtrHeuristic::size, .sample = true});
     for (int storage = 0; storage < 100; ++storage) pool.insert(storage);
     // The largest of 10 out of 100 is the largest of all in one draw of ten.
     int largest = 0;

@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 #include "core/dtr/trace_log.h"
 #include "tests/core/support/problem_files.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 
 namespace rematlas {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "core/base/files.h"
 #include "core/checking/check.h"
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 #include "core/dtr/trace_log.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/config.h"

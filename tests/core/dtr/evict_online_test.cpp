@@ -1,5 +1,5 @@
 // Online eviction on small programs whose every step is known, and what holds on any.
-#include "core/dtr/online_eviction.h"
+#include "core/dtr/evict_online.h"
 
 #include <gtest/gtest.h>
 
