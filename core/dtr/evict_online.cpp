@@ -69,6 +69,9 @@ class Simulation final : public EvictionHost {
                 return eviction_.pin(tensors_[id]);
             case Trace::Step::freeze:
                 return eviction_.freeze(tensors_[id]);
+            case Trace::Step::thaw:
+                eviction_.thaw(tensors_[id]);
+                return true;
             case Trace::Step::lose:
                 return eviction_.lose(tensors_[id]);
             case Trace::Step::settle:

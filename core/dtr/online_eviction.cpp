@@ -84,6 +84,12 @@ bool OnlineEviction::freeze(int tensor) {
     return true;
 }
 
+void OnlineEviction::thaw(int tensor) {
+    const int storage = graph_.tensor(tensor).storage;
+    storages_[storage].pinned = storages_[storage].frozen = false;
+    update_pool(storage);
+}
+
 bool OnlineEviction::lose(int tensor) {
     return lose_storage(graph_.tensor(tensor).storage);
 }
@@ -211,16 +217,19 @@ void OnlineEviction::give_up(const Frame& first) {
 bool OnlineEviction::execute(const Frame& frame) {
     const int id = graph_.tensor(frame.tensor).op;
     const bool in_place = writes_over(id, [](int) { return 0; });
-    if (!host_.run_again(id, in_place)) return false;
+    const bool has_run_again = host_.run_again(id, in_place);
     const StorageGraph::Op& op = graph_.op(id);
-    locked_.resize(frame.locks);
-    has_run(id, frame.tensor);
-    if (in_place) {
+    if (has_run_again) {
+        locked_.resize(frame.locks);
+        has_run(id, frame.tensor);
+    }
+    if (in_place) {  // also where it failed half way
         for (const Trace::InPlace& pair : op.in_place) {
             const int storage = graph_.tensor(pair.input).storage;
             if (storages_[storage].on_device) evict(storage);
         }
     }
+    if (!has_run_again) return false;
     if (options_.deallocation == DtrDeallocation::banish) {
         for (int storage : op.reads) try_to_banish(storage);
     }

@@ -91,6 +91,8 @@ class OnlineEviction {
     bool pin(int tensor);
     /// It has to be there, and its storage stays until it has no reference and no rerun can need it.
     bool freeze(int tensor);
+    /// It may be evicted after all.
+    void thaw(int tensor);
     /// The contents of its storage are about to change, or to go: what was made from them and is still
     /// referenced is made again where it is gone, and stays from now on.
     bool lose(int tensor);

@@ -47,6 +47,7 @@ struct Trace {
         release,  ///< one less
         pin,      ///< the tensor has to be there, and its storage stays from now on
         freeze,   ///< the same until it has no reference and no rerun can need it
+        thaw,     ///< no longer so
         lose,     ///< the contents of the tensor's storage are about to change behind the ops that read it:
                   ///< these cannot run again, and what the program still holds of theirs has to be there
         settle,   ///< a good moment to forget: a training step is over. No tensor
@@ -71,6 +72,7 @@ struct Trace {
     void release(int tensor) { program.push_back({Step::release, tensor}); }
     void pin(int tensor) { program.push_back({Step::pin, tensor}); }
     void freeze(int tensor) { program.push_back({Step::freeze, tensor}); }
+    void thaw(int tensor) { program.push_back({Step::thaw, tensor}); }
     void lose(int tensor) { program.push_back({Step::lose, tensor}); }
     void settle() { program.push_back({Step::settle, 0}); }
 

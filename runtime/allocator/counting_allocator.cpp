@@ -4,11 +4,13 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 
+#include "runtime/allocator/memory_limit.h"
 #include "runtime/allocator/step_memory.h"
 
 namespace rematlas {
@@ -97,6 +99,8 @@ class Allocator final : public c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &release, cpu};
+        if (RoomMaker* maker = MemoryLimit::maker())
+            maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
         StepMemory* step = StepMemory::active(the_host);
         if (void* planned = step ? step->take(bytes) : nullptr) {
             count(static_cast<std::int64_t>(bytes));

@@ -51,6 +51,11 @@ HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::
     return HiddenWrite::none;
 }
 
+bool may_write_hidden(const std::string& op) {
+    return std::any_of(hidden_updates.begin(), hidden_updates.end(),
+                       [&](const HiddenUpdate& update) { return update.op == op; });
+}
+
 bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
                       std::size_t base) {
     static constexpr std::array<std::string_view, 12> shaped_like_first{

@@ -20,6 +20,9 @@ enum class HiddenWrite : std::uint8_t {
 HiddenWrite hidden_write(const std::string& op, std::size_t index, const torch::jit::Stack& stack,
                          std::size_t base);
 
+/// Whether some argument of some call of it is so written.
+bool may_write_hidden(const std::string& op);
+
 /// The kernel looks at the shape and type of this tensor argument only. Such arguments are no inputs of the
 /// op in the graph: a dropout mask can then be drawn again without what it is applied to.
 bool ignores_contents(const std::string& op, std::size_t index, const torch::jit::Stack& stack,

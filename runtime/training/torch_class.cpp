@@ -23,6 +23,7 @@
 #include "runtime/replay/room.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/comparison.h"
+#include "runtime/training/open_devices.h"
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
 #include "runtime/training/step_recording.h"
@@ -36,15 +37,6 @@ template <class T>
 T or_throw(Result<T> result) {
     TORCH_CHECK(result, "rematlas: ", result.error().message);
     return result.take();
-}
-
-std::shared_ptr<DeviceRuntime> device_named(const std::string& name) {
-    static std::map<std::string, std::shared_ptr<DeviceRuntime>> open;
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    std::shared_ptr<DeviceRuntime>& device = open[name];
-    if (!device) device = or_throw(open_device(name, {.own_process = false}));
-    return device;
 }
 
 std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
@@ -95,7 +87,7 @@ struct TorchRecording : torch::CustomClassHolder {
     TorchRecording(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
                    std::int64_t parameters, const std::vector<at::Tensor>& inputs,
                    const std::string& device_name, const std::string& kind)
-        : device(device_named(device_name)),
+        : device(open_device_named(device_name)),
           step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device,
                                                kind_named(kind))) {}
     std::shared_ptr<DeviceRuntime> device;
@@ -112,7 +104,8 @@ struct TorchPlan : torch::CustomClassHolder {
         : device(from_shapes->device),
           planner(or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed))),
           passed_inputs(from_shapes->step->passed_inputs()) {}
-    TorchPlan(const std::string& path, const std::string& device_name) : device(device_named(device_name)) {
+    TorchPlan(const std::string& path, const std::string& device_name)
+        : device(open_device_named(device_name)) {
         Plan plan = or_throw(read_plan_or_schedule(path));
         const CheckReport checked = check(plan.graph, plan.schedule);
         TORCH_CHECK(checked.ok(), "rematlas: ", path,
@@ -428,7 +421,7 @@ TORCH_LIBRARY(rematlas, library) {
                 [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
                     std::vector<NamedTensor> named;
                     for (const at::Tensor& tensor : tensors) named.push_back({"", tensor, true});
-                    DeviceRuntime& runtime = *device_named(device);
+                    DeviceRuntime& runtime = *open_device_named(device);
                     runtime.prepare();
                     return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
                 });

@@ -1,0 +1,380 @@
+#include "runtime/eviction/evictor.h"
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/accumulate_grad.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "runtime/capture/op_traits.h"
+
+namespace rematlas {
+namespace {
+
+/// A program that never runs a backward is told to forget now and then.
+constexpr std::int64_t most_calls_a_step = 50'000;
+
+std::int64_t wall_clock() {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+/// What is made now is the gradient of a parameter, or becomes it.
+bool accumulates_gradient() {
+    const auto node = torch::autograd::get_current_node();
+    return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
+}
+
+bool covers_storage(const at::Tensor& tensor) {
+    return tensor.is_non_overlapping_and_dense() &&
+           tensor.numel() * static_cast<std::int64_t>(tensor.element_size()) ==
+               static_cast<std::int64_t>(tensor.storage().nbytes());
+}
+
+}  // namespace
+
+Evictor::Evictor(DeviceRuntime& device, EvictorOptions options)
+    : device_(device),
+      options_(options),
+      log_(options.log ? std::optional<ProgramLog>(std::in_place) : std::nullopt),
+      eviction_(*this, options.policy),
+      departures_(std::make_shared<Departures>()),
+      limit_(options.budget) {}
+
+Evictor::~Evictor() {
+    try {
+        close();
+    } catch (...) {  // what could not be made again stays without memory, and says so when it is read
+    }
+}
+
+void Evictor::open() {
+    guard_ = std::make_unique<DispatchModeGuard>(*this);
+    MemoryLimit::set(this);
+}
+
+void Evictor::close() {
+    if (!guard_) return;
+    const std::lock_guard program(program_);
+    guard_.reset();
+    limit_ = std::numeric_limits<std::int64_t>::max() / 2;
+    options_.thrash = std::numeric_limits<double>::infinity();
+    Engine engine(engine_);
+    let_departed_go();
+    bool all_there = true;
+    for (std::size_t s = 0; s < known_.size(); ++s) {
+        const Known& known = known_[s];
+        if (known.tensor < 0 || known.user.expired() || eviction_.is_defined(known.tensor)) continue;
+        const std::vector<int> wanted{known.tensor};
+        if (eviction_.begin(wanted)) {
+            eviction_.end(wanted);
+        } else {
+            all_there = false;
+        }
+    }
+    for (Known& known : known_) {
+        const auto user = known.user.lock();
+        if (user && ticket_of(*user)) take_ticket_down(*user);
+    }
+    departures_->close();
+    MemoryLimit::set(nullptr);
+    engine.unlock();
+    for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = {};
+    stored_.clear();
+    if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+Evictor::Status Evictor::status() const {
+    const std::lock_guard engine(engine_);
+    Status status{
+        .steps = steps_, .calls = calls_, .counts = eviction_.counts(), .tracked = eviction_.held()};
+    status.known_ops = std::count_if(stored_.begin(), stored_.end(), [](const auto& call) { return !!call; });
+    return status;
+}
+
+// The way of a call.
+
+void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    const std::lock_guard program(program_);
+    auto facts = facts_.find(&op.schema());
+    if (facts == facts_.end()) facts = facts_.emplace(&op.schema(), facts_of(op)).first;
+    Call call{op, facts->second};
+    if (call.facts.kind == OpFacts::Kind::looks) return look(call, keys, stack);
+
+    Engine engine(engine_);
+    let_departed_go();
+    const bool backward = torch::autograd::get_current_node() != nullptr;
+    if ((in_backward_ && !backward) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
+    in_backward_ = backward;
+    ++calls_;
+    current_ = op.schema().name();
+    read_arguments(call, *stack);
+    make_ready(call);
+
+    std::unique_ptr<StoredCall> stored;
+    std::int64_t time = 0;
+    engine.unlock();
+    try {
+        if (!call.runs_once) {
+            stored = std::make_unique<StoredCall>(op, keys, *stack, std::move(call.places));
+            for (const std::size_t argument : call.statistics) stored->leave_out(argument);
+            if (call.facts.random) stored->draws_from(device_.generator_state());
+        }
+        begin_measuring();
+        const std::int64_t began = wall_clock();
+        run_kernel(op, keys, stack);
+        time = wall_clock() - began;
+    } catch (...) {
+        engine.lock();
+        eviction_.end(call.inputs);
+        throw;
+    }
+    engine.lock();
+    note_results(call, *stack, std::move(stored), time);
+}
+
+void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    run_kernel(call.op, keys, stack);
+    if (!torch::autograd::get_current_node() || !accumulates_gradient()) return;
+    const Engine engine(engine_);
+    for_each_tensor_of(*stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
+        if (const int storage = storage_of(tensor); storage >= 0) freeze(storage);
+    });
+}
+
+void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
+    const std::size_t count = call.facts.writes.size(), base = stack.size() - count;
+    const std::string& name = call.op.schema().name();
+    const bool writes_again = call.facts.kind == OpFacts::Kind::computes;
+    std::vector<c10::ScalarType> types, statistics_types;
+    call.runs_once =
+        call.facts.kind == OpFacts::Kind::runs_once || call.facts.kind == OpFacts::Kind::takes_memory;
+    for_each_tensor_of(stack, count, [&](std::size_t argument, int item, const at::Tensor& tensor) {
+        StoredCall::Place place{argument, item};
+        const HiddenWrite hidden =
+            call.facts.may_write_hidden ? hidden_write(name, argument, stack, base) : HiddenWrite::none;
+        if (!tensor.defined()) return;
+        if (!tensor.has_storage()) {
+            call.runs_once = call.opaque = true;
+            return;
+        }
+        if (argument == 0 && call.facts.looks_at_first) {
+            call.places.push_back(std::move(place));
+            return;
+        }
+        if (hidden == HiddenWrite::statistics) {
+            call.statistics.push_back(argument);
+            statistics_types.push_back(tensor.scalar_type());
+            return;
+        }
+        types.push_back(tensor.scalar_type());
+        int storage = storage_of(tensor);
+        if (storage < 0 && can_be_known(tensor)) storage = make_resident(tensor);
+        place.storage = storage;
+        call.places.push_back(std::move(place));
+        if (storage < 0) return;
+        call.inputs.push_back(known_[storage].tensor);
+        if (!call.facts.writes[argument] && hidden == HiddenWrite::none) return;
+        if (std::find(call.changed.begin(), call.changed.end(), storage) != call.changed.end() ||
+            std::find(call.lost.begin(), call.lost.end(), storage) != call.lost.end())
+            return;
+        const Known& known = known_[storage];
+        const bool refills =
+            known.unfilled && writes_again && call.facts.overwrites && covers_storage(tensor);
+        if (refills) call.refilled.push_back(storage);
+        (refills || !eviction_.is_pinned(storage) ? call.changed : call.lost).push_back(storage);
+    });
+    // Where the statistics alone settle the type of what the kernel keeps, no run can go without them.
+    for (const c10::ScalarType type : statistics_types)
+        if (std::find(types.begin(), types.end(), type) == types.end()) call.runs_once = true;
+    if (!call.runs_once) return;
+    // Its results stay, and with them the new versions: old contents are changed for good.
+    call.lost.insert(call.lost.end(), call.changed.begin(), call.changed.end());
+    call.changed.clear();
+    call.refilled.clear();
+}
+
+/// What is read is there and locked; what loses its contents is needed by nobody.
+void Evictor::make_ready(const Call& call) {
+    const std::string& name = call.op.schema().name();
+    for (const int storage : call.lost) {
+        if (eviction_.graph().readers(storage).empty()) continue;
+        note(Trace::Step::lose, storage);
+        if (!eviction_.lose(known_[storage].tensor)) fail(name);
+    }
+    if (call.runs_once)
+        for (const int storage : call.lost) freeze(storage);
+    if (call.opaque || call.facts.kind == OpFacts::Kind::takes_memory)
+        for (const int tensor : call.inputs) freeze(eviction_.graph().tensor(tensor).storage);
+    for (const int storage : call.refilled) {
+        note(Trace::Step::thaw, storage);
+        eviction_.thaw(known_[storage].tensor);
+    }
+    if (log_) log_->begins();
+    if (eviction_.begin(call.inputs)) return;
+    for (const int storage : call.refilled) freeze(storage);
+    fail(name);
+}
+
+void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
+                           std::int64_t time) {
+    struct Made {
+        c10::StorageImpl* storage;
+        std::int64_t bytes;
+    };
+    std::vector<Made> made;
+    std::vector<int> returns;
+    bool again = !call.runs_once && call.lost.empty(), shares = false;
+    const auto add = [&](const at::Tensor& tensor) {
+        if (!tensor.defined() || !can_be_known(tensor) || storage_of(tensor) >= 0) return -1;
+        c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+        std::size_t at = 0;
+        while (at < made.size() && made[at].storage != storage) ++at;
+        if (at == made.size()) made.push_back({storage, static_cast<std::int64_t>(storage->nbytes())});
+        shares = shares || lies_in_an_input(call, *storage);
+        return static_cast<int>(call.changed.size() + at);
+    };
+    for_each_tensor_of(stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
+        if (tensor.defined() && !tensor.has_storage()) call.opaque = true;
+        returns.push_back(tensor.defined() && tensor.has_storage() ? add(tensor) : -1);
+    });
+    // It was given other memory, so that its ticket is gone.
+    for (const int storage : call.changed)
+        if (const auto user = known_[storage].user.lock(); !user || !ticket_of(*user)) again = false;
+    if (call.opaque || shares) {
+        again = false;
+        for (const int tensor : call.inputs) freeze(eviction_.graph().tensor(tensor).storage);
+    }
+
+    Trace::Op record{.time = time, .recomputable = again, .inputs = call.inputs};
+    std::vector<Trace::Output> outputs;
+    for (const int storage : call.changed) {
+        record.in_place.push_back({known_[storage].tensor, known_[storage].bytes});
+        outputs.push_back({.bytes = known_[storage].bytes});
+    }
+    record.writes_over = !call.changed.empty();
+    for (const Made& one : made) outputs.push_back({.bytes = one.bytes});
+    const bool silent = outputs.empty();
+    if (silent) {
+        outputs.push_back({});
+        record.recomputable = again = false;
+    }
+    if (options_.costs_from_bytes) record.time = cost_from_bytes(call, outputs);
+    step_time_ += record.time;
+    const int op = declare(std::move(record), outputs, call.op.schema().name());
+    const std::vector<int> tensors = eviction_.graph().op(op).outputs;
+    const bool keeps = !again || options_.policy.deallocation != DtrDeallocation::eager;
+    for (std::size_t i = 0; i < call.changed.size(); ++i) {
+        Known& old = known_[call.changed[i]];
+        const int storage = eviction_.graph().tensor(tensors[i]).storage;
+        known_[storage].user = std::exchange(old.user, Known().user);
+        if (const auto user = known_[storage].user.lock())
+            if (Ticket* ticket = ticket_of(*user)) ticket->storage = storage, ticket->keep = keeps;
+    }
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        const int storage = eviction_.graph().tensor(tensors[call.changed.size() + i]).storage;
+        hang(storage, *made[i].storage, keeps);
+    }
+    if (again) {
+        stored->returns = std::move(returns);
+        stored_[static_cast<std::size_t>(op)] = std::move(stored);
+    }
+    eviction_.made(op);
+    for (const int storage : call.changed) release(storage);
+    if (silent) release(eviction_.graph().tensor(tensors.front()).storage);
+    finish_measuring();
+    if (silent) return;
+    const bool unfilled = call.facts.kind == OpFacts::Kind::fills_later;
+    if (!unfilled && !(in_backward_ && accumulates_gradient())) return;
+    for (const int tensor : tensors) {
+        const int storage = eviction_.graph().tensor(tensor).storage;
+        known_[storage].unfilled = unfilled;
+        freeze(storage);
+    }
+}
+
+/// Another storage on the memory of an argument: nobody knows how long that must live.
+bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) const {
+    const auto* begin = static_cast<const char*>(made.data_ptr().get());
+    return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int tensor) {
+        const int storage = eviction_.graph().tensor(tensor).storage;
+        const auto* memory = static_cast<const char*>(memory_of(storage).data());
+        return begin && memory && begin < memory + known_[storage].bytes && memory < begin + made.nbytes();
+    });
+}
+
+std::int64_t Evictor::cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const {
+    std::int64_t bytes = 1000;
+    for (const int tensor : call.inputs) bytes += known_[eviction_.graph().tensor(tensor).storage].bytes;
+    for (const Trace::Output& output : outputs) bytes += output.bytes;
+    return bytes;
+}
+
+void Evictor::stays(const std::vector<at::Tensor>& tensors) {
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    for (const at::Tensor& tensor : tensors) {
+        if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) continue;
+        const int storage = storage_of(tensor);
+        storage >= 0 ? freeze(storage) : static_cast<void>(make_resident(tensor));
+    }
+}
+
+void Evictor::touch(const at::Tensor& tensor, bool keep) {
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    if (!guard_ || !tensor.defined() || !tensor.has_storage()) return;
+    let_departed_go();
+    const int storage = storage_of(tensor);
+    if (storage < 0 || known_[storage].resident) return;
+    const std::vector<int> wanted{known_[storage].tensor};
+    current_ = "a look at a tensor's memory";
+    if (!eviction_.begin(wanted)) fail(current_);
+    eviction_.end(wanted);
+    if (keep) freeze(storage);
+}
+
+// Steps.
+
+void Evictor::step_is_over() {
+    ++steps_;
+    calls_at_step_ = calls_;
+    longest_step_ = std::max(longest_step_, std::exchange(step_time_, 0));
+    rerun_before_ = eviction_.counts().rerun_time;
+    note(Trace::Step::settle, -1);
+    eviction_.settle();
+}
+
+/// What the program's last handle has left.
+void Evictor::let_departed_go() {
+    if (departures_->empty()) return;
+    for (const std::unique_ptr<Ticket>& ticket : departures_->take()) {
+        Known& known = known_[static_cast<std::size_t>(ticket->storage)];
+        known.user = Known().user;
+        if (ticket->keep && ticket->memory) give(ticket->storage, std::move(ticket->memory));
+        release(ticket->storage);
+    }
+}
+
+/// After `begin` failed: the program's tensors are as they were.
+void Evictor::fail(const std::string& op) {
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    if (std::exchange(thrashes_, false))
+        TORCH_CHECK(false, "rematlas: eviction thrashes at ", op, ": within this step ",
+                    (eviction_.counts().rerun_time - rerun_before_) / 1'000'000,
+                    " ms went into running ops again, more than ", options_.thrash, " times the step's own ",
+                    std::max(longest_step_, step_time_) / 1'000'000, " ms; the budget is ", options_.budget,
+                    " bytes");
+    const auto [pinned, locked] = eviction_.stuck();
+    C10_THROW_ERROR(
+        OutOfMemoryError,
+        c10::str("rematlas: ", op, " needs ", asked_, " bytes more within a budget of ", options_.budget,
+                 ": ", missing(asked_), " bytes are missing when all that can be evicted is gone; ",
+                 device_.alive_bytes(), " bytes are alive, ", pinned,
+                 " of them cannot be made again or are held by others, ", locked,
+                 " are being read by ops that run"));
+}
+
+}  // namespace rematlas

@@ -1,0 +1,179 @@
+// Online eviction of a program that runs: Dynamic Tensor Rematerialization (Kirisame et al., ICLR 2021) below
+// autograd, by the policy of core/dtr.
+//
+//     Evictor evictor(device, {.budget = 2 << 30});
+//     evictor.open();
+//     ... any forward, backward and optimizer, of any course ...     // never more than 2 GiB alive
+//     evictor.close();                                               // all is there again
+//
+// Storages that ops make inside give their memory away when it is short and get it back by running their ops
+// again before they are read; views, saved variables and handles follow, because they look at the storage.
+// What was made outside stays, and so does what nobody could make again: gradients once they are a
+// parameter's, what is read or written outside of the dispatcher (`touch`), results of operators that are not
+// libtorch's own.
+//
+// An op that writes in place makes a new version of its storage; to make it again, the old version is made in
+// memory of its own first. Contents of outside storages that change (an optimizer's step, say) freeze what
+// was made from them. When a backward is over, what nobody can need any more is forgotten.
+//
+// Errors are c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
+// program's tensors are as they were. Threads: `open` and `close` on one thread; autograd's own are followed.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/dtr/evict_online.h"
+#include "core/dtr/online_eviction.h"
+#include "runtime/allocator/memory_limit.h"
+#include "runtime/device/device.h"
+#include "runtime/dispatch/mode.h"
+#include "runtime/eviction/op_facts.h"
+#include "runtime/eviction/program_log.h"
+#include "runtime/eviction/stored_call.h"
+#include "runtime/eviction/ticket.h"
+
+namespace rematlas {
+
+struct EvictorOptions {
+    std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
+    OnlineEviction::Options policy = {};
+    double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
+    bool log = false;    ///< keeps what happens; see ProgramLog
+    /// Costs of ops are not measured but follow from their bytes: runs repeat exactly.
+    bool costs_from_bytes = false;
+};
+
+class Evictor final : public DispatchMode, private EvictionHost, private RoomMaker {
+  public:
+    struct Status {
+        std::int64_t steps = 0;  ///< backwards that are over
+        std::int64_t calls = 0;  ///< ops that touched data
+        OnlineEviction::Counts counts;
+        std::int64_t known_ops = 0;  ///< that could run again
+        std::int64_t tracked = 0;    ///< bytes of storages on the device that are known
+    };
+
+    /// `device` outlives it.
+    Evictor(DeviceRuntime& device, EvictorOptions options);
+    ~Evictor() override;
+    Evictor(const Evictor&) = delete;
+    Evictor& operator=(const Evictor&) = delete;
+
+    /// From here on this thread's ops are seen, and everybody's allocations limited.
+    void open();
+    /// Has everything there that the program holds, beyond the budget where it must be.
+    void close();
+    bool is_open() const { return guard_ != nullptr; }
+
+    void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
+
+    /// They are not evicted, wherever they are made.
+    void stays(const std::vector<at::Tensor>& tensors);
+    /// The tensor's memory is about to be looked at by others. `keep`: for as long as it lives.
+    void touch(const at::Tensor& tensor, bool keep);
+
+    Status status() const;
+    /// With EvictorOptions::log.
+    const ProgramLog* log() const { return log_ ? &*log_ : nullptr; }
+
+  private:
+    /// A storage that is known: a version of one of the program's, or what a rerun has made.
+    struct Known {
+        int tensor = -1;  ///< in the books of `eviction_`
+        std::int64_t bytes = 0;
+        c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's; empty: it has let it go
+        c10::Storage own;                                ///< memory without the program's handle
+        bool resident = false;                           ///< made outside
+        bool unfilled = false;                           ///< it holds what `empty` made
+        Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
+    };
+    /// A call on its way.
+    struct Call {
+        const c10::OperatorHandle& op;
+        const OpFacts& facts;
+        std::vector<StoredCall::Place> places;
+        std::vector<int> inputs;    ///< tensors of the books that are read
+        std::vector<int> changed;   ///< storages of the books that get a new version
+        std::vector<int> refilled;  ///< those among them that nobody had filled yet
+        std::vector<int> lost;      ///< storages that stay what they are, with other contents
+        std::vector<std::size_t> statistics;
+        bool runs_once = false;  ///< and what it makes stays
+        bool opaque = false;     ///< a tensor without a storage is among the arguments
+    };
+    using Engine = std::unique_lock<std::mutex>;
+
+    // The call. All but `look` with the lock on the books.
+    void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void read_arguments(Call& call, const torch::jit::Stack& stack);
+    void make_ready(const Call& call);
+    void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
+                      std::int64_t time);
+    bool lies_in_an_input(const Call& call, const c10::StorageImpl& made) const;
+    std::int64_t cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const;
+    void step_is_over();
+    void let_departed_go();
+    [[noreturn]] void fail(const std::string& op);
+
+    // The books.
+    bool can_be_known(const at::Tensor& tensor) const;
+    int storage_of(const at::Tensor& tensor) const;
+    int make_resident(const at::Tensor& tensor);
+    int declare(Trace::Op op, const std::vector<Trace::Output>& outputs, const std::string& name);
+    void note(Trace::Step step, int storage);
+    void release(int storage);
+    void freeze(int storage);
+    void hang(int storage, c10::StorageImpl& user, bool keep);
+    void give(int storage, c10::DataPtr memory);
+    c10::DataPtr take(int storage);
+    c10::Storage memory_of(int storage) const;
+
+    // EvictionHost.
+    bool run_again(int op, bool in_place) override;
+    void drop(int storage) override;
+    std::int64_t missing(std::int64_t bytes) const override;
+    bool goes_on() override;
+    void forget_op(int op) override;
+    void forget_storage(int storage) override;
+    // RoomMaker.
+    void before_allocation(std::int64_t bytes) override;
+
+    void run_stored(int op, bool in_place);
+    void begin_measuring();
+    void measure(std::int64_t bytes);
+    void finish_measuring();
+
+    DeviceRuntime& device_;
+    EvictorOptions options_;
+    std::optional<ProgramLog> log_;
+    OnlineEviction eviction_;
+    std::shared_ptr<Departures> departures_;
+    std::unique_ptr<DispatchModeGuard> guard_;
+    std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
+    std::vector<Known> known_;                         ///< per storage of the books
+    std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
+    std::int64_t limit_;                               ///< bytes; more when closing
+    std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
+    std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
+    std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
+    bool in_backward_ = false;
+    bool thrashes_ = false;
+    std::exception_ptr error_;  ///< thrown by a rerun
+    std::string current_;       ///< the op that runs
+    bool measures_ = false;
+    std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
+    std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met
+    mutable std::mutex engine_;                        ///< of the books; never held while a kernel runs
+    std::recursive_mutex program_;                     ///< one call at a time
+};
+
+}  // namespace rematlas

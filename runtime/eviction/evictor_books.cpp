@@ -1,0 +1,246 @@
+// The books of storages, and what core/dtr asks for.
+#include <c10/core/Allocator.h>
+#include <c10/util/Exception.h>
+
+#include <utility>
+
+#include "runtime/eviction/evictor.h"
+
+namespace rematlas {
+
+// Storages.
+
+/// Its memory is this device's and can be taken away or kept.
+bool Evictor::can_be_known(const at::Tensor& tensor) const {
+    return tensor.device() == device_.device() && tensor.storage().nbytes() > 0;
+}
+
+/// -1: not known.
+int Evictor::storage_of(const at::Tensor& tensor) const {
+    if (!tensor.defined() || !tensor.has_storage()) return -1;
+    const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
+    const Ticket* ticket = ticket_of(*storage);
+    return ticket && ticket->departures == departures_ ? ticket->storage : -1;
+}
+
+/// Of what was made outside, or behind the dispatcher: it stays, and outlives the program's handles where
+/// reruns need it.
+int Evictor::make_resident(const at::Tensor& tensor) {
+    const c10::Storage& storage = tensor.storage();
+    if (log_) log_->begins();
+    const int op =
+        declare({.recomputable = false}, {{.bytes = static_cast<std::int64_t>(storage.nbytes())}}, "outside");
+    const int id = eviction_.graph().tensor(eviction_.graph().op(op).outputs.front()).storage;
+    known_[id].resident = true;
+    hang(id, *storage.unsafeGetStorageImpl(), true);
+    eviction_.made(op);
+    return id;
+}
+
+int Evictor::declare(Trace::Op op, const std::vector<Trace::Output>& outputs, const std::string& name) {
+    std::optional<Trace::Op> logged;
+    if (log_) logged = op;
+    const int id = eviction_.declare(std::move(op), outputs);
+    const StorageGraph& graph = eviction_.graph();
+    if (logged) log_->call(id, std::move(*logged), outputs, graph.op(id).outputs, name);
+    stored_.resize(static_cast<std::size_t>(graph.op_count()));
+    known_.resize(static_cast<std::size_t>(graph.storage_count()));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const int tensor = graph.op(id).outputs[i];
+        Known& known = known_[graph.tensor(tensor).storage];
+        known = {};
+        known.tensor = tensor;
+        known.bytes = outputs[i].bytes;
+    }
+    return id;
+}
+
+void Evictor::note(Trace::Step step, int storage) {
+    if (log_) log_->step(step, storage < 0 ? -1 : known_[storage].tensor);
+}
+
+void Evictor::release(int storage) {
+    note(Trace::Step::release, storage);
+    eviction_.release(known_[storage].tensor);
+}
+
+/// It is there, and stays.
+void Evictor::freeze(int storage) {
+    if (eviction_.is_pinned(storage)) return;
+    note(Trace::Step::freeze, storage);
+    if (!eviction_.freeze(known_[storage].tensor)) fail(current_);
+    if (const auto user = known_[storage].user.lock())
+        if (Ticket* ticket = ticket_of(*user)) ticket->keep = true;
+}
+
+void Evictor::hang(int storage, c10::StorageImpl& user, bool keep) {
+    known_[storage].user =
+        c10::weak_intrusive_ptr<c10::StorageImpl>(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(&user));
+    hang_ticket(user, departures_, storage)->keep = keep;
+}
+
+void Evictor::give(int storage, c10::DataPtr memory) {
+    Known& known = known_[storage];
+    if (const auto user = known.user.lock(); user && ticket_of(*user))
+        return give_memory(*user, std::move(memory));
+    known.own = c10::Storage(c10::Storage::use_byte_size_t(), known.bytes, std::move(memory), nullptr, false);
+}
+
+/// Null where it has none.
+c10::DataPtr Evictor::take(int storage) {
+    Known& known = known_[storage];
+    if (const auto user = known.user.lock()) {
+        const Ticket* ticket = ticket_of(*user);
+        return ticket && ticket->memory ? take_memory(*user) : c10::DataPtr();
+    }
+    if (!known.own) return {};
+    c10::DataPtr memory = known.own.set_data_ptr(c10::DataPtr(nullptr, device_.device()));
+    known.own = {};
+    return memory;
+}
+
+c10::Storage Evictor::memory_of(int storage) const {
+    const Known& known = known_[storage];
+    if (auto user = known.user.lock()) return c10::Storage(std::move(user));
+    return known.own;
+}
+
+// The host of core/dtr. Called with the lock on the books.
+
+void Evictor::drop(int storage) {
+    Known& known = known_[storage];
+    if (log_) log_->dropped(known.tensor);
+    const c10::DataPtr freed = take(storage);
+    if (measures_ && freed) dropped_ += known.bytes;
+}
+
+std::int64_t Evictor::missing(std::int64_t bytes) const {
+    return device_.alive_bytes() + device_.footprint(bytes) - limit_;
+}
+
+bool Evictor::goes_on() {
+    const double reruns = static_cast<double>(eviction_.counts().rerun_time - rerun_before_);
+    const double own = static_cast<double>(std::max<std::int64_t>({longest_step_, step_time_, 1'000'000}));
+    thrashes_ = reruns > options_.thrash * own;
+    return !thrashes_;
+}
+
+void Evictor::forget_op(int op) {
+    stored_[op].reset();
+}
+
+void Evictor::forget_storage(int storage) {
+    known_[storage] = {};
+}
+
+bool Evictor::run_again(int op, bool in_place) {
+    if (log_) log_->reran(op);
+    const std::string before = std::exchange(current_, stored_[op]->op().schema().name() + " (again)");
+    try {
+        run_stored(op, in_place);
+    } catch (...) {
+        error_ = std::current_exception();
+    }
+    current_ = before;
+    return !error_;
+}
+
+void Evictor::run_stored(int id, bool in_place) {
+    const StorageGraph::Op& op = eviction_.graph().op(id);
+    StoredCall& call = *stored_[id];
+    std::unordered_map<int, c10::Storage> written;  // memory for the new versions
+    const auto storage_in = [&](const StoredCall::Place& place) {
+        if (place.storage < 0) return c10::Storage();
+        const auto found = written.find(place.storage);
+        return found != written.end() ? found->second : memory_of(place.storage);
+    };
+    for (const Trace::InPlace& pair : op.in_place) {
+        const int old = eviction_.graph().tensor(pair.input).storage;
+        if (in_place) {
+            written[old] =
+                c10::Storage(c10::Storage::use_byte_size_t(), pair.bytes, take(old), nullptr, false);
+            continue;
+        }
+        const c10::Storage from = memory_of(old);
+        engine_.unlock();
+        try {
+            c10::Storage copy(c10::Storage::use_byte_size_t(), pair.bytes,
+                              c10::GetAllocator(device_.device().type())->allocate(pair.bytes), nullptr,
+                              false);
+            device_.copy(copy, from);
+            written[old] = std::move(copy);
+        } catch (...) {
+            engine_.lock();
+            throw;
+        }
+        engine_.lock();
+    }
+    std::vector<c10::Storage> inputs;
+    for (const StoredCall::Place& place : call.places()) inputs.push_back(storage_in(place));
+    std::size_t next = 0;
+    torch::jit::Stack results;
+    engine_.unlock();
+    try {
+        results = call.run(device_, [&](const StoredCall::Place&) { return inputs[next++]; });
+    } catch (...) {
+        engine_.lock();
+        // An input that was to be written over has lost what it held.
+        throw;
+    }
+    engine_.lock();
+    inputs.clear();
+
+    const auto give_back = [&](int tensor, const c10::Storage& storage) {
+        const int to = eviction_.graph().tensor(tensor).storage;
+        TORCH_CHECK(static_cast<std::int64_t>(storage.nbytes()) == known_[to].bytes,
+                    "rematlas: ", call.op().schema().name(), " made ", storage.nbytes(),
+                    " bytes again where it had made ", known_[to].bytes);
+        if (eviction_.is_defined(tensor)) return;
+        give(to, storage.unsafeGetStorageImpl()->set_data_ptr(c10::DataPtr(nullptr, device_.device())));
+    };
+    for (std::size_t i = 0; i < op.in_place.size(); ++i)
+        give_back(op.outputs[i], written.at(eviction_.graph().tensor(op.in_place[i].input).storage));
+    std::size_t at = 0;
+    std::vector<std::uint8_t> placed(op.outputs.size(), 0);
+    for_each_tensor_of(results, results.size(), [&](std::size_t, int, const at::Tensor& tensor) {
+        const int output = call.returns[at++];
+        if (output < 0 || placed[output]++) return;
+        give_back(op.outputs[output], tensor.storage());
+    });
+}
+
+void Evictor::before_allocation(std::int64_t bytes) {
+    if (measures_) measure(bytes);
+    if (missing(bytes) <= 0) return;
+    const Engine engine(engine_);
+    if (eviction_.make_room(bytes)) return;
+    let_departed_go();
+    if (eviction_.make_room(bytes)) return;
+    asked_ = bytes;
+    fail(current_);
+}
+
+// What an op takes beyond its outputs, for the log.
+
+void Evictor::begin_measuring() {
+    if (!log_) return;
+    measures_ = true;
+    began_ = device_.alive_bytes();
+    most_ = dropped_ = 0;
+}
+
+void Evictor::measure(std::int64_t bytes) {
+    most_ = std::max(most_, device_.alive_bytes() + dropped_ - began_ + bytes);
+}
+
+void Evictor::finish_measuring() {
+    if (!std::exchange(measures_, false)) return;
+    std::int64_t fresh = 0;
+    const Trace& trace = log_->trace();
+    const Trace::Op& op = trace.ops.back();
+    for (std::size_t i = op.in_place.size(); i < op.outputs.size(); ++i)
+        fresh += trace.bytes[trace.tensors[op.outputs[i]].storage];
+    log_->workspace(std::max<std::int64_t>(most_ - fresh, 0));
+}
+
+}  // namespace rematlas

@@ -1,0 +1,48 @@
+#include "runtime/eviction/op_facts.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "runtime/capture/op_traits.h"
+
+namespace rematlas {
+namespace {
+
+bool only_views(const c10::FunctionSchema& schema) {
+    const auto& returns = schema.returns();
+    return !returns.empty() && std::all_of(returns.begin(), returns.end(), [](const c10::Argument& result) {
+        return result.alias_info() && !result.alias_info()->isWrite();
+    });
+}
+
+OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
+    static constexpr std::array<std::string_view, 8> takers{
+        "aten::set_",          "aten::resize_",  "aten::resize_as_",  "aten::_resize_output_",
+        "aten::record_stream", "aten::set_data", "aten::_coalesced_", "aten::resize_as_sparse_"};
+    const auto& schema = op.schema();
+    const std::string& name = schema.name();
+    if (std::find(takers.begin(), takers.end(), name) != takers.end()) return OpFacts::Kind::takes_memory;
+    if (name.rfind("c10d", 0) == 0 || name.rfind("_c10d", 0) == 0) return OpFacts::Kind::takes_memory;
+    if (name.rfind("aten::", 0) != 0) return OpFacts::Kind::runs_once;
+    if (only_views(schema) || op.hasTag(at::Tag::inplace_view)) return OpFacts::Kind::looks;
+    if (makes_uninitialized(name)) return OpFacts::Kind::fills_later;
+    return OpFacts::Kind::computes;
+}
+
+}  // namespace
+
+OpFacts facts_of(const c10::OperatorHandle& op) {
+    const auto& schema = op.schema();
+    OpFacts facts{.kind = kind_of(op),
+                  .random = op.hasTag(at::Tag::nondeterministic_seeded),
+                  .returns = schema.returns().size(),
+                  .looks_at_first = ignores_contents(schema.name(), 0, {}, 0),
+                  .may_write_hidden = may_write_hidden(schema.name()),
+                  .overwrites = overwrites_everything(schema.name(), schema.overload_name())};
+    for (const c10::Argument& argument : schema.arguments())
+        facts.writes.push_back(argument.alias_info() && argument.alias_info()->isWrite());
+    return facts;
+}
+
+}  // namespace rematlas

@@ -1,0 +1,46 @@
+#include "runtime/eviction/program_log.h"
+
+#include <utility>
+
+namespace rematlas {
+namespace {
+
+void name_as(std::vector<int>& names, int id, int in_trace) {
+    if (static_cast<int>(names.size()) <= id) names.resize(static_cast<std::size_t>(id) + 1, -1);
+    names[id] = in_trace;
+}
+
+}  // namespace
+
+void ProgramLog::call(int op, Trace::Op called, const std::vector<Trace::Output>& outputs,
+                      const std::vector<int>& tensors, std::string name) {
+    for (int& t : called.inputs) t = tensors_[t];
+    for (Trace::InPlace& pair : called.in_place) pair.input = tensors_[pair.input];
+    name_as(ops_, op, static_cast<int>(trace_.ops.size()));
+    const std::vector<int> made = trace_.call(std::move(called), outputs);
+    for (std::size_t i = 0; i < made.size(); ++i) name_as(tensors_, tensors[i], made[i]);
+    names_.push_back(std::move(name));
+}
+
+void ProgramLog::step(Trace::Step step, int tensor) {
+    trace_.program.push_back({step, step == Trace::Step::settle ? 0 : tensors_[tensor]});
+}
+
+void ProgramLog::begins() {
+    events_.push_back({DtrEvent::Kind::call, static_cast<int>(trace_.ops.size())});
+}
+
+void ProgramLog::reran(int op) {
+    events_.push_back({DtrEvent::Kind::rerun, ops_[op]});
+}
+
+void ProgramLog::dropped(int tensor) {
+    events_.push_back({DtrEvent::Kind::drop, trace_.tensors[tensors_[tensor]].storage});
+}
+
+void ProgramLog::workspace(std::int64_t bytes) {
+    trace_.ops.back().workspace = bytes;
+    trace_.total_bytes += bytes;
+}
+
+}  // namespace rematlas

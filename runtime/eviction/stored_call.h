@@ -1,0 +1,78 @@
+// A call of an operator that can be made again: its arguments without the memory of their tensors.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace rematlas {
+
+class StoredCall {
+  public:
+    /// A tensor among the arguments, and the storage (by whose books it is) that it looks at; -1: none, or
+    /// one that the call does not read.
+    struct Place {
+        std::size_t argument;
+        int item;  ///< of a list; -1 where the argument is a tensor
+        int storage = -1;
+        at::Tensor ghost = {};  ///< of its geometry, without memory
+    };
+
+    /// Before the kernel runs: the arguments are the last on the stack.
+    StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys, const torch::jit::Stack& stack,
+               std::vector<Place> places);
+
+    /// A random op draws from there again.
+    void draws_from(std::unique_ptr<GeneratorState> state) { state_ = std::move(state); }
+    /// Later runs are not given the argument: running statistics, which move once.
+    void leave_out(std::size_t argument) { left_out_.push_back(argument); }
+
+    /// With the storages that `storage_of(place)` gives, asked in the order of the places; null: none. Returns what the op returned. The random state is
+    /// put back.
+    torch::jit::Stack run(DeviceRuntime& device, const std::function<c10::Storage(const Place&)>& storage_of);
+
+    /// Per returned tensor, lists flattened: which of the op's new storages it lies in; -1: in none.
+    std::vector<int> returns;
+
+    const std::vector<Place>& places() const { return places_; }
+    const c10::OperatorHandle& op() const { return op_; }
+
+  private:
+    c10::OperatorHandle op_;
+    c10::DispatchKeySet keys_;
+    c10::impl::LocalDispatchKeySet thread_keys_;
+    bool grad_mode_;
+    std::vector<c10::IValue> arguments_;  ///< those that hold tensors are made anew for each run
+    std::vector<Place> places_;
+    std::vector<std::size_t> left_out_;
+    std::unique_ptr<GeneratorState> state_;
+    std::optional<std::pair<std::size_t, at::Generator>> generator_;  ///< of its own, as it was
+};
+
+/// Visits each tensor among the last `count` values of the stack: (position, item or -1, tensor).
+template <class Visit>
+void for_each_tensor_of(const torch::jit::Stack& stack, std::size_t count, Visit&& visit) {
+    const std::size_t base = stack.size() - count;
+    for (std::size_t i = 0; i < count; ++i) {
+        const c10::IValue& value = stack[base + i];
+        if (value.isTensor()) {
+            visit(i, -1, value.toTensor());
+        } else if (value.isList() && (value.isTensorList() || value.isOptionalTensorList())) {
+            int item = 0;
+            for (const c10::IValue& element : value.toListRef()) {
+                if (element.isTensor()) visit(i, item, element.toTensor());
+                ++item;
+            }
+        }
+    }
+}
+
+}  // namespace rematlas

@@ -1,0 +1,191 @@
+"""Online eviction: whatever runs inside stays under the budget, without a plan.
+
+    with rematlas.evict("2GiB"):
+        for batch in batches:                  # any course, another one in each step
+            loss = criterion(model(batch.x), batch.y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+What ops have made is dropped where memory is short, and made again before it is read (Kirisame et al., Dynamic Tensor
+Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training without it, bit by bit.
+"""
+
+import dataclasses
+import json
+import threading
+
+import torch
+
+from .errors import message
+from .library import classes, ops
+
+HEURISTICS = ("dtr-eq", "dtr", "local", "lru", "size", "msps", "random")
+DEALLOCATIONS = ("eager", "ignore", "banish")
+
+in_force = None  # of the process: one at a time
+
+
+@dataclasses.dataclass(frozen=True)
+class Eviction:
+    """What has happened so far."""
+
+    steps: int  # backwards that are over
+    calls: int  # ops
+    evictions: int
+    rematerializations: int  # ops that ran again
+    rerun_share: float  # of the time of all ops
+    known_ops: int  # that could run again now
+
+
+class evict:
+    """A context. `evict(budget)` or `evict(model, budget)`: the model's parameters and buffers stay, wherever they were made.
+
+    `budget`: bytes of all tensors on the device ("2GiB", or a number), parameters, gradients and the optimizer's state
+    included. `heuristic`: what goes first: "dtr-eq", "dtr", "local", "lru", "size", "msps" or "random". `deallocation`:
+    what becomes of what the program drops: "eager" (freed), "ignore" (it stays until memory is short), "banish" (freed
+    for ever). `thrash`: a step whose reruns take so many times its own time is given up. `sample`, `ignore_small`: score
+    a sample only; never drop small storages. Where the budget cannot be kept, the op that needs more raises
+    torch.OutOfMemoryError, and all tensors are as they were. At the end of the context all that the program holds is
+    there again, beyond the budget where it must be.
+    """
+
+    def __init__(
+        self,
+        *model_and_budget,
+        budget=None,
+        heuristic="dtr-eq",
+        deallocation="eager",
+        thrash=20.0,
+        sample=False,
+        ignore_small=False,
+        seed=1,
+        device=None,
+        **for_tests,
+    ):
+        given = list(model_and_budget)
+        self.model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
+        if given and given[0] is None and len(given) == 2:
+            given.pop(0)
+        if given and budget is None:
+            budget = given.pop(0)
+        if given or budget is None:
+            raise TypeError("rematlas: evict takes a budget, or a model and a budget")
+        self.budget = bytes_in(budget)
+        if heuristic not in HEURISTICS:
+            raise ValueError(f"rematlas: heuristic is {heuristic!r}; expected one of {', '.join(HEURISTICS)}")
+        if deallocation not in DEALLOCATIONS:
+            raise ValueError(f"rematlas: deallocation is {deallocation!r}; expected one of {', '.join(DEALLOCATIONS)}")
+        if isinstance(thrash, bool) or not isinstance(thrash, (int, float)) or not thrash >= 1:
+            raise ValueError(f"rematlas: thrash is {thrash!r}; expected a number of at least 1")
+        self.options = json.dumps(
+            dict(
+                heuristic=heuristic,
+                deallocation=deallocation,
+                thrash=float(thrash),
+                sample=bool(sample),
+                ignore_small=bool(ignore_small),
+                seed=seed,
+                **for_tests,
+            )
+        )
+        self.device = device and str(torch.device(device))
+        self.eviction = None
+
+    def __enter__(self):
+        global in_force
+        if in_force is not None:
+            raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
+        device = self.device or next((str(p.device) for p in self.model.parameters()), "cpu") if self.model is not None else self.device or "cpu"
+        eviction = classes.Eviction(device, self.budget, self.options)
+        if self.model is not None:
+            eviction.stays([*self.model.parameters(), *self.model.buffers()])
+        try:
+            eviction.open()
+        except RuntimeError as error:
+            raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
+        self.eviction, in_force = eviction, self
+        looks_outside.watch(eviction)
+        return self
+
+    def __exit__(self, *_):
+        global in_force
+        in_force = None
+        looks_outside.stop()
+        self.eviction.close()
+
+    def status(self) -> Eviction:
+        if self.eviction is None:
+            raise RuntimeError("rematlas: this eviction has not begun")
+        now = json.loads(self.eviction.status())
+        return Eviction(
+            steps=now["steps"],
+            calls=now["calls"],
+            evictions=now["evictions"],
+            rematerializations=now["rematerializations"],
+            rerun_share=now["rerun_time_ns"] / max(now["time_ns"], 1),
+            known_ops=now["known_ops"],
+        )
+
+
+def bytes_in(budget) -> int:
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise TypeError(f"rematlas: the budget is {budget!r}; expected bytes, or text such as '2GiB'")
+    try:
+        found = ops.budget_bytes(str(budget))
+    except RuntimeError as error:
+        raise ValueError(f"rematlas: {message(error)}") from None
+    if found is None:
+        raise ValueError(f"rematlas: the budget is {budget!r}: nobody knows a step's peak before it runs; give bytes")
+    return found
+
+
+class LooksOutside:
+    """Ways in which Python gets at a tensor's memory past all operators: what was dropped is made again first."""
+
+    # True: the memory may be looked at for as long as the tensor lives.
+    METHODS = {
+        "data_ptr": True,
+        "numpy": True,
+        "__array__": True,
+        "tolist": False,
+        "untyped_storage": True,
+        "storage": True,
+        "_typed_storage": True,
+        "__dlpack__": True,
+        "share_memory_": True,
+        "__reduce_ex__": False,
+        "__deepcopy__": False,
+    }
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.replaced = {}
+
+    def watch(self, eviction):
+        with self.lock:
+            for name, keep in self.METHODS.items():
+                own = torch.Tensor.__dict__.get(name)
+                self.replaced[name] = own
+                setattr(torch.Tensor, name, self.around(getattr(torch.Tensor, name), eviction, keep))
+
+    def stop(self):
+        with self.lock:
+            for name, own in self.replaced.items():
+                if own is None:
+                    delattr(torch.Tensor, name)
+                else:
+                    setattr(torch.Tensor, name, own)
+            self.replaced = {}
+
+    @staticmethod
+    def around(method, eviction, keep):
+        def look(self, *args, **kwargs):
+            eviction.touch(self, keep)
+            return method(self, *args, **kwargs)
+
+        look.__name__ = getattr(method, "__name__", "look")
+        return look
+
+
+looks_outside = LooksOutside()

@@ -1,0 +1,76 @@
+// torch.classes.rematlas.Eviction: online eviction for the Python package.
+//
+// Errors are RuntimeErrors (torch.OutOfMemoryError where memory is short) of one line. Answers of several
+// fields are JSON.
+#include <torch/custom_class.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/solvers/dtr/dtr.h"
+#include "core/solving/option_reader.h"
+#include "runtime/eviction/evictor.h"
+#include "runtime/training/open_devices.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
+    TORCH_CHECK(budget > 0, "rematlas: the budget is ", budget, " bytes");
+    const json given = json::parse(text);
+    json of_policy = json::object();
+    EvictorOptions options{.budget = budget};
+    for (const auto& [key, value] : given.items()) {
+        if (key == "log") {
+            options.log = value.get<bool>();
+        } else if (key == "costs_from_bytes") {
+            options.costs_from_bytes = value.get<bool>();
+        } else {
+            of_policy[key] = value;
+        }
+    }
+    const Result<DtrOptions> policy = options_from<DtrOptions>("eviction", &of_policy);
+    TORCH_CHECK(policy, "rematlas: ", policy.error().message);
+    options.policy = {{policy->heuristic, policy->sample, policy->ignore_small, policy->seed},
+                      policy->deallocation};
+    options.thrash = policy->thrash;
+    return options;
+}
+
+struct TorchEviction : torch::CustomClassHolder {
+    TorchEviction(const std::string& device_name, std::int64_t budget, const std::string& options)
+        : device(open_device_named(device_name)), evictor(*device, evictor_options(budget, options)) {}
+
+    std::string status() const {
+        const Evictor::Status now = evictor.status();
+        return json{{"steps", now.steps},
+                    {"calls", now.calls},
+                    {"evictions", now.counts.evictions},
+                    {"rematerializations", now.counts.reruns},
+                    {"rerun_time_ns", now.counts.rerun_time},
+                    {"time_ns", now.counts.time},
+                    {"known_ops", now.known_ops},
+                    {"tracked_bytes", now.tracked}}
+            .dump();
+    }
+
+    std::shared_ptr<DeviceRuntime> device;
+    Evictor evictor;
+};
+
+TORCH_LIBRARY_FRAGMENT(rematlas, library) {
+    using Eviction = c10::intrusive_ptr<TorchEviction>;
+    library.class_<TorchEviction>("Eviction")
+        .def(torch::init<const std::string&, std::int64_t, const std::string&>())
+        .def("open", [](const Eviction& self) { self->evictor.open(); })
+        .def("close", [](const Eviction& self) { self->evictor.close(); })
+        .def("stays", [](const Eviction& self,
+                         const std::vector<at::Tensor>& tensors) { self->evictor.stays(tensors); })
+        .def("touch", [](const Eviction& self, const at::Tensor& tensor,
+                         bool keep) { self->evictor.touch(tensor, keep); })
+        .def("status", [](const Eviction& self) { return self->status(); });
+}
+
+}  // namespace
+}  // namespace rematlas

@@ -1,0 +1,22 @@
+#include "runtime/training/open_devices.h"
+
+#include <c10/util/Exception.h>
+
+#include <map>
+#include <mutex>
+
+namespace rematlas {
+
+std::shared_ptr<DeviceRuntime> open_device_named(const std::string& name) {
+    static std::map<std::string, std::shared_ptr<DeviceRuntime>> open;
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    std::shared_ptr<DeviceRuntime>& device = open[name];
+    if (device) return device;
+    Result<std::unique_ptr<DeviceRuntime>> opened = open_device(name, {.own_process = false});
+    TORCH_CHECK(opened, "rematlas: ", opened.error().message);
+    device = opened.take();
+    return device;
+}
+
+}  // namespace rematlas
