@@ -87,6 +87,8 @@ struct Schedule {
     std::vector<Step> steps;
     Pins pins;  ///< decisions that were the user's; `bound` is over the schedules that obey them
     std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
+    /// Steps, all `free`, by which online eviction made room. In ascending order; none where steps were planned.
+    std::vector<std::int32_t> evicted = {};
 };
 
 }  // namespace rematlas

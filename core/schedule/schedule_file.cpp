@@ -40,6 +40,23 @@ void read_predicted(const Fields& file, Schedule& schedule) {
         predicted.fail("a value is negative");
 }
 
+std::vector<std::int32_t> read_evicted(const Fields& file, const std::vector<Step>& steps) {
+    std::vector<std::int32_t> evicted;
+    if (!file.has("evicted")) return evicted;
+    const json& list = file.array("evicted");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string key = "evicted[" + std::to_string(i) + "]";
+        const std::int64_t at = file.whole(list[i], key);
+        if (at < 0 || at >= static_cast<std::int64_t>(steps.size()) ||
+            steps[static_cast<std::size_t>(at)].kind != StepKind::free)
+            file.fail(key + ": step " + std::to_string(at) + " is no free");
+        if (!evicted.empty() && evicted.back() >= at)
+            file.fail(key + ": the steps are not in ascending order");
+        evicted.push_back(static_cast<std::int32_t>(at));
+    }
+    return evicted;
+}
+
 std::optional<Addresses> read_addresses(const Fields& file) {
     if (!file.has("addresses")) return std::nullopt;
     const Fields fields(file.at("addresses"), "addresses");
@@ -98,6 +115,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         for (std::size_t i = 0; i < steps.size(); ++i) schedule.steps.push_back(read_step(file, steps[i], i));
         schedule.pins = pins_from(file);
         schedule.addresses = read_addresses(file);
+        schedule.evicted = read_evicted(file, schedule.steps);
     } catch (const FieldError& failure) {
         return Error{std::string(name) + ": " + failure.message};
     }
@@ -169,6 +187,7 @@ std::string schedule_text(const Schedule& schedule) {
                  {"status", schedule.status},
                  {"solve_seconds", schedule.solve_seconds}};
     if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
+    if (!schedule.evicted.empty()) head["evicted"] = schedule.evicted;
     if (schedule.addresses) {
         json offsets = json::array();
         for (Bytes offset : schedule.addresses->offsets) offsets.push_back(offset.value);

@@ -17,10 +17,6 @@ namespace {
 /// A program that never runs a backward is told to forget now and then.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
-std::int64_t wall_clock() {
-    return std::chrono::steady_clock::now().time_since_epoch().count();
-}
-
 /// What is made now is the gradient of a parameter, or becomes it.
 bool accumulates_gradient() {
     const auto node = torch::autograd::get_current_node();
@@ -39,9 +35,14 @@ Evictor::Evictor(DeviceRuntime& device, EvictorOptions options)
     : device_(device),
       options_(options),
       log_(options.log ? std::optional<ProgramLog>(std::in_place) : std::nullopt),
+      record_(options.record ? std::optional<StepRecord>(std::in_place) : std::nullopt),
       eviction_(*this, options.policy),
       departures_(std::make_shared<Departures>()),
       limit_(options.budget) {}
+
+std::int64_t Evictor::wall_clock() {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
 
 Evictor::~Evictor() {
     try {
@@ -58,6 +59,7 @@ void Evictor::open() {
 void Evictor::close() {
     if (!guard_) return;
     const std::lock_guard program(program_);
+    if (record_ && backward_is_over()) end_step();
     guard_.reset();
     limit_ = std::numeric_limits<std::int64_t>::max() / 2;
     options_.thrash = std::numeric_limits<double>::infinity();
@@ -109,12 +111,13 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     if ((in_backward_ && !backward) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
     in_backward_ = backward;
     ++calls_;
+    if (record_) record_->sees(alive());
     current_ = op.schema().name();
     read_arguments(call, *stack);
     make_ready(call);
 
     std::unique_ptr<StoredCall> stored;
-    std::int64_t time = 0;
+    StepRecord::Span span;
     engine.unlock();
     try {
         if (!call.runs_once) {
@@ -123,20 +126,25 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
             if (call.facts.random) stored->draws_from(device_.generator_state());
         }
         begin_measuring();
-        const std::int64_t began = wall_clock();
+        span.start = wall_clock();
         run_kernel(op, keys, stack);
-        time = wall_clock() - began;
+        span.end = wall_clock();
     } catch (...) {
         engine.lock();
+        measures_ = false;
         eviction_.end(call.inputs);
         throw;
     }
     engine.lock();
-    note_results(call, *stack, std::move(stored), time);
+    note_results(call, *stack, std::move(stored), span);
 }
 
 void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     run_kernel(call.op, keys, stack);
+    if (record_) {
+        const Engine engine(engine_);
+        record_->looked();
+    }
     if (!torch::autograd::get_current_node() || !accumulates_gradient()) return;
     const Engine engine(engine_);
     for_each_tensor_of(*stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
@@ -166,6 +174,7 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         }
         if (hidden == HiddenWrite::statistics) {
             call.statistics.push_back(argument);
+            if (const int storage = storage_of(tensor); storage >= 0) call.updated.push_back(storage);
             statistics_types.push_back(tensor.scalar_type());
             return;
         }
@@ -219,7 +228,7 @@ void Evictor::make_ready(const Call& call) {
 }
 
 void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                           std::int64_t time) {
+                           StepRecord::Span span) {
     struct Made {
         c10::StorageImpl* storage;
         std::int64_t bytes;
@@ -248,7 +257,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         for (const int tensor : call.inputs) freeze(eviction_.graph().tensor(tensor).storage);
     }
 
-    Trace::Op record{.time = time, .recomputable = again, .inputs = call.inputs};
+    Trace::Op record{.time = span.end - span.start, .recomputable = again, .inputs = call.inputs};
     std::vector<Trace::Output> outputs;
     for (const int storage : call.changed) {
         record.in_place.push_back({known_[storage].tensor, known_[storage].bytes});
@@ -281,10 +290,12 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         stored->returns = std::move(returns);
         stored_[static_cast<std::size_t>(op)] = std::move(stored);
     }
+    const std::int64_t workspace = finish_measuring(op);
+    if (log_) log_->workspace(workspace);
+    if (record_) record_call(call, op, workspace, span);
     eviction_.made(op);
     for (const int storage : call.changed) release(storage);
     if (silent) release(eviction_.graph().tensor(tensors.front()).storage);
-    finish_measuring();
     if (silent) return;
     const bool unfilled = call.facts.kind == OpFacts::Kind::fills_later;
     if (!unfilled && !(in_backward_ && accumulates_gradient())) return;
@@ -322,6 +333,24 @@ void Evictor::stays(const std::vector<at::Tensor>& tensors) {
     }
 }
 
+void Evictor::names(const std::vector<NamedTensor>& tensors) {
+    for (const NamedTensor& named : tensors) stays({named.tensor});
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    if (!record_) return;
+    for (const NamedTensor& named : tensors) {
+        const int storage = storage_of(named.tensor);
+        if (storage < 0) continue;
+        record_->names(known_[storage].tensor, named.name,
+                       named.is_parameter ? TensorKind::parameter : TensorKind::buffer);
+    }
+}
+
+void Evictor::set_places(Places* places) {
+    const std::lock_guard program(program_);
+    if (record_) record_->set_places(places);
+}
+
 void Evictor::touch(const at::Tensor& tensor, bool keep) {
     const std::lock_guard program(program_);
     const Engine engine(engine_);
@@ -338,6 +367,23 @@ void Evictor::touch(const at::Tensor& tensor, bool keep) {
 
 // Steps.
 
+void Evictor::end_step() {
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    let_departed_go();
+    if (calls_ > calls_at_step_) {
+        step_is_over();
+    } else if (record_) {
+        record_->step_is_over(alive(), most_alive_.exchange(alive()));
+    }
+    in_backward_ = false;
+}
+
+bool Evictor::backward_is_over() const {
+    const std::lock_guard engine(engine_);
+    return in_backward_ && !torch::autograd::get_current_node();
+}
+
 void Evictor::step_is_over() {
     ++steps_;
     calls_at_step_ = calls_;
@@ -345,6 +391,7 @@ void Evictor::step_is_over() {
     rerun_before_ = eviction_.counts().rerun_time;
     note(Trace::Step::settle, -1);
     eviction_.settle();
+    if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
 }
 
 /// What the program's last handle has left.
@@ -371,10 +418,9 @@ void Evictor::fail(const std::string& op) {
     C10_THROW_ERROR(
         OutOfMemoryError,
         c10::str("rematlas: ", op, " needs ", asked_, " bytes more within a budget of ", options_.budget,
-                 ": ", missing(asked_), " bytes are missing when all that can be evicted is gone; ",
-                 device_.alive_bytes(), " bytes are alive, ", pinned,
-                 " of them cannot be made again or are held by others, ", locked,
-                 " are being read by ops that run"));
+                 ": ", missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
+                 " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
+                 locked, " are being read by ops that run"));
 }
 
 }  // namespace rematlas

@@ -23,6 +23,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -39,6 +40,7 @@
 #include "runtime/dispatch/mode.h"
 #include "runtime/eviction/op_facts.h"
 #include "runtime/eviction/program_log.h"
+#include "runtime/eviction/step_record.h"
 #include "runtime/eviction/stored_call.h"
 #include "runtime/eviction/ticket.h"
 
@@ -47,8 +49,9 @@ namespace rematlas {
 struct EvictorOptions {
     std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
     OnlineEviction::Options policy = {};
-    double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
-    bool log = false;    ///< keeps what happens; see ProgramLog
+    double thrash = 20;   ///< most time of reruns in a step, in times of the step itself
+    bool log = false;     ///< keeps what happens; see ProgramLog
+    bool record = false;  ///< keeps the last step; see StepRecord
     /// Costs of ops are not measured but follow from their bytes: runs repeat exactly.
     bool costs_from_bytes = false;
 };
@@ -82,9 +85,22 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// The tensor's memory is about to be looked at by others. `keep`: for as long as it lives.
     void touch(const at::Tensor& tensor, bool keep);
 
+    /// They stay too, and records call them so.
+    void names(const std::vector<NamedTensor>& tensors);
+    /// Who knows the modules of forward ops from now on, for records; null: nobody.
+    void set_places(Places* places);
+    /// So many bytes that are alive are not the program's: the budget is for the others.
+    void set_beside(std::int64_t bytes) { beside_ = bytes; }
+    /// A training step is over, where none of its ops tells. Not while a backward runs.
+    void end_step();
+    /// The last op was of a backward that is over, and with it the step.
+    bool backward_is_over() const;
+
     Status status() const;
     /// With EvictorOptions::log.
     const ProgramLog* log() const { return log_ ? &*log_ : nullptr; }
+    /// With EvictorOptions::record.
+    const StepRecord* record() const { return record_ ? &*record_ : nullptr; }
 
   private:
     /// A storage that is known: a version of one of the program's, or what a rerun has made.
@@ -102,13 +118,14 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         const c10::OperatorHandle& op;
         const OpFacts& facts;
         std::vector<StoredCall::Place> places;
-        std::vector<int> inputs;    ///< tensors of the books that are read
-        std::vector<int> changed;   ///< storages of the books that get a new version
-        std::vector<int> refilled;  ///< those among them that nobody had filled yet
-        std::vector<int> lost;      ///< storages that stay what they are, with other contents
-        std::vector<std::size_t> statistics;
-        bool runs_once = false;  ///< and what it makes stays
-        bool opaque = false;     ///< a tensor without a storage is among the arguments
+        std::vector<int> inputs;              ///< tensors of the books that are read
+        std::vector<int> changed;             ///< storages of the books that get a new version
+        std::vector<int> refilled;            ///< those among them that nobody had filled yet
+        std::vector<int> lost;                ///< storages that stay what they are, with other contents
+        std::vector<std::size_t> statistics;  ///< arguments
+        std::vector<int> updated;             ///< storages of the books that hold them
+        bool runs_once = false;               ///< and what it makes stays
+        bool opaque = false;                  ///< a tensor without a storage is among the arguments
     };
     using Engine = std::unique_lock<std::mutex>;
 
@@ -117,7 +134,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void read_arguments(Call& call, const torch::jit::Stack& stack);
     void make_ready(const Call& call);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                      std::int64_t time);
+                      StepRecord::Span span);
+    void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
     bool lies_in_an_input(const Call& call, const c10::StorageImpl& made) const;
     std::int64_t cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const;
     void step_is_over();
@@ -146,15 +164,20 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void forget_storage(int storage) override;
     // RoomMaker.
     void before_allocation(std::int64_t bytes) override;
+    void make_room(std::int64_t bytes);
 
+    static std::int64_t wall_clock();
     void run_stored(int op, bool in_place);
+    std::int64_t alive() const { return device_.alive_bytes() - beside_; }
+    std::int64_t counted(const at::Tensor& tensor) const;
     void begin_measuring();
     void measure(std::int64_t bytes);
-    void finish_measuring();
+    std::int64_t finish_measuring(int op);
 
     DeviceRuntime& device_;
     EvictorOptions options_;
     std::optional<ProgramLog> log_;
+    std::optional<StepRecord> record_;
     OnlineEviction eviction_;
     std::shared_ptr<Departures> departures_;
     std::unique_ptr<DispatchModeGuard> guard_;
@@ -167,8 +190,10 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
     bool in_backward_ = false;
     bool thrashes_ = false;
-    std::exception_ptr error_;  ///< thrown by a rerun
-    std::string current_;       ///< the op that runs
+    std::exception_ptr error_;                               ///< thrown by a rerun
+    std::string current_;                                    ///< the op that runs
+    std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most in this step
+    bool evicting_ = false;                                  ///< what is dropped makes room
     bool measures_ = false;
     std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
     std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met

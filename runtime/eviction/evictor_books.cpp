@@ -33,8 +33,16 @@ int Evictor::make_resident(const at::Tensor& tensor) {
     const int id = eviction_.graph().tensor(eviction_.graph().op(op).outputs.front()).storage;
     known_[id].resident = true;
     hang(id, *storage.unsafeGetStorageImpl(), true);
+    if (record_) record_->met(known_[id].tensor, counted(tensor), alive(), wall_clock());
     eviction_.made(op);
     return id;
+}
+
+/// What it takes of what is counted: host memory may be of others.
+std::int64_t Evictor::counted(const at::Tensor& tensor) const {
+    const c10::Storage& storage = tensor.storage();
+    return device_.counts(storage.data()) ? device_.footprint(static_cast<std::int64_t>(storage.nbytes()))
+                                          : 0;
 }
 
 int Evictor::declare(Trace::Op op, const std::vector<Trace::Output>& outputs, const std::string& name) {
@@ -110,12 +118,13 @@ c10::Storage Evictor::memory_of(int storage) const {
 void Evictor::drop(int storage) {
     Known& known = known_[storage];
     if (log_) log_->dropped(known.tensor);
+    if (record_) record_->dropped(known.tensor, evicting_, wall_clock());
     const c10::DataPtr freed = take(storage);
     if (measures_ && freed) dropped_ += known.bytes;
 }
 
 std::int64_t Evictor::missing(std::int64_t bytes) const {
-    return device_.alive_bytes() + device_.footprint(bytes) - limit_;
+    return alive() + device_.footprint(bytes) - limit_;
 }
 
 bool Evictor::goes_on() {
@@ -136,8 +145,10 @@ void Evictor::forget_storage(int storage) {
 bool Evictor::run_again(int op, bool in_place) {
     if (log_) log_->reran(op);
     const std::string before = std::exchange(current_, stored_[op]->op().schema().name() + " (again)");
+    const std::int64_t began = wall_clock();
     try {
         run_stored(op, in_place);
+        if (record_) record_->ran_again(op, in_place, {began, wall_clock()});
     } catch (...) {
         error_ = std::current_exception();
     }
@@ -211,20 +222,55 @@ void Evictor::run_stored(int id, bool in_place) {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    if (missing(bytes) <= 0) return;
+    if (missing(bytes) > 0) make_room(bytes);
+    const std::int64_t then = alive() + device_.footprint(bytes);
+    std::int64_t most = most_alive_;
+    while (most < then && !most_alive_.compare_exchange_weak(most, then)) {
+    }
+}
+
+void Evictor::make_room(std::int64_t bytes) {
     const Engine engine(engine_);
-    if (eviction_.make_room(bytes)) return;
+    evicting_ = true;
+    bool made = eviction_.make_room(bytes);
+    evicting_ = false;
+    if (made) return;
     let_departed_go();
-    if (eviction_.make_room(bytes)) return;
+    evicting_ = true;
+    made = eviction_.make_room(bytes);
+    evicting_ = false;
+    if (made) return;
     asked_ = bytes;
     fail(current_);
 }
 
-// What an op takes beyond its outputs, for the log.
+/// The op has run for the first time; its outputs are declared.
+void Evictor::record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span) {
+    const StorageGraph::Op& made = eviction_.graph().op(op);
+    StepRecord::Called called{.name = call.op.schema().name(),
+                              .inputs = call.inputs,
+                              .time = made.time,
+                              .workspace = workspace,
+                              .random = call.facts.random,
+                              .recomputable = made.recomputable};
+    std::vector<std::int64_t> bytes;
+    for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+        if (i < made.in_place.size()) called.in_place.emplace_back(made.outputs[i], made.in_place[i].input);
+        const std::int64_t size = known_[eviction_.graph().tensor(made.outputs[i]).storage].bytes;
+        if (size == 0) continue;  // of an op that makes nothing
+        called.outputs.push_back(made.outputs[i]);
+        bytes.push_back(device_.footprint(size));
+    }
+    for (const auto* storages : {&call.lost, &call.updated})
+        for (const int storage : *storages) called.changes.push_back(known_[storage].tensor);
+    record_->ran(op, std::move(called), bytes, span);
+}
+
+// What an op takes beyond its outputs, for the log and the record.
 
 void Evictor::begin_measuring() {
-    if (!log_) return;
-    measures_ = true;
+    measures_ = log_ || record_;
+    if (!measures_) return;
     began_ = device_.alive_bytes();
     most_ = dropped_ = 0;
 }
@@ -233,14 +279,13 @@ void Evictor::measure(std::int64_t bytes) {
     most_ = std::max(most_, device_.alive_bytes() + dropped_ - began_ + bytes);
 }
 
-void Evictor::finish_measuring() {
-    if (!std::exchange(measures_, false)) return;
+std::int64_t Evictor::finish_measuring(int op) {
+    if (!std::exchange(measures_, false)) return 0;
+    const StorageGraph::Op& made = eviction_.graph().op(op);
     std::int64_t fresh = 0;
-    const Trace& trace = log_->trace();
-    const Trace::Op& op = trace.ops.back();
-    for (std::size_t i = op.in_place.size(); i < op.outputs.size(); ++i)
-        fresh += trace.bytes[trace.tensors[op.outputs[i]].storage];
-    log_->workspace(std::max<std::int64_t>(most_ - fresh, 0));
+    for (std::size_t i = made.in_place.size(); i < made.outputs.size(); ++i)
+        fresh += known_[eviction_.graph().tensor(made.outputs[i]).storage].bytes;
+    return std::max<std::int64_t>(most_ - fresh, 0);
 }
 
 }  // namespace rematlas

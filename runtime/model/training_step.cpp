@@ -87,7 +87,8 @@ void draw_output_gradients(std::vector<at::Tensor>& gradients, std::uint64_t see
 
 StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Loss loss,
                          std::uint64_t gradient_seed, const StepObserver& observer) {
-    const std::size_t fed = inputs.size() - (loss == Loss::cross_entropy ? 1 : 0);
+    const bool target_is_last = loss == Loss::cross_entropy && !observer.make_target;
+    const std::size_t fed = inputs.size() - (target_is_last ? 1 : 0);
     StepResult result;
     result.outputs = model.forward({inputs.begin(), inputs.begin() + fed});
 
@@ -104,15 +105,24 @@ StepResult training_step(Model& model, const std::vector<at::Tensor>& inputs, Lo
             observer.make_gradients ? observer.make_gradients(roots) : given_gradients(roots, gradient_seed);
         if (observer.gradients_given) observer.gradients_given(roots, seeds);
     } else {
-        roots = {loss_of(loss, differentiable, inputs.back())};
+        const at::Tensor target = observer.make_target ? observer.make_target(differentiable)
+                                  : target_is_last     ? inputs.back()
+                                                       : at::Tensor();
+        roots = {loss_of(loss, differentiable, target)};
         result.outputs.push_back(roots.front());
     }
 
     if (observer.backward_begins) observer.backward_begins();
     std::vector<at::Tensor> parameters;
     for (const NamedTensor& named : model.trained()) parameters.push_back(named.tensor);
-    result.gradients = torch::autograd::grad(roots, parameters, seeds, /*retain_graph=*/false,
-                                             /*create_graph=*/false, /*allow_unused=*/true);
+    if (observer.accumulates) {
+        torch::autograd::backward(roots, seeds, /*retain_graph=*/false, /*create_graph=*/false, parameters);
+        for (at::Tensor& parameter : parameters)
+            result.gradients.push_back(std::exchange(parameter.mutable_grad(), at::Tensor()));
+    } else {
+        result.gradients = torch::autograd::grad(roots, parameters, seeds, /*retain_graph=*/false,
+                                                 /*create_graph=*/false, /*allow_unused=*/true);
+    }
     for (at::Tensor& output : result.outputs) output = output.detach();
     return result;
 }

@@ -49,6 +49,10 @@ struct StepObserver {
         gradients_given;
     /// Makes the gradients of the outputs, where they are not to be drawn.
     std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>& outputs)> make_gradients = {};
+    /// Makes the target of Loss::cross_entropy, where it is not among the inputs.
+    std::function<at::Tensor(const std::vector<at::Tensor>& outputs)> make_target = {};
+    /// Gradients are made as a training loop makes them, in the parameters, and taken from there.
+    bool accumulates = false;
 };
 
 /// Gradients of outputs, drawn from a generator of their own: the model's random numbers are not touched.

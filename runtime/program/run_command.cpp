@@ -7,18 +7,12 @@
 #include "core/base/sizes.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/progress.h"
+#include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
 #include "runtime/replay/verify.h"
 
 namespace rematlas {
 namespace {
-
-struct RunFlags {
-    std::string model, plan, device = "cpu", trace;
-    int steps = 5;
-    std::uint64_t seed = 1;
-    bool verify = false, cuda_graphs = false, json = false, quiet = false, progress_json = false;
-};
 
 nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
     const bool verify = flags.verify;
@@ -79,7 +73,26 @@ void print(const RunReport& report, bool verify) {
                                         : ("no: " + report.mismatch).c_str());
 }
 
+Result<void> check_form(const RunFlags& flags) {
+    if (flags.plan.empty())
+        return Error{
+            "run: plan is required: x.plan or s.schedule.json; or --evict --budget 2GiB, without a plan"};
+    const std::pair<bool, const char*> only_evicting[] = {{!flags.budget.empty(), "--budget"},
+                                                          {!flags.inputs.empty(), "--input"},
+                                                          {!flags.loss.empty(), "--loss"},
+                                                          {!flags.heuristic.empty(), "--heuristic"},
+                                                          {!flags.deallocation.empty(), "--deallocation"},
+                                                          {flags.thrash > 0, "--thrash"},
+                                                          {flags.threads > 0, "--threads"},
+                                                          {!flags.record.empty(), "--record"}};
+    for (const auto& [given, flag] : only_evicting)
+        if (given) return Error{std::string("run: ") + flag + ": goes with --evict; the plan has its own"};
+    return {};
+}
+
 Result<Exit> run_run(const RunFlags& flags) {
+    if (flags.evict) return run_evicting(flags);
+    if (Result<void> form = check_form(flags); !form) return form.error();
     if (flags.cuda_graphs && !flags.device.starts_with("cuda"))
         return Error{"run: --cuda-graphs: needs --device cuda"};
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
@@ -111,17 +124,20 @@ Result<Exit> run_run(const RunFlags& flags) {
 void add_run_command(CLI::App& app, Body& body) {
     auto flags = std::make_shared<RunFlags>();
     CLI::App* command = app.add_subcommand(
-        "run", "Executes a plan, or a schedule with its graph beside it, against the model");
-    command->footer("Example:\n  rematlas run resnet50.pt resnet50.plan --steps 5 --verify");
+        "run",
+        "Executes a plan, or a schedule with its graph beside it, against the model; with --evict, trains it "
+        "without a plan: what was computed is dropped where memory is short, and computed again");
+    command->footer(
+        "Examples:\n  rematlas run resnet50.pt resnet50.plan --steps 5 --verify\n"
+        "  rematlas run resnet50.pt --evict --budget 2GiB --input 'f32[8,3,112,112]' --record last");
     command
         ->add_option(
             "model", flags->model,
             "TorchScript file; of a plan made in Python, package.module:function that returns (model, args)")
         ->required();
-    command
-        ->add_option("plan", flags->plan,
-                     "x.plan, or s.schedule.json whose graph file lies in the same folder")
-        ->required();
+    command->add_option(
+        "plan", flags->plan,
+        "x.plan, or s.schedule.json whose graph file lies in the same folder; none with --evict");
     command->add_option("--device", flags->device, "cpu, cuda, or a GPU by its index: cuda:1")
         ->capture_default_str();
     command->add_option("--steps", flags->steps, "training steps, each with other data")
@@ -134,6 +150,7 @@ void add_run_command(CLI::App& app, Body& body) {
     command->add_flag("--cuda-graphs", flags->cuda_graphs,
                       "record the step once and submit it as CUDA graphs, where its ops allow it");
     command->add_option("--trace", flags->trace, "Chrome trace of one step to write");
+    add_evict_flags(*command, *flags);
     command->add_flag("--json", flags->json, "print one object");
     command->add_flag("--quiet", flags->quiet, "no progress");
     command->add_flag("--progress-json", flags->progress_json, "progress as JSON lines on standard error");

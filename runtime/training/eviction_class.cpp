@@ -4,12 +4,14 @@
 // fields are JSON.
 #include <torch/custom_class.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
 #include "runtime/eviction/evictor.h"
 #include "runtime/training/open_devices.h"
+#include "runtime/training/python_places.h"
 
 namespace rematlas {
 namespace {
@@ -24,6 +26,8 @@ EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
     for (const auto& [key, value] : given.items()) {
         if (key == "log") {
             options.log = value.get<bool>();
+        } else if (key == "record") {
+            options.record = value.get<bool>();
         } else if (key == "costs_from_bytes") {
             options.costs_from_bytes = value.get<bool>();
         } else {
@@ -40,7 +44,37 @@ EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
 
 struct TorchEviction : torch::CustomClassHolder {
     TorchEviction(const std::string& device_name, std::int64_t budget, const std::string& options)
-        : device(open_device_named(device_name)), evictor(*device, evictor_options(budget, options)) {}
+        : device(open_device_named(device_name)),
+          budget(budget),
+          given(json::parse(options)),
+          evictor(*device, evictor_options(budget, options)) {
+        evictor.set_places(&places);
+    }
+
+    /// The first `parameters` are such, the others buffers.
+    void names(const std::vector<at::Tensor>& tensors, const std::vector<std::string>& names,
+               std::int64_t parameters) {
+        std::vector<NamedTensor> named;
+        for (std::size_t i = 0; i < tensors.size(); ++i)
+            named.push_back({names.at(i), tensors[i], static_cast<std::int64_t>(i) < parameters});
+        evictor.names(named);
+    }
+
+    /// The last whole step, as files.
+    void save(const std::string& name) {
+        TORCH_CHECK(evictor.record(),
+                    "rematlas: nothing is recorded; evict(..., record=True) keeps the last step");
+        if (evictor.is_open() && evictor.backward_is_over()) evictor.end_step();
+        TORCH_CHECK(evictor.record()->has_step(),
+                    "rematlas: no step is over yet; one ends with its backward");
+        json config = given;
+        config.erase("record");
+        Result<EvictedStep> step = finished(
+            evictor.record()->last(), std::filesystem::path(name).filename().string(), Bytes(budget), config);
+        TORCH_CHECK(step, "rematlas: the step that was recorded is not consistent: ", step.error().message);
+        const Result<void> written = write_step(*step, name);
+        TORCH_CHECK(written, "rematlas: ", written.error().message);
+    }
 
     std::string status() const {
         const Evictor::Status now = evictor.status();
@@ -56,6 +90,9 @@ struct TorchEviction : torch::CustomClassHolder {
     }
 
     std::shared_ptr<DeviceRuntime> device;
+    std::int64_t budget;
+    json given;
+    PythonPlaces places;
     Evictor evictor;
 };
 
@@ -69,6 +106,12 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
                          const std::vector<at::Tensor>& tensors) { self->evictor.stays(tensors); })
         .def("touch", [](const Eviction& self, const at::Tensor& tensor,
                          bool keep) { self->evictor.touch(tensor, keep); })
+        .def("names", [](const Eviction& self, const std::vector<at::Tensor>& tensors,
+                         const std::vector<std::string>& names,
+                         std::int64_t parameters) { self->names(tensors, names, parameters); })
+        .def("enter", [](const Eviction& self, const std::string& path) { self->places.enter(path); })
+        .def("leave", [](const Eviction& self) { self->places.leave(); })
+        .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })
         .def("status", [](const Eviction& self) { return self->status(); });
 }
 

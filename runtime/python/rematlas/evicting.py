@@ -13,10 +13,12 @@ Rematerialization, ICLR 2021). Losses, gradients and buffers are those of traini
 
 import dataclasses
 import json
+import os
 import threading
 
 import torch
 
+from .around import PathHooks
 from .errors import message
 from .library import classes, ops
 
@@ -46,7 +48,7 @@ class evict:
     what becomes of what the program drops: "eager" (freed), "ignore" (it stays until memory is short), "banish" (freed
     for ever). `thrash`: a step whose reruns take so many times its own time is given up. `sample`, `ignore_small`: score
     a sample only; never drop small storages. Where the budget cannot be kept, the op that needs more raises
-    torch.OutOfMemoryError, and all tensors are as they were. At the end of the context all that the program holds is
+    torch.OutOfMemoryError, and all tensors are as they were. `record`: keep what happens in each last step, for `save`. At the end of the context all that the program holds is
     there again, beyond the budget where it must be.
     """
 
@@ -61,6 +63,7 @@ class evict:
         ignore_small=False,
         seed=1,
         device=None,
+        record=False,
         **for_tests,
     ):
         given = list(model_and_budget)
@@ -86,11 +89,13 @@ class evict:
                 sample=bool(sample),
                 ignore_small=bool(ignore_small),
                 seed=seed,
+                record=bool(record),
                 **for_tests,
             )
         )
         self.device = device and str(torch.device(device))
         self.eviction = None
+        self.hooks = PathHooks() if record and self.model is not None else None
 
     def __enter__(self):
         global in_force
@@ -99,20 +104,36 @@ class evict:
         device = self.device or next((str(p.device) for p in self.model.parameters()), "cpu") if self.model is not None else self.device or "cpu"
         eviction = classes.Eviction(device, self.budget, self.options)
         if self.model is not None:
-            eviction.stays([*self.model.parameters(), *self.model.buffers()])
+            parameters, buffers = list(self.model.named_parameters()), list(self.model.named_buffers())
+            names, tensors = zip(*parameters, *buffers) if parameters or buffers else ((), ())
+            eviction.names(list(tensors), list(names), len(parameters))
         try:
             eviction.open()
         except RuntimeError as error:
             raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
         self.eviction, in_force = eviction, self
         looks_outside.watch(eviction)
+        if self.hooks:
+            self.hooks.start(self.model, eviction)
         return self
 
     def __exit__(self, *_):
         global in_force
         in_force = None
         looks_outside.stop()
+        if self.hooks:
+            self.hooks.stop(self.eviction)
         self.eviction.close()
+
+    def save(self, name) -> None:
+        """Writes the last step that is over, as NAME.graph.json and NAME.schedule.json: `rematlas check`, `rematlas draw` and
+        the explorer open them. A step ends with its backward: what follows, an optimizer's step say, begins the next one."""
+        if self.eviction is None:
+            raise RuntimeError("rematlas: this eviction has not begun")
+        try:
+            self.eviction.save(os.fspath(name))
+        except RuntimeError as error:
+            raise RuntimeError(message(error)) from None
 
     def status(self) -> Eviction:
         if self.eviction is None:

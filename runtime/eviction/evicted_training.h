@@ -1,0 +1,62 @@
+// Trains a TorchScript model for some steps under online eviction, without a plan, and on request the original
+// beside it. After each step the weights take a small plain gradient step, which belongs to the step.
+//
+//     Result<EvictedReport> report = train_evicting("model.pt", {.inputs = specs, .budget = *parse_budget("2GiB")}, *device);
+//     report->measured_peak;     // never above the budget
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/sizes.h"
+#include "runtime/device/device.h"
+#include "runtime/eviction/step_record.h"
+#include "runtime/model/training_step.h"
+
+namespace rematlas {
+
+struct EvictedOptions {
+    std::vector<InputSpec> inputs;
+    Loss loss = Loss::output;
+    Budget budget;  ///< shares are of the original's peak, which only `verify` tells
+    nlohmann::json policy = nlohmann::json::object();  ///< as the solver `dtr` takes it
+    int steps = 5;
+    bool verify = false;  ///< run the original on a copy as well, which must fit into memory beside
+    bool record = false;  ///< keep what happens in the last step
+    std::uint64_t seed = 1;
+    int threads = 1;  ///< of libtorch
+    std::function<void(std::string_view stage, double fraction)> progress = {};
+};
+
+struct EvictedReport {
+    struct Step {
+        double seconds = 0;
+        std::int64_t evictions = 0;  ///< for want of memory
+        std::int64_t reruns = 0;     ///< ops that ran another time
+        Bytes peak;
+    };
+    std::vector<Step> steps;
+    Bytes budget, measured_peak;
+    std::int64_t calls = 0;     ///< ops, of all steps
+    double rerun_overhead = 1;  ///< time of all runs over the time of the first runs, in all steps
+    std::optional<EvictedStep> record;
+
+    // With `verify`.
+    bool verified = false;  ///< identical, and the budget kept
+    bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
+         random_state_identical = false;
+    Bytes original_peak;
+    double time_ratio_to_eager = 0;  ///< median over pairs of steps
+    std::string mismatch;            ///< in words; empty when verified
+};
+
+/// Errors: one line. Of kind `negative` where the budget cannot be kept: the op, the bytes that are missing and
+/// what cannot be evicted.
+Result<EvictedReport> train_evicting(const std::filesystem::path& model, const EvictedOptions& options,
+                                     DeviceRuntime& device);
+
+}  // namespace rematlas
