@@ -311,7 +311,8 @@ bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) c
     const auto* begin = static_cast<const char*>(made.data_ptr().get());
     return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int tensor) {
         const int storage = eviction_.graph().tensor(tensor).storage;
-        const auto* memory = static_cast<const char*>(memory_of(storage).data());
+        const c10::Storage held = memory_of(storage);  // none where the program let it go meanwhile
+        const auto* memory = held ? static_cast<const char*>(held.data()) : nullptr;
         return begin && memory && begin < memory + known_[storage].bytes && memory < begin + made.nbytes();
     });
 }
