@@ -141,6 +141,7 @@ class Session {
             inputs.clear();
             evictor_->end_step();
             if (original_) compare();
+            evicted_.outputs.clear(), evicted_.gradients.clear();
         } catch (const std::exception& error) {
             return failure(error, "the model fails: ");
         }
@@ -173,7 +174,6 @@ class Session {
                 TORCH_CHECK(spec, spec.error().message);
                 return draw({spec.take()}, options_.seed * 7919 + number).front();
             };
-        trained.outputs.clear(), trained.gradients.clear();
         device_.set_generator_state(*trained.generator);
         device_.synchronize();
         device_.reset_peak();

@@ -132,6 +132,24 @@ TEST(ScheduleFile, broken_steps_are_named) {
     }
 }
 
+TEST(ScheduleFile, frees_that_made_room_read_back_and_are_frees_in_ascending_order) {
+    const auto read = [](const std::string& evicted) {
+        return parse_schedule(R"({"format":"rematlas.schedule","version":1,"graph":"g",)"
+                              R"("steps":[["run",0],["free",1],["free",2]],"evicted":)" +
+                                  evicted + "}",
+                              "s");
+    };
+    const Result<Schedule> schedule = read("[1,2]");
+    ASSERT_TRUE(schedule) << schedule.error().message;
+    EXPECT_EQ(schedule->evicted, (std::vector<std::int32_t>{1, 2}));
+    EXPECT_EQ(parse_schedule(schedule_text(*schedule), "s")->evicted, schedule->evicted);
+    for (const char* wrong : {"[0]", "[3]", "[-1]", "[99999999999]"})
+        EXPECT_NE(read(wrong).error().message.find("is no free"), std::string::npos) << wrong;
+    for (const char* wrong : {"[2,1]", "[1,1]"})
+        EXPECT_NE(read(wrong).error().message.find("ascending"), std::string::npos) << wrong;
+    EXPECT_FALSE(read(R"(["1"])"));
+}
+
 TEST(ScheduleFile, pins_are_pairs_of_a_pattern_and_a_decision) {
     const auto read = [](const std::string& pins) {
         return parse_schedule(
