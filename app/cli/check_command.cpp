@@ -86,11 +86,16 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                     {"reserved_peak_bytes", caching ? json(caching->reserved.value) : json()},
                     {"budget_bytes", budget ? budget->value : schedule->budget.value},
                     {"runs", report.runs},
-                    {"reruns", report.reruns}});
+                    {"reruns", report.reruns},
+                    {"evictions", schedule->evicted.size()}});
     } else if (report.ok()) {
-        std::printf("ok: overhead %.4f, peak %s (%lld bytes, at step %zu), %zu runs of which %zu recompute\n",
-                    report.overhead, format_bytes(report.peak).c_str(),
-                    static_cast<long long>(report.peak.value), report.peak_step, report.runs, report.reruns);
+        std::printf(
+            "ok: overhead %.4f, peak %s (%lld bytes, at step %zu), %zu runs of which %zu recompute%s\n",
+            report.overhead, format_bytes(report.peak).c_str(), static_cast<long long>(report.peak.value),
+            report.peak_step, report.runs, report.reruns,
+            schedule->evicted.empty()
+                ? ""
+                : (", " + std::to_string(schedule->evicted.size()) + " evictions").c_str());
         if (arena)
             std::printf("planned addresses: arena %s (%lld bytes, %.2f %% above the peak)\n",
                         format_bytes(*arena).c_str(), static_cast<long long>(arena->value),

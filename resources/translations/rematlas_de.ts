@@ -1947,6 +1947,10 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <translation>Gerätespeicher [%1]</translation>
     </message>
     <message>
+        <source>evictions</source>
+        <translation>Verdrängungen</translation>
+    </message>
+    <message>
         <source>without recomputation: up to %1</source>
         <translation>ohne Neuberechnung: bis %1</translation>
     </message>

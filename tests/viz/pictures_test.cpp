@@ -150,6 +150,23 @@ TEST_F(Pictures, TheScheduleShowsItsLanesTheBudgetAndThePeak) {
     EXPECT_EQ(svg.find("copy to host"), std::string::npos) << "nothing is copied";
 }
 
+TEST_F(Pictures, EvictionsAreMarkedAndCounted) {
+    Schedule s = schedule();
+    const auto marks = [&] {
+        EXPECT_TRUE(draw_schedule_file(graph, s, folder / "s.svg"));
+        const std::string svg = content("s.svg");
+        EXPECT_EQ(xml_fault(svg), "");
+        return svg;
+    };
+    EXPECT_EQ(marks().find("evictions"), std::string::npos);
+    for (std::size_t i = 0; i < s.steps.size() && s.evicted.size() < 2; ++i)
+        if (s.steps[i].kind == StepKind::free) s.evicted.push_back(static_cast<std::int32_t>(i));
+    ASSERT_EQ(s.evicted.size(), 2u);
+    const std::string svg = marks();
+    EXPECT_NE(svg.find(">evictions<"), std::string::npos);
+    EXPECT_NE(svg.find("2 evictions"), std::string::npos);
+}
+
 TEST_F(Pictures, OffloadingHasLanesOfItsOwn) {
     graph.device = Device{"test", Bytes(1LL << 34), 1e9, 1e9};
     Schedule s = schedule();

@@ -52,6 +52,8 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
         about +=
             ", " + format_overhead(static_cast<double>(simulation.time.value) / static_cast<double>(base));
     about += "   ·   " + std::to_string(runs) + " runs of " + std::to_string(graph.ops.size()) + " ops";
+    if (!schedule.evicted.empty())
+        about += "   ·   " + std::to_string(schedule.evicted.size()) + " evictions";
     canvas.text({kLeft, 58}, fitted(canvas, about, kNote, room), kNote);
 }
 
@@ -67,6 +69,7 @@ class WholeSchedule {
                  .steps = schedule.steps,
                  .data = data_,
                  .plain = &plain_,
+                 .evicted = &schedule.evicted,
                  .budget = schedule.budget,
                  .resident = resident_bytes(graph),
                  .rect = {0, top, kWidth, height_},

@@ -113,6 +113,7 @@ class SchedulePainter {
         canvas_.line({left_, memory_.y}, {left_, bottom_}, {paper_.line, 1.2});
         canvas_.line({left_, bottom_}, {right_, bottom_}, {paper_.line, 1.2});
         if (scene_.budget.value > 0) budget();
+        if (scene_.evicted && !scene_.evicted->empty()) evictions();
         peak();
         if (shows_plain()) plain_note();
     }
@@ -191,6 +192,23 @@ class SchedulePainter {
             if (std::none_of(notes_.begin(), notes_.end(), [&](const Rect& n) { return crosses(n, place); }))
                 return note(at, text, style);
         }
+    }
+
+    /// One mark a point of the picture at most.
+    void evictions() {
+        constexpr double kHeight = 8;
+        const Color color = paper_.of(Decision::recompute);
+        canvas_.begin("evictions");
+        double last = left_ - 1;
+        for (const std::int32_t step : *scene_.evicted) {
+            const double x = places_.x.at(scene_.data.begin_of(step));
+            if (x < left_ || x > right_ || x - last < 1) continue;
+            canvas_.line({x, memory_.y}, {x, memory_.y + kHeight}, {color, 1.2});
+            last = x;
+        }
+        canvas_.end();
+        const TextStyle style{.size = scene_.text_size, .color = paper_.text(color), .align = Align::right};
+        canvas_.text({left_ - 8, memory_.y + kHeight}, say("Picture", "evictions"), style);
     }
 
     void budget() {

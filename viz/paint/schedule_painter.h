@@ -1,6 +1,7 @@
 // The lanes of a schedule above its memory over time, for a window and for a file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct ScheduleScene {
     const LaneData* plain = nullptr;
     /// The memory by part of the model, instead of as one curve.
     const MemoryStack* stack = nullptr;
+    /// Steps by which online eviction made room: marks above the memory.
+    const std::vector<std::int32_t>* evicted = nullptr;
     Bytes budget = {};    ///< 0: none
     Bytes resident = {};  ///< there for the whole step
 

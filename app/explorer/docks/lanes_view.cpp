@@ -134,6 +134,7 @@ ScheduleScene LanesView::scene() const {
             .data = data_,
             .plain = &plain_,
             .stack = modules_button_->isChecked() ? &stack_ : nullptr,
+            .evicted = &schedule.schedule.evicted,
             .budget = budget_line(),
             .resident = Bytes(schedule.graph->flat.resident_bytes),
             .from = from(),
