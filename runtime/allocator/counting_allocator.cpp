@@ -99,7 +99,7 @@ class Allocator final : public c10::Allocator {
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::Device cpu(c10::DeviceType::CPU);
         if (bytes == 0) return {nullptr, nullptr, &release, cpu};
-        if (RoomMaker* maker = MemoryLimit::maker())
+        if (RoomMaker* maker = MemoryLimit::maker(the_host))
             maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
         StepMemory* step = StepMemory::active(the_host);
         if (void* planned = step ? step->take(bytes) : nullptr) {

@@ -7,12 +7,13 @@ namespace {
 std::atomic<RoomMaker*> asked{nullptr};
 }  // namespace
 
-void MemoryLimit::set(RoomMaker* maker) {
-    asked.store(maker, std::memory_order_release);
+RoomMaker* MemoryLimit::set(RoomMaker* maker) {
+    return asked.exchange(maker, std::memory_order_acq_rel);
 }
 
-RoomMaker* MemoryLimit::maker() {
-    return asked.load(std::memory_order_acquire);
+RoomMaker* MemoryLimit::maker(int memory) {
+    RoomMaker* maker = asked.load(std::memory_order_acquire);
+    return maker && maker->memory() == memory ? maker : nullptr;
 }
 
 }  // namespace rematlas

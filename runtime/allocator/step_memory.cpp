@@ -166,7 +166,8 @@ StepMemoryCalls step_memory_calls() {
             .take = [](StepMemory& memory, std::size_t bytes) { return memory.take(bytes); },
             .served = [](StepMemory& memory, void* data, std::size_t bytes) { memory.served(data, bytes); },
             .give_back = &StepMemory::give_back,
-            .give_way = &Arena::give_way};
+            .give_way = &Arena::give_way,
+            .room_maker = &MemoryLimit::maker};
 }
 
 }  // namespace rematlas

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "runtime/allocator/arena.h"
+#include "runtime/allocator/memory_limit.h"
 
 namespace rematlas {
 
@@ -88,7 +89,8 @@ struct StepMemoryCalls {
     void* (*take)(StepMemory& memory, std::size_t bytes);
     void (*served)(StepMemory& memory, void* data, std::size_t bytes);
     std::optional<std::int64_t> (*give_back)(void* data);
-    bool (*give_way)(int device);  ///< see Arena
+    bool (*give_way)(int device);          ///< see Arena
+    RoomMaker* (*room_maker)(int device);  ///< see MemoryLimit
 };
 StepMemoryCalls step_memory_calls();
 

@@ -79,6 +79,8 @@ class DeviceRuntime {
     virtual bool counts(const void* /*data*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
+    /// The most that it may take: an allocator may hand out a larger block whole.
+    virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
     /// Held by the device's libraries for good, in `alive_bytes` since the last `prepare`: for this thread
     /// and for autograd's, on the current stream.
     virtual std::int64_t library_workspace() const { return 0; }

@@ -92,9 +92,7 @@ class Session {
     class Aside {
       public:
         explicit Aside(Session& session)
-            : session_(session), alive_(session.device_.alive_bytes()), maker_(MemoryLimit::maker()) {
-            MemoryLimit::set(nullptr);
-        }
+            : session_(session), alive_(session.device_.alive_bytes()), maker_(MemoryLimit::set(nullptr)) {}
         ~Aside() {
             session_.beside_ += session_.device_.alive_bytes() - alive_;
             if (session_.evictor_) session_.evictor_->set_beside(session_.beside_);

@@ -17,6 +17,9 @@ namespace {
 /// A program that never runs a backward is told to forget now and then.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
+/// Operands on other devices up to this size are kept with a call; with larger ones it cannot run again.
+constexpr std::size_t most_kept_bytes = 1024;
+
 /// What is made now is the gradient of a parameter, or becomes it.
 bool accumulates_gradient() {
     const auto node = torch::autograd::get_current_node();
@@ -52,6 +55,7 @@ Evictor::~Evictor() {
 }
 
 void Evictor::open() {
+    begin_on_queue();
     guard_ = std::make_unique<DispatchModeGuard>(*this);
     MemoryLimit::set(this);
 }
@@ -80,6 +84,7 @@ void Evictor::close() {
         const auto user = known.user.lock();
         if (user && ticket_of(*user)) take_ticket_down(*user);
     }
+    wait_for_own_queue();
     departures_->close();
     MemoryLimit::set(nullptr);
     engine.unlock();
@@ -118,6 +123,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
 
     std::unique_ptr<StoredCall> stored;
     StepRecord::Span span;
+    std::int64_t time = 0;
     engine.unlock();
     try {
         if (!call.runs_once) {
@@ -127,7 +133,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
         }
         begin_measuring();
         span.start = wall_clock();
-        run_kernel(op, keys, stack);
+        time = run_timed(op, keys, stack);
         span.end = wall_clock();
     } catch (...) {
         engine.lock();
@@ -136,7 +142,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
         throw;
     }
     engine.lock();
-    note_results(call, *stack, std::move(stored), span);
+    note_results(call, *stack, std::move(stored), time, span);
 }
 
 void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
@@ -159,6 +165,7 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
     std::vector<c10::ScalarType> types, statistics_types;
     call.runs_once =
         call.facts.kind == OpFacts::Kind::runs_once || call.facts.kind == OpFacts::Kind::takes_memory;
+    if (!on_own_queue()) call.elsewhere = call.opaque = call.runs_once = true;
     for_each_tensor_of(stack, count, [&](std::size_t argument, int item, const at::Tensor& tensor) {
         StoredCall::Place place{argument, item};
         const HiddenWrite hidden =
@@ -181,11 +188,17 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
         types.push_back(tensor.scalar_type());
         int storage = storage_of(tensor);
         if (storage < 0 && can_be_known(tensor)) storage = make_resident(tensor);
+        const bool written = call.facts.writes[argument] || hidden != HiddenWrite::none;
         place.storage = storage;
+        if (storage < 0 && tensor.storage().nbytes() > 0) {
+            place.kept = !written && tensor.nbytes() <= most_kept_bytes;
+            call.runs_once = call.runs_once || !place.kept;
+        }
         call.places.push_back(std::move(place));
         if (storage < 0) return;
         call.inputs.push_back(known_[storage].tensor);
-        if (!call.facts.writes[argument] && hidden == HiddenWrite::none) return;
+        call.waits = call.waits || (call.elsewhere && !eviction_.is_pinned(storage));
+        if (!written) return;
         if (std::find(call.changed.begin(), call.changed.end(), storage) != call.changed.end() ||
             std::find(call.lost.begin(), call.lost.end(), storage) != call.lost.end())
             return;
@@ -208,11 +221,13 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
 /// What is read is there and locked; what loses its contents is needed by nobody.
 void Evictor::make_ready(const Call& call) {
     const std::string& name = call.op.schema().name();
-    for (const int storage : call.lost) {
-        if (eviction_.graph().readers(storage).empty()) continue;
+    const auto loses = [&](int storage) {
+        if (eviction_.graph().readers(storage).empty()) return;
         note(Trace::Step::lose, storage);
         if (!eviction_.lose(known_[storage].tensor)) fail(name);
-    }
+    };
+    for (const int storage : call.updated) freeze(storage), loses(storage);
+    for (const int storage : call.lost) loses(storage);
     if (call.runs_once)
         for (const int storage : call.lost) freeze(storage);
     if (call.opaque || call.facts.kind == OpFacts::Kind::takes_memory)
@@ -222,13 +237,18 @@ void Evictor::make_ready(const Call& call) {
         eviction_.thaw(known_[storage].tensor);
     }
     if (log_) log_->begins();
-    if (eviction_.begin(call.inputs)) return;
-    for (const int storage : call.refilled) freeze(storage);
-    fail(name);
+    if (!eviction_.begin(call.inputs)) {
+        for (const int storage : call.refilled) freeze(storage);
+        fail(name);
+    }
+    if (call.waits) wait_for_own_queue();
+    if (!call.elsewhere) return;
+    for (const int tensor : call.inputs)
+        used_by_this_queue(memory_behind(memory_of(eviction_.graph().tensor(tensor).storage).data_ptr()));
 }
 
 void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                           StepRecord::Span span) {
+                           std::int64_t time, StepRecord::Span span) {
     struct Made {
         c10::StorageImpl* storage;
         std::int64_t bytes;
@@ -257,7 +277,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         for (const int tensor : call.inputs) freeze(eviction_.graph().tensor(tensor).storage);
     }
 
-    Trace::Op record{.time = span.end - span.start, .recomputable = again, .inputs = call.inputs};
+    Trace::Op record{.time = time, .recomputable = again, .inputs = call.inputs};
     std::vector<Trace::Output> outputs;
     for (const int storage : call.changed) {
         record.in_place.push_back({known_[storage].tensor, known_[storage].bytes});
@@ -363,6 +383,7 @@ void Evictor::touch(const at::Tensor& tensor, bool keep) {
     current_ = "a look at a tensor's memory";
     if (!eviction_.begin(wanted)) fail(current_);
     eviction_.end(wanted);
+    wait_for_own_queue();
     if (keep) freeze(storage);
 }
 
@@ -401,7 +422,10 @@ void Evictor::let_departed_go() {
     for (const std::unique_ptr<Ticket>& ticket : departures_->take()) {
         Known& known = known_[static_cast<std::size_t>(ticket->storage)];
         known.user = Known().user;
-        if (ticket->keep && ticket->memory) give(ticket->storage, std::move(ticket->memory));
+        if (ticket->keep && ticket->memory) {
+            used_by_own_queue(ticket->memory);
+            give(ticket->storage, std::move(ticket->memory));
+        }
         release(ticket->storage);
     }
 }

@@ -17,10 +17,12 @@
 // was made from them. When a backward is over, what nobody can need any more is forgotten.
 //
 // Errors are c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
-// program's tensors are as they were. Threads: `open` and `close` on one thread; autograd's own are followed.
+// program's tensors are as they were. On a GPU one stream is evicted: that which is current at `open`; what
+// others read or make stays. Threads: `open` and `close` on one thread; autograd's own are followed.
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Stream.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <atomic>
@@ -39,6 +41,7 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
 #include "runtime/eviction/op_facts.h"
+#include "runtime/eviction/op_times.h"
 #include "runtime/eviction/program_log.h"
 #include "runtime/eviction/step_record.h"
 #include "runtime/eviction/stored_call.h"
@@ -122,10 +125,12 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::vector<int> changed;             ///< storages of the books that get a new version
         std::vector<int> refilled;            ///< those among them that nobody had filled yet
         std::vector<int> lost;                ///< storages that stay what they are, with other contents
-        std::vector<std::size_t> statistics;  ///< arguments
+        std::vector<std::size_t> statistics;  ///< arguments that only the first run is given
         std::vector<int> updated;             ///< storages of the books that hold them
         bool runs_once = false;               ///< and what it makes stays
         bool opaque = false;                  ///< a tensor without a storage is among the arguments
+        bool elsewhere = false;               ///< on another queue: its arguments and results stay
+        bool waits = false;                   ///< and some of them may have been made again on ours
     };
     using Engine = std::unique_lock<std::mutex>;
 
@@ -134,7 +139,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void read_arguments(Call& call, const torch::jit::Stack& stack);
     void make_ready(const Call& call);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                      StepRecord::Span span);
+                      std::int64_t time, StepRecord::Span span);
     void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
     bool lies_in_an_input(const Call& call, const c10::StorageImpl& made) const;
     std::int64_t cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const;
@@ -163,13 +168,26 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void forget_op(int op) override;
     void forget_storage(int storage) override;
     // RoomMaker.
+    int memory() const override;
     void before_allocation(std::int64_t bytes) override;
+    bool give_way(std::int64_t bytes) override;
+    const c10::DataPtr& behind(const c10::DataPtr& pointer) const override;
     void make_room(std::int64_t bytes);
+    bool evict_for(std::int64_t bytes);
 
     static std::int64_t wall_clock();
     void run_stored(int op, bool in_place);
     std::int64_t alive() const { return device_.alive_bytes() - beside_; }
     std::int64_t counted(const at::Tensor& tensor) const;
+
+    // The device.
+    std::int64_t run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void begin_on_queue();
+    bool on_own_queue() const;
+    void wait_for_own_queue() const;
+    void used_by_this_queue(const c10::DataPtr& memory) const;
+    void used_by_own_queue(const c10::DataPtr& memory) const;
+    void run_stored_on_queue(int op, bool in_place);
     void begin_measuring();
     void measure(std::int64_t bytes);
     std::int64_t finish_measuring(int op);
@@ -184,7 +202,10 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
     std::vector<Known> known_;                         ///< per storage of the books
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
-    std::int64_t limit_;                               ///< bytes; more when closing
+    std::atomic<std::int64_t> limit_;                  ///< bytes; more when closing
+    std::int64_t queue_ = 0;                           ///< that of the device's queues where it was opened
+    c10::Stream stream_{c10::Stream::DEFAULT, c10::Device(c10::DeviceType::CPU)};  ///< the same
+    OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
     std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over

@@ -124,7 +124,7 @@ void Evictor::drop(int storage) {
 }
 
 std::int64_t Evictor::missing(std::int64_t bytes) const {
-    return alive() + device_.footprint(bytes) - limit_;
+    return alive() + device_.most_footprint(bytes) - limit_;
 }
 
 bool Evictor::goes_on() {
@@ -147,7 +147,7 @@ bool Evictor::run_again(int op, bool in_place) {
     const std::string before = std::exchange(current_, stored_[op]->op().schema().name() + " (again)");
     const std::int64_t began = wall_clock();
     try {
-        run_stored(op, in_place);
+        run_stored_on_queue(op, in_place);
         if (record_) record_->ran_again(op, in_place, {began, wall_clock()});
     } catch (...) {
         error_ = std::current_exception();
@@ -218,30 +218,6 @@ void Evictor::run_stored(int id, bool in_place) {
         if (output < 0 || placed[output]++) return;
         give_back(op.outputs[output], tensor.storage());
     });
-}
-
-void Evictor::before_allocation(std::int64_t bytes) {
-    if (measures_) measure(bytes);
-    if (missing(bytes) > 0) make_room(bytes);
-    const std::int64_t then = alive() + device_.footprint(bytes);
-    std::int64_t most = most_alive_;
-    while (most < then && !most_alive_.compare_exchange_weak(most, then)) {
-    }
-}
-
-void Evictor::make_room(std::int64_t bytes) {
-    const Engine engine(engine_);
-    evicting_ = true;
-    bool made = eviction_.make_room(bytes);
-    evicting_ = false;
-    if (made) return;
-    let_departed_go();
-    evicting_ = true;
-    made = eviction_.make_room(bytes);
-    evicting_ = false;
-    if (made) return;
-    asked_ = bytes;
-    fail(current_);
 }
 
 /// The op has run for the first time; its outputs are declared.

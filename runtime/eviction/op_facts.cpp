@@ -40,8 +40,9 @@ OpFacts facts_of(const c10::OperatorHandle& op) {
                   .looks_at_first = ignores_contents(schema.name(), 0, {}, 0),
                   .may_write_hidden = may_write_hidden(schema.name()),
                   .overwrites = overwrites_everything(schema.name(), schema.overload_name())};
+    const bool only_notes = schema.name() == "aten::record_stream";  // its schema says that it writes
     for (const c10::Argument& argument : schema.arguments())
-        facts.writes.push_back(argument.alias_info() && argument.alias_info()->isWrite());
+        facts.writes.push_back(!only_notes && argument.alias_info() && argument.alias_info()->isWrite());
     return facts;
 }
 

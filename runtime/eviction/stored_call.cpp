@@ -3,18 +3,30 @@
 #include <ATen/core/Generator.h>
 #include <ATen/core/grad_mode.h>
 
+#include <limits>
+#include <vector>
+
 namespace rematlas {
 namespace {
 
-const c10::Storage& no_storage() {
-    static const c10::Storage none(c10::Storage::use_byte_size_t(), 0,
-                                   c10::DataPtr(nullptr, c10::DeviceType::CPU), nullptr, false);
-    return none;
+/// A tensor's device is its storage's.
+const c10::Storage& no_storage(c10::Device device) {
+    static const auto none = [] {
+        std::vector<c10::Storage> made;
+        for (int index = -1; index < std::numeric_limits<c10::DeviceIndex>::max(); ++index) {
+            const c10::Device of =
+                index < 0 ? c10::Device(c10::DeviceType::CPU)
+                          : c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index));
+            made.emplace_back(c10::Storage::use_byte_size_t(), 0, c10::DataPtr(nullptr, of), nullptr, false);
+        }
+        return made;
+    }();
+    return none.at(device.is_cpu() ? 0 : static_cast<std::size_t>(device.index()) + 1);
 }
 
 at::Tensor ghost_of(const at::Tensor& tensor) {
     const auto key = tensor.device().is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
-    at::Tensor ghost = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(no_storage()),
+    at::Tensor ghost = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(no_storage(tensor.device())),
                                                                 c10::DispatchKeySet(key), tensor.dtype());
     c10::TensorImpl* impl = ghost.unsafeGetTensorImpl();
     impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(), tensor.storage_offset());
@@ -22,6 +34,14 @@ at::Tensor ghost_of(const at::Tensor& tensor) {
     if (tensor.is_conj()) impl->_set_conj(true);
     if (tensor.is_neg()) impl->_set_neg(true);
     return ghost;
+}
+
+/// Its contents as they are now.
+at::Tensor copy_of(const at::Tensor& tensor) {
+    at::Tensor copy = tensor.clone();
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number())
+        copy.unsafeGetTensorImpl()->set_wrapped_number(true);
+    return copy;
 }
 
 /// A list with the same tensors, which kernels may change.
@@ -64,7 +84,7 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                        ? value.toTensor()
                                        : value.toListRef()[static_cast<std::size_t>(place.item)].toTensor();
         if (!tensor.defined()) continue;
-        place.ghost = ghost_of(tensor);
+        place.ghost = place.kept ? copy_of(tensor) : ghost_of(tensor);
         c10::IValue& argument = arguments_[place.argument];
         if (place.item < 0) {
             argument = place.ghost;
@@ -96,8 +116,9 @@ torch::jit::Stack StoredCall::run(DeviceRuntime& device,
         ~PutBack() {
             if (state) device.set_generator_state(*state);
             for (const Place& place : places)
-                if (place.ghost.defined())
-                    place.ghost.unsafeGetTensorImpl()->set_storage_keep_dtype(c10::Storage(no_storage()));
+                if (place.ghost.defined() && !place.kept)
+                    place.ghost.unsafeGetTensorImpl()->set_storage_keep_dtype(
+                        c10::Storage(no_storage(place.ghost.device())));
         }
     };
     const PutBack put_back{places_, device, state_ ? device.generator_state() : nullptr};

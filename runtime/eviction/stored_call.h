@@ -23,6 +23,7 @@ class StoredCall {
         std::size_t argument;
         int item;  ///< of a list; -1 where the argument is a tensor
         int storage = -1;
+        bool kept = false;      ///< it is small and of another device: a copy is kept
         at::Tensor ghost = {};  ///< of its geometry, without memory
     };
 

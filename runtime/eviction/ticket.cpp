@@ -38,6 +38,11 @@ void exchange(c10::StorageImpl& storage, c10::DataPtr pointer) {
 
 }  // namespace
 
+const c10::DataPtr& memory_behind(const c10::DataPtr& pointer) {
+    if (pointer.get_deleter() != &leave) return pointer;
+    return static_cast<const Ticket*>(pointer.get_context())->memory;
+}
+
 Ticket* ticket_of(const c10::StorageImpl& storage) {
     const c10::DataPtr& pointer = const_cast<c10::StorageImpl&>(storage)._mutable_data_ptr_no_checks();
     return pointer.get_deleter() == &leave ? static_cast<Ticket*>(pointer.get_context()) : nullptr;

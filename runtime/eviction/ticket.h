@@ -43,6 +43,8 @@ class Departures {
 };
 
 Ticket* hang_ticket(c10::StorageImpl& storage, std::shared_ptr<Departures> departures, int name);
+/// Of the pointer of a storage with a ticket, the memory's own; of another, itself.
+const c10::DataPtr& memory_behind(const c10::DataPtr& pointer);
 /// Null where it has none.
 Ticket* ticket_of(const c10::StorageImpl& storage);
 c10::DataPtr take_memory(c10::StorageImpl& storage);

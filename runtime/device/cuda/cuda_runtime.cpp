@@ -161,6 +161,14 @@ class CudaRuntime final : public DeviceRuntime {
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }
+    /// Of a block of a large segment only more than 1 MiB is split off.
+    std::int64_t most_footprint(std::int64_t bytes) const override {
+        constexpr std::int64_t small = 1 << 20;
+        if (bytes <= small || AllocatorConfig::use_expandable_segments()) return footprint(bytes);
+        const bool unsplit = static_cast<std::size_t>(bytes) >= AllocatorConfig::max_split_size();
+        return footprint(bytes) +
+               (unsplit ? static_cast<std::int64_t>(AllocatorConfig::max_non_split_rounding_size()) : small);
+    }
     std::int64_t library_workspace() const override {
         const auto found = workspaces_.find(c10::cuda::getCurrentCUDAStream(index_).id());
         return found == workspaces_.end() ? 0 : found->second;

@@ -125,25 +125,30 @@ class StepAllocator final : public CUDAAllocator {
 
     c10::DataPtr allocate(std::size_t bytes) override {
         const c10::DeviceIndex device = c10::cuda::current_device();
+        make_room(device, bytes);
         StepMemory* step = bytes > 0 ? calls_.active(device) : nullptr;
-        if (!step) return counted(device, [&] { return own_.allocate(bytes); });
+        if (!step) return counted(device, bytes, [&] { return own_.allocate(bytes); });
         void* data = serve(*step, device, bytes);
         return {data, data, &give_back, c10::Device(c10::DeviceType::CUDA, device)};
     }
     void* raw_alloc(std::size_t bytes) override {
         const c10::DeviceIndex device = c10::cuda::current_device();
+        make_room(device, bytes);
         if (StepMemory* step = bytes > 0 ? calls_.active(device) : nullptr)
             return serve(*step, device, bytes);
-        return counted(device, [&] { return own_.raw_alloc(bytes); });
+        return counted(device, bytes, [&] { return own_.raw_alloc(bytes); });
     }
     void* raw_alloc_with_stream(std::size_t bytes, cudaStream_t stream) override {
-        return counted(c10::cuda::current_device(),
-                       [&] { return own_.raw_alloc_with_stream(bytes, stream); });
+        const c10::DeviceIndex device = c10::cuda::current_device();
+        make_room(device, bytes);
+        return counted(device, bytes, [&] { return own_.raw_alloc_with_stream(bytes, stream); });
     }
     void raw_delete(void* data) override {
         if (data) give_back_block(data);
     }
-    void recordStream(const c10::DataPtr& data, c10::cuda::CUDAStream stream) override {
+    void recordStream(const c10::DataPtr& pointer, c10::cuda::CUDAStream stream) override {
+        const RoomMaker* maker = calls_.room_maker(pointer.device().index());
+        const c10::DataPtr& data = maker ? maker->behind(pointer) : pointer;
         if (data.get_deleter() != &give_back) return own_.recordStream(data, stream);
         {
             const std::lock_guard lock(mutex_);
@@ -347,7 +352,7 @@ class StepAllocator final : public CUDAAllocator {
             note(device);
             return data;
         }
-        void* data = counted(device, [&] { return own_.raw_alloc(bytes); });
+        void* data = counted(device, bytes, [&] { return own_.raw_alloc(bytes); });
         calls_.served(step, data, size);
         return data;
     }
@@ -362,21 +367,32 @@ class StepAllocator final : public CUDAAllocator {
         return true;
     }
 
-    /// Where its own allocator has nothing left, arenas between their steps give their memory up.
+    /// Before any lock is taken: what is freed comes back through here.
+    void make_room(c10::DeviceIndex device, std::size_t bytes) {
+        if (RoomMaker* maker = bytes > 0 ? calls_.room_maker(device) : nullptr)
+            maker->before_allocation(static_cast<std::int64_t>(std::min(bytes, SIZE_MAX / 2)));
+    }
+
+    /// Where its own allocator has nothing left, arenas between their steps give their memory up, then what
+    /// can be evicted goes. It is asked here and not by libtorch's callback, which runs under the
+    /// allocator's lock: who evicts holds a lock of its own while it frees.
     template <class Allocate>
-    std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, Allocate&& allocate) {
+    std::invoke_result_t<Allocate> counted(c10::DeviceIndex device, std::size_t bytes, Allocate&& allocate) {
         const auto and_noted = [&](auto made) {
             if (!any_arenas_) return made;
             const std::lock_guard lock(mutex_);
             note(device);
             return made;
         };
-        try {
-            return and_noted(allocate());
-        } catch (const c10::OutOfMemoryError&) {
-            if (!calls_.give_way(device)) throw;
+        while (true) {
+            try {
+                return and_noted(allocate());
+            } catch (const c10::OutOfMemoryError&) {
+                if (calls_.give_way(device)) continue;
+                RoomMaker* maker = calls_.room_maker(device);
+                if (!maker || !maker->give_way(static_cast<std::int64_t>(bytes))) throw;
+            }
         }
-        return and_noted(allocate());
     }
 
     /// The statistics, arenas included. Where there are arenas it is called at each request, so that peaks of

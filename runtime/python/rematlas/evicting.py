@@ -47,7 +47,9 @@ class evict:
     included. `heuristic`: what goes first: "dtr-eq", "dtr", "local", "lru", "size", "msps" or "random". `deallocation`:
     what becomes of what the program drops: "eager" (freed), "ignore" (it stays until memory is short), "banish" (freed
     for ever). `thrash`: a step whose reruns take so many times its own time is given up. `sample`, `ignore_small`: score
-    a sample only; never drop small storages. Where the budget cannot be kept, the op that needs more raises
+    a sample only; never drop small storages. `device`: whose memory is limited; the model's unless it is given, and without a
+    model torch's default. On a GPU that is what its caching allocator hands out, and work on the stream that is current at
+    the beginning of the context can be evicted; what other streams read or make stays. Where the budget cannot be kept, the op that needs more raises
     torch.OutOfMemoryError, and all tensors are as they were. `record`: keep what happens in each last step, for `save`. At the end of the context all that the program holds is
     there again, beyond the budget where it must be.
     """
@@ -101,7 +103,8 @@ class evict:
         global in_force
         if in_force is not None:
             raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
-        device = self.device or next((str(p.device) for p in self.model.parameters()), "cpu") if self.model is not None else self.device or "cpu"
+        where = [] if self.model is None else [p.device for p in self.model.parameters()]
+        device = self.device or str((where or [torch.get_default_device()])[0])
         eviction = classes.Eviction(device, self.budget, self.options)
         if self.model is not None:
             parameters, buffers = list(self.model.named_parameters()), list(self.model.named_buffers())

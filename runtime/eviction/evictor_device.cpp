@@ -1,0 +1,123 @@
+// What eviction asks of a device that works on its own: what ops cost there, and on which queue.
+//
+// All that may be evicted is made, read and made again on one queue, so that memory is used again in the
+// order in which it was freed. What ops on other queues read or make stays where it is.
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <algorithm>
+
+#include "runtime/eviction/evictor.h"
+
+namespace rematlas {
+namespace {
+
+c10::impl::VirtualGuardImpl streams_of(const c10::Device& device) {
+    return c10::impl::VirtualGuardImpl(device.type());
+}
+
+}  // namespace
+
+// Costs.
+
+std::int64_t Evictor::run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                                torch::jit::Stack* stack) {
+    if (options_.costs_from_bytes) return run_kernel(op, keys, stack), 0;
+    if (device_.device().is_cpu()) {
+        const std::int64_t began = wall_clock();
+        run_kernel(op, keys, stack);
+        return wall_clock() - began;
+    }
+    const std::uint64_t kind = OpTimes::kind_of(op, *stack);
+    if (const auto known = times_.of(kind)) return run_kernel(op, keys, stack), *known;
+    const std::int64_t began = device_.now();
+    run_kernel(op, keys, stack);
+    return times_.measured(kind, device_.now() - began);
+}
+
+// Queues.
+
+void Evictor::begin_on_queue() {
+    device_.prepare();
+    queue_ = device_.queue();
+    stream_ = streams_of(device_.device()).getStream(device_.device());
+}
+
+bool Evictor::on_own_queue() const {
+    return device_.queue() == queue_;
+}
+
+/// This thread's queue goes on when all that was submitted to ours so far is done.
+void Evictor::wait_for_own_queue() const {
+    if (on_own_queue()) return;
+    c10::Event done(stream_.device_type());
+    done.record(stream_);
+    done.block(streams_of(device_.device()).getStream(device_.device()));
+}
+
+/// The memory is not used again before what this thread's queue does with it is done.
+void Evictor::used_by_this_queue(const c10::DataPtr& memory) const {
+    if (!memory || device_.device().is_cpu()) return;
+    const c10::impl::VirtualGuardImpl streams = streams_of(device_.device());
+    streams.recordDataPtrOnStream(memory, streams.getStream(device_.device()));
+}
+
+void Evictor::used_by_own_queue(const c10::DataPtr& memory) const {
+    if (memory && !device_.device().is_cpu())
+        streams_of(device_.device()).recordDataPtrOnStream(memory, stream_);
+}
+
+void Evictor::run_stored_on_queue(int op, bool in_place) {
+    if (device_.device().is_cpu()) return run_stored(op, in_place);
+    const c10::StreamGuard ours(stream_);
+    run_stored(op, in_place);
+}
+
+// RoomMaker.
+
+int Evictor::memory() const {
+    return device_.device().is_cpu() ? the_host : device_.device().index();
+}
+
+void Evictor::before_allocation(std::int64_t bytes) {
+    if (measures_) measure(bytes);
+    if (missing(bytes) > 0) make_room(bytes);
+    const std::int64_t then = alive() + device_.footprint(bytes);
+    std::int64_t most = most_alive_;
+    while (most < then && !most_alive_.compare_exchange_weak(most, then)) {
+    }
+}
+
+void Evictor::make_room(std::int64_t bytes) {
+    const Engine engine(engine_);
+    if (evict_for(bytes)) return;
+    let_departed_go();
+    if (evict_for(bytes)) return;
+    asked_ = bytes;
+    fail(current_);
+}
+
+bool Evictor::evict_for(std::int64_t bytes) {
+    evicting_ = true;
+    const bool made = eviction_.make_room(bytes);
+    evicting_ = false;
+    return made;
+}
+
+/// The device has less than the budget, or has it in pieces: as if the budget were what is alive.
+bool Evictor::give_way(std::int64_t bytes) {
+    const Engine engine(engine_);
+    const std::int64_t before = alive(), limit = limit_;
+    let_departed_go();
+    limit_ = std::min(limit, before);
+    evict_for(bytes);
+    limit_ = limit;
+    return alive() < before;
+}
+
+const c10::DataPtr& Evictor::behind(const c10::DataPtr& pointer) const {
+    return memory_behind(pointer);
+}
+
+}  // namespace rematlas

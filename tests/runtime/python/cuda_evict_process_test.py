@@ -1,0 +1,105 @@
+"""Online eviction on a GPU that has no more memory than the budget, which the stand-in for a GPU holds it to.
+
+Each case is a process of its own; this one does not touch the device."""
+
+import unittest
+
+from cuda_process_test import ProcessCase
+
+
+class Capacity(ProcessCase):
+    """The device has the budget and not more: eager training fails, eviction trains as where there is memory."""
+
+    TEXT = """
+    import sys
+    sys.path.insert(0, os.getcwd())
+    import models
+    from cuda_evict_test import ConvNet, Trained
+
+    gpu = ctypes.CDLL(None)
+    gpu.simgpu_used.restype = gpu.simgpu_peak.restype = ctypes.c_longlong
+    gpu.simgpu_set_memory.argtypes = [ctypes.c_longlong]
+
+    def images(step):
+        generator = torch.Generator(device).manual_seed(step)
+        return torch.randn(16, 3, 64, 64, generator=generator, device=device), torch.randint(10, (16,), generator=generator, device=device)
+
+    def gpt():
+        torch.manual_seed(0)
+        return models.export.Gpt(layers=4, width=64, heads=4, length=64, vocabulary=512, dropout=0.1)
+
+    def texts(step):
+        generator = torch.Generator(device).manual_seed(step)
+        ids = torch.randint(512, (24, 65), generator=generator, device=device)
+        return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+    def conv_net():
+        torch.manual_seed(0)
+        return ConvNet(6)
+
+    build, batches, loss_of = {"conv": (conv_net, images, models.image_loss), "gpt": (gpt, texts, models.text_loss)}[os.environ["MODEL"]]
+    module = build().to(device)
+    optimizer = models.sgd(module)
+    before = torch.cuda.memory_allocated(device)
+    """
+
+    def plainly(self, model):
+        out, _ = self.run_process(
+            self.TEXT
+            + """
+    trained = Trained(module, batches, loss_of, optimizer)
+    print(before, trained.peak, gpu.simgpu_peak(0), trained.losses)
+    """,
+            MODEL=model,
+        )
+        before, peak, device, losses = out.split(maxsplit=3)
+        return int(before), int(peak), int(device), losses
+
+    def on_a_small_device(self, model, budget, capacity, **environment):
+        text = self.TEXT + f"""
+    gpu.simgpu_set_memory({capacity})
+    failed = False
+    if {environment.pop("plain_first", False)}:
+        try:
+            other = build().to(device)
+            Trained(other, batches, loss_of, models.sgd(other))
+        except torch.OutOfMemoryError:
+            failed = True
+        other = None
+    with rematlas.evict(module, {budget}, costs_from_bytes=True) as eviction:
+        trained = Trained(module, batches, loss_of, optimizer)
+        evictions = eviction.status().evictions
+    print(failed, trained.peak, gpu.simgpu_peak(0), evictions, trained.losses)
+    """
+        out, _ = self.run_process(text, MODEL=model, **environment)
+        failed, peak, device, evictions, losses = out.split(maxsplit=4)
+        self.assertLessEqual(int(peak), budget)
+        self.assertLessEqual(int(device), capacity)
+        self.assertGreater(int(evictions), 0)
+        return failed == "True", losses
+
+    def expect_training_in_half(self, model):
+        self.needs_the_stand_in()
+        before, peak, device, losses = self.plainly(model)
+        half = before + (peak - before) // 2
+        for order in ("eager", "lazy", "seeded:3"):
+            failed, ours = self.on_a_small_device(model, half, device - (peak - half), plain_first=order == "eager", SIMGPU_ORDER=order)
+            self.assertEqual(ours, losses, order)
+            self.assertEqual(failed, order == "eager")
+
+    def test_a_convolutional_network_in_half_of_its_memory(self):
+        self.expect_training_in_half("conv")
+
+    def test_a_gpt_in_half_of_its_memory(self):
+        self.expect_training_in_half("gpt")
+
+    def test_a_device_that_has_less_than_the_budget(self):
+        """Then it is the allocator that runs out: as much goes as it needs."""
+        self.needs_the_stand_in()
+        before, peak, device, losses = self.plainly("conv")
+        _, ours = self.on_a_small_device("conv", peak + (1 << 30), device - (peak - before) // 2)
+        self.assertEqual(ours, losses)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,232 @@
+"""Online eviction on a GPU, or on the stand-in for one: as plain training bit by bit and within bytes, whatever the order in which
+the device does its work."""
+
+import unittest
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+
+STEPS = 3
+
+
+class ConvNet(nn.Module):
+    """Statistics, activations in place and random ops."""
+
+    def __init__(self, layers=5):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 16, 3, padding=1)
+        body = [
+            (nn.Conv2d(16, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=i % 2 == 0), nn.Dropout(0.1)) for i in range(layers)
+        ]
+        self.body = nn.Sequential(*(module for block in body for module in block))
+        self.fc = nn.Linear(16, 10)
+
+    def forward(self, x):
+        return self.fc(self.body(self.stem(x)).mean((2, 3)))
+
+
+def conv_net():
+    torch.manual_seed(0)
+    return ConvNet()
+
+
+class Trained:
+    """What training leaves, and the most bytes that it took."""
+
+    def __init__(self, module, batches, loss_of, optimizer):
+        torch.manual_seed(1)
+        self.losses = []
+        models.reset_peak()
+        for step in range(STEPS):
+            x, target = batches(step)
+            loss = loss_of(module(x), target)
+            loss.backward()
+            self.losses.append(loss.item())
+            del loss
+            optimizer.step()
+            optimizer.zero_grad()
+        self.peak = models.peak()
+        self.random = [state.clone() for state in models.generator_states()]
+        self.numbers = {name: value.cpu() for name, value in module.state_dict().items()}
+
+
+def train(build, batches, loss_of, make_optimizer):
+    module = build()
+    return Trained(module, batches, loss_of, make_optimizer(module))
+
+
+class EvictionCase(unittest.TestCase):
+    def expect_as(self, plain, ours):
+        self.assertEqual(plain.losses, ours.losses)
+        self.assertTrue(all(map(torch.equal, plain.random, ours.random)))
+        for name, value in plain.numbers.items():
+            self.assertTrue(torch.equal(value, ours.numbers[name]), name)
+
+    def expect_as_plain(self, build, batches, loss_of, optimizer, shares, **options):
+        alive = models.reset_peak()
+        plain = train(build, batches, loss_of, optimizer)
+        evictions = []
+        for share in shares:
+            budget = alive + int(share * (plain.peak - alive))
+            module = build()
+            its_optimizer = optimizer(module)
+            with self.subTest(share=share), rematlas.evict(module, budget, **options) as eviction:
+                ours = Trained(module, batches, loss_of, its_optimizer)
+                evictions.append(eviction.status().evictions)
+            self.expect_as(plain, ours)
+            self.assertLessEqual(ours.peak, budget)
+            del module, its_optimizer, eviction
+            self.assertEqual(models.reset_peak(), alive, "all is given back")
+        self.assertGreater(evictions[0], 0)
+        self.assertGreater(evictions[-1], evictions[0])
+
+
+class Training(EvictionCase):
+    def test_a_convolutional_network(self):
+        self.expect_as_plain(conv_net, models.images, models.image_loss, models.sgd, (0.9, 0.7, 0.5, 0.4))
+
+    def test_a_gpt(self):
+        sgd = lambda module: torch.optim.SGD(module.parameters(), lr=0.05)
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, sgd, (0.9, 0.7, 0.5, 0.4))
+
+    def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
+        """All work is left to the order of the stand-in: nothing of the first steps is measured."""
+        self.expect_as_plain(conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True)
+        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True)
+
+    def test_a_model_made_within(self):
+        """Its parameters and statistics are of the pool as well, until they are written."""
+        alive = models.reset_peak()
+        plain = train(models.resnet, models.images, models.image_loss, models.sgd)
+        budget = alive + int(0.5 * (plain.peak - alive))
+        with rematlas.evict(budget):
+            ours = train(models.resnet, models.images, models.image_loss, models.sgd)
+        self.expect_as(plain, ours)
+        self.assertLessEqual(ours.peak, budget)
+
+
+class Operands(EvictionCase):
+    """What is read of other devices, and what other devices take."""
+
+    def squeezed(self, chain, budget=4 << 20):
+        """The sum of what the chain makes of a megabyte, with and without eviction."""
+        x = torch.randn(1 << 18)
+        alive = models.reset_peak()
+        torch.manual_seed(3)
+        expected = chain(x)
+        self.assertGreater(models.peak(), alive + budget, "a budget that is felt")
+        expected = [value.clone() for value in expected]
+        alive = models.reset_peak()
+        torch.manual_seed(3)
+        with rematlas.evict(alive + budget) as eviction:
+            ours = chain(x)
+            self.assertGreater(eviction.status().evictions, 0)
+            for value, other in zip(expected, ours):
+                self.assertTrue(torch.equal(value, other))
+            self.assertLessEqual(models.peak(), alive + budget)
+            del ours, value, other
+
+    def test_numbers_and_small_tensors_of_the_host(self):
+        def chain(x):
+            factor = torch.tensor(3.0, device="cpu")
+            made = [x * 2.0 + 0.1, x * factor]
+            factor.fill_(7.0)  # what was made keeps what it was made with
+            for _ in range(6):
+                made.append(made[-1] * factor - 1)
+            return [value.sum() for value in made]
+
+        self.squeezed(chain)
+
+    def test_what_was_copied_from_the_host_stays(self):
+        host = torch.randn(1 << 16, device="cpu")
+
+        def chain(x):
+            copied = host.to(models.DEVICE)
+            host_before = host.clone()
+            made = [torch.cat([copied] * 4) + x]
+            host.zero_()
+            for step in range(6):
+                made.append(made[-1] * 2 + copied.sum())
+            host.copy_(host_before)
+            return [value.sum() for value in made]
+
+        self.squeezed(chain)
+
+    def test_memory_of_the_host_does_not_count(self):
+        alive = models.reset_peak()
+        with rematlas.evict(alive + (1 << 20), device=str(models.DEVICE)):
+            big = torch.ones(1 << 22, device="cpu")
+            self.assertEqual(big.sum().item(), 1 << 22)
+            x = torch.ones(1 << 10)
+            self.assertEqual((x + 1).sum().item(), 2 << 10)
+
+    def test_memory_of_the_device_does_not_count_on_the_host(self):
+        torch.ones(1 << 20).sum().item()  # the stand-in learns the shapes from the host's kernels
+        with rematlas.evict(torch.ops.rematlas.counted_bytes() + (1 << 20), device="cpu"):
+            made = [torch.ones(1 << 20) for _ in range(4)]
+            self.assertEqual(sum(value.sum().item() for value in made), 4 << 20)
+
+    def test_random_ops_draw_their_own_numbers_again(self):
+        def chain(x):
+            made = [x]
+            for _ in range(8):
+                made.append(nn.functional.dropout(made[-1] + torch.randn_like(x), 0.3))
+            made.append(torch.rand(1 << 10))
+            return [value.sum() for value in made]
+
+        self.squeezed(chain)
+
+    def test_what_cannot_fit_is_one_error_and_all_is_there(self):
+        alive = models.reset_peak()
+        x = torch.randn(1 << 18)
+        with rematlas.evict(alive + (5 << 20)):
+            y = x + 1
+            with self.assertRaisesRegex(torch.OutOfMemoryError, "aten::.* needs 16777216 bytes more within a budget"):
+                torch.cat([y] * 16)
+            self.assertTrue(torch.equal(y, x + 1))
+        self.assertTrue(torch.equal(y, x + 1))
+
+
+class Streams(EvictionCase):
+    """Another stream than the one that is evicted. A race ends the process, on the stand-in."""
+
+    def test_what_another_stream_reads_stays_until_it_has_read(self):
+        x = torch.randn(1 << 18)
+        plain = (x * 2).to("cpu")
+        side = torch.cuda.Stream()
+        with rematlas.evict(models.reset_peak() + (6 << 20), costs_from_bytes=True):
+            y = x * 2
+            made = [y + i for i in range(7)]  # y is gone by now
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                z = y.clone()
+            y.record_stream(side)
+            del y
+            for i in range(7):
+                self.assertTrue(torch.equal(made[i].cpu(), plain + i))
+            torch.cuda.current_stream().wait_stream(side)
+            self.assertTrue(torch.equal(z.cpu(), plain))
+            z.record_stream(torch.cuda.current_stream())
+
+    def test_memory_that_is_recorded_for_another_stream_is_not_used_before(self):
+        """As PyTorch means record_stream: the name of the memory's allocator is not lost in eviction's own pointer."""
+        side = torch.cuda.Stream()
+        with rematlas.evict(models.reset_peak() + (64 << 20), costs_from_bytes=True):
+            for _ in range(4):
+                batch = torch.full((1 << 18,), 3.0)
+                side.wait_stream(torch.cuda.current_stream())
+                batch.record_stream(side)
+                with torch.cuda.stream(side):
+                    copy = batch * 2
+                del batch
+                torch.full((1 << 18,), 5.0)  # may not lie where the side stream still reads
+                torch.cuda.current_stream().wait_stream(side)
+                self.assertEqual(copy.sum().item(), 6.0 * (1 << 18))
+                copy.record_stream(torch.cuda.current_stream())
+
+
+if __name__ == "__main__":
+    unittest.main()
