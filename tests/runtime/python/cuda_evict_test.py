@@ -1,6 +1,7 @@
 """Online eviction on a GPU, or on the stand-in for one: as plain training bit by bit and within bytes, whatever the order in which
 the device does its work."""
 
+import threading
 import unittest
 
 import torch
@@ -219,9 +220,17 @@ class Streams(EvictionCase):
                 batch = torch.full((1 << 18,), 3.0)
                 side.wait_stream(torch.cuda.current_stream())
                 batch.record_stream(side)
-                with torch.cuda.stream(side):
-                    copy = batch * 2
-                del batch
+                copies = []
+
+                def read(batch=batch):  # on a thread whose ops eviction does not see
+                    with torch.cuda.stream(side):
+                        copies.append(torch.mul(batch, 2))
+
+                thread = threading.Thread(target=read)
+                thread.start()
+                thread.join()
+                (copy,) = copies
+                del batch, read, thread, copies
                 torch.full((1 << 18,), 5.0)  # may not lie where the side stream still reads
                 torch.cuda.current_stream().wait_stream(side)
                 self.assertEqual(copy.sum().item(), 6.0 * (1 << 18))
