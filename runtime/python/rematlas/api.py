@@ -12,6 +12,7 @@ from .from_shapes import used_by_a_loss
 from .library import bytes_of, ops, plan_of
 from .packing import Packing
 from .structure import flatten
+from .unplanned import CHOICES
 
 
 class Plan:
@@ -78,6 +79,7 @@ def apply(
     on_refuse="warn",
     verify=2,
     arena=None,
+    unplanned=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -89,7 +91,9 @@ def apply(
     that was made before, or its path. `shapes`: most kinds of calls that are planned for. `frames`: forwards that are
     open at a time; where there are more, the plan is made anew for them. `on_refuse`: "warn" once and train on with
     the original, or "raise" rematlas.Refused. `arena`: whether steps lie in one piece of memory that is laid out once, so
-    that nothing fragments; by default on the CPU alone. A GPU's allocator then holds the arena also between steps, when
+    that nothing fragments; by default on the CPU alone. `unplanned`: how steps run that no plan runs, "original" or
+    "evict", which keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit; by default
+    that is done where it is known not to fit. A GPU's allocator then holds the arena also between steps, when
     the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way.
     """
     if not isinstance(model, torch.nn.Module):
@@ -111,6 +115,10 @@ def apply(
         raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
     if arena is not None and not isinstance(arena, bool):
         raise ValueError(f"rematlas: arena is {arena!r}; expected True, False or None")
+    if unplanned not in (None, *CHOICES):
+        raise ValueError(f"rematlas: unplanned is {unplanned!r}; expected 'original' or 'evict'")
+    if unplanned == "evict" and isinstance(budget, str) and "%" in budget:
+        raise ValueError("rematlas: steps without a plan are evicted under a budget in bytes; nobody knows a share of them")
     if on_refuse not in ("warn", "raise"):
         raise ValueError(f"rematlas: on_refuse is {on_refuse!r}; expected 'warn' or 'raise'")
     if budget is None and plan is None:
@@ -132,6 +140,7 @@ def apply(
         on_refuse=on_refuse,
         verify=verify,
         arena=arena,
+        unplanned=unplanned,
     )
     return model
 
@@ -158,7 +167,7 @@ def check_budget(budget) -> None:
 
 def remove(model):
     """Gives the module its own forward back. Steps that are open finish as they began."""
-    of(model)
+    of(model).unplanned.end()
     planned_part(model)._compiled_call_impl = None
     return model
 
@@ -249,6 +258,16 @@ class Status:
     def original(self) -> int:
         return self._applied.original
 
+    @property
+    def evicted(self) -> int:
+        """Of the steps that the original ran, those under online eviction."""
+        return self._applied.unplanned.steps
+
+    @property
+    def eviction(self):
+        """What online eviction has done since it is in force; None where it is not."""
+        return self._applied.unplanned.status()
+
     def wait(self, seconds=None) -> "Status":
         """Blocks until no planning is under way."""
         end = None if seconds is None else time.monotonic() + seconds
@@ -275,7 +294,8 @@ class Status:
         self.plan().save(path)
 
     def __repr__(self):
-        lines = [f"{self.state}, {self.replayed} steps replayed, {self.original} run by the original"]
+        evicted = f" ({self.evicted} of them under online eviction)" if self.evicted else ""
+        lines = [f"{self.state}, {self.replayed} steps replayed, {self.original} run by the original{evicted}"]
         if self.reason and self.state != "planned":
             lines.append(self.reason)
         return "\n".join(lines + [repr(plan) for plan in self.plans])

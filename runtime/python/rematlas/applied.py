@@ -31,6 +31,7 @@ from .entry import Compared, Entry, Recorded
 from .errors import Infeasible, Refused, RefusedWarning, caller_level, infeasible_text, message
 from .library import classes, ops
 from .packing import Packing
+from .unplanned import Unplanned
 from .watch import Watch
 
 log = logging.getLogger("rematlas")
@@ -38,10 +39,11 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
 
 
 class Applied:
-    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena):
+    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena, unplanned):
         self.module = module
         self.budget = budget
         self.bytes = None if budget is None else ops.budget_bytes(str(budget))  # None: a share of the step
+        self.unplanned = Unplanned(module, self.bytes, unplanned)
         self.solver = solver
         self.config = config
         self.time_limit = time_limit or 0.0
@@ -143,9 +145,18 @@ class Applied:
             self.said.add(why)
             log.warning("rematlas: %s; such steps run the original, which may go beyond the budget", why)
 
-    def run_original(self, args, kwargs):
+    def run_original(self, args, kwargs, fits=None):
         self.original += 1
+        self.unplanned.begin(fits)
         return self.module.forward(*args, **kwargs)
+
+    def fits(self, entry, inputs, device):
+        """Whether the original's step does; None: nobody knows."""
+        if entry.too_large:
+            return False
+        if not entry.unplanned or self.bytes is None or self.watch is None:
+            return None
+        return ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes
 
     def train_step(self, args, kwargs):
         if self.refusal:
@@ -181,20 +192,23 @@ class Applied:
                 return self.train_step(args, kwargs)
         if entry.state == "planned":
             return self.replay(entry, args, kwargs, inputs)
-        if entry.state == "refused":
-            return self.run_original(args, kwargs)
+        fits = self.fits(entry, inputs, device)
+        if entry.state == "refused":  # what fitted was perhaps another course
+            return self.run_original(args, kwargs, None if fits else fits)
         several = self.open_steps()
         if entry.too_large and entry.state == "recording":  # its backward was out of memory
             if self.plan_from_shapes(entry, args, kwargs, inputs, device):
                 return self.train_step(args, kwargs)
             if entry.state == "recording":
                 self.refuse(entry, "the step does not fit on the device, and cannot be planned from shapes")
-            return self.run_original(args, kwargs)
+            return self.run_original(args, kwargs, fits)
+        if self.unplanned.evicts(fits):
+            return self.run_original(args, kwargs, fits)
         if entry.state == "recording" and not several:
             return self.record(entry, args, kwargs, inputs, device, template)
         if entry.state == "comparing" and not several:
             return self.compare(entry, args, kwargs, inputs, template)
-        return self.run_original(args, kwargs)
+        return self.run_original(args, kwargs, fits)
 
     # Keys.
 
@@ -294,6 +308,7 @@ class Applied:
     # Recording.
 
     def record(self, entry, args, kwargs, inputs, device, called):
+        self.unplanned.end()
         watch = self.watch
         first_try = entry.first is None
         bound = watch.tensors()
@@ -614,6 +629,7 @@ class Applied:
     # Comparing.
 
     def compare(self, entry, args, kwargs, inputs, called):
+        self.unplanned.end()
         bound = self.watch.tensors()
         comparison = classes.Comparison(entry.plan, bound, inputs)
         before = Before(self.module)
@@ -693,6 +709,7 @@ class Applied:
         entry.frames = self.frames
 
     def replay(self, entry, args, kwargs, inputs):
+        self.unplanned.end()
         plan = entry.plan
         tensors = self.watch.tensors()
         if plan.open():
@@ -775,5 +792,6 @@ def stop():
     """Before the interpreter ends: nobody calls back into it, and no planning goes on."""
     ops.set_original(0)
     for applied in list(all_applied):
+        applied.unplanned.end()
         for entry in applied.entries.values():
             entry.plan, entry.pending = None, []
