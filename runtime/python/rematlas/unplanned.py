@@ -29,8 +29,8 @@ class Unplanned:
             return
         self.steps += 1
         if self.eviction is None and evicting.in_force is None:
-            self.eviction = evicting.evict(self.module, self.budget)
-            self.eviction.__enter__()
+            eviction = evicting.evict(self.module, self.budget)
+            self.eviction = eviction.__enter__()
 
     def end(self) -> None:
         if self.eviction is None:
