@@ -143,7 +143,8 @@ class Applied:
             log.info("rematlas: %s; this step runs the original", why)
         else:
             self.said.add(why)
-            log.warning("rematlas: %s; such steps run the original, which may go beyond the budget", why)
+            how = "under online eviction" if self.unplanned.evicts(None) else "which may go beyond the budget"
+            log.warning("rematlas: %s; such steps run the original, %s", why, how)
 
     def run_original(self, args, kwargs, fits=None):
         self.original += 1

@@ -54,8 +54,7 @@ class Unplanned(unittest.TestCase):
         wanted = train(model, 24)
         budget = before + (wanted[1] - before) // 2
         rematlas.apply(twin, budget, unplanned="evict")
-        made = train(twin, 18)  # until it is clear that no plan can be made
-        self.assertEqual(rematlas.status(twin).state, "refused")
+        made = train(twin, 18)  # until it is clear that no plan runs most steps
         more = train(twin, 6, first=18)
         self.assertEqual(made[0] + more[0], wanted[0])
         for mine, other in zip(more[2], wanted[2]):
@@ -63,6 +62,7 @@ class Unplanned(unittest.TestCase):
         self.assertLessEqual(more[1], budget)
         status = rematlas.status(twin)
         self.assertGreaterEqual(status.evicted, 6)
+        self.assertLessEqual(made[1], budget)
         self.assertGreater(status.eviction.evictions, 0)
         self.assertIn("under online eviction", repr(status))
         rematlas.remove(twin)
