@@ -2,29 +2,29 @@
 # make test   build everything and run the tests
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-integrations, make test-package, make wheel, make bench: see README.md
-# All install what is missing first. PRESET: release (default), debug, headless, asan, tsan.
+# All install what is missing first. PRESET: release (default), debug, headless, asan, asan-explorer, tsan.
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: help setup build run test test-integrations package test-package wheel bench bench-cuda asan tsan headless clean
+.PHONY: help setup build run test test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
 	@sed -n '1,5s/^# //p' Makefile
 
 setup:
-	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core)
+	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer)
 
 $(BUILD)/build.ninja: | setup
 	@cmake --preset $(PRESET)
 
 build: setup $(BUILD)/build.ninja
-	@cmake --build $(BUILD)
+	@cmake --build --preset $(PRESET)
 
 run: build
 	@.venv/bin/python resources/tour/tour.py --bin $(BUILD)/bin
 
 test: build
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2
+	@ctest --preset $(PRESET) --no-tests=error -j 2
 
 # Models and training loops of other libraries, in an environment of its own (about 1 GB).
 test-integrations: build
@@ -47,7 +47,7 @@ bench: build
 bench-cuda:
 	@bench/cuda.sh
 
-asan tsan headless:
+asan asan-explorer tsan headless:
 	@$(MAKE) --no-print-directory test PRESET=$@
 
 clean:

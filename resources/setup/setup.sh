@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing: Debian packages (with sudo when not root) and the Python environment .venv.
-# Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment.
+# Takes a second when nothing is missing. `--core` leaves out torch, Qt, Graphviz and the Python environment,
+# `--explorer` torch and the Python environment alone.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -61,11 +62,8 @@ install_python_packages() {
     echo "$wanted" >"$stamp"
 }
 
-if [ "${1:-}" = --core ]; then
-    # shellcheck disable=SC2086
-    install_packages $packages_build $packages_core
-else
-    # shellcheck disable=SC2086
-    install_packages $packages_build $packages_core $packages_pictures $packages_explorer
-    install_python_packages
-fi
+packages="$packages_build $packages_core"
+[ "${1:-}" = --core ] || packages+=" $packages_pictures $packages_explorer"
+# shellcheck disable=SC2086
+install_packages $packages
+[ -n "${1:-}" ] || install_python_packages
