@@ -41,15 +41,20 @@ Problem make_problem(const MilpModel& model, bool relaxed) {
         glp_set_obj_coef(problem.get(), at, column.cost);
     }
     if (model.rows() > 0) glp_add_rows(problem.get(), static_cast<int>(model.rows()));
-    std::vector<int> index;
+    std::vector<int> index;  // GLPK counts from one: the first entry of both is not read
+    std::vector<double> value;
     for (std::size_t row = 0; row < model.rows(); ++row) {
         const int at = static_cast<int>(row) + 1, begin = model.row_begin[row],
                   count = model.row_begin[row + 1] - begin;
         glp_set_row_bnds(problem.get(), at, bounds_type(model.row_lower[row], model.row_upper[row]),
                          model.row_lower[row], model.row_upper[row]);
         index.assign(1, 0);
-        for (int k = 0; k < count; ++k) index.push_back(model.index[begin + k] + 1);
-        glp_set_mat_row(problem.get(), at, count, index.data(), model.value.data() + begin - 1);
+        value.assign(1, 0);
+        for (int k = 0; k < count; ++k) {
+            index.push_back(model.index[begin + k] + 1);
+            value.push_back(model.value[begin + k]);
+        }
+        glp_set_mat_row(problem.get(), at, count, index.data(), value.data());
     }
     return problem;
 }
