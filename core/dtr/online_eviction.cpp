@@ -1,6 +1,7 @@
 #include "core/dtr/online_eviction.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace rematlas {
 
@@ -379,6 +380,23 @@ std::vector<int> OnlineEviction::broken_by(int storage) const {
         }
     }
     return broken;
+}
+
+std::optional<std::int64_t> OnlineEviction::bytes_kept_by_losing(int tensor) const {
+    const int storage = graph_.tensor(tensor).storage;
+    std::vector<int> kept;
+    for (int op : broken_by(storage)) {
+        for (int t : graph_.op(op).outputs) {
+            const int made = graph_.tensor(t).storage;
+            if (made == storage || storages_[made].references == 0 || storages_[made].pinned) continue;
+            if (!is_defined_[t]) return std::nullopt;
+            kept.push_back(made);
+        }
+    }
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    return std::accumulate(kept.begin(), kept.end(), std::int64_t{0},
+                           [&](std::int64_t sum, int made) { return sum + graph_.bytes(made); });
 }
 
 bool OnlineEviction::lose_storage(int storage) {

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "core/dtr/eviction_pool.h"
@@ -96,6 +97,9 @@ class OnlineEviction {
     /// The contents of its storage are about to change, or to go: what was made from them and is still
     /// referenced is made again where it is gone, and stays from now on.
     bool lose(int tensor);
+    /// Bytes of what `lose` would have to keep that could be evicted until then; none where it would have to
+    /// make something again.
+    std::optional<std::int64_t> bytes_kept_by_losing(int tensor) const;
     /// Forgets what no rerun can need any more. What is held without a reference, because it cannot be made
     /// again, is let go where that is possible.
     void settle();

@@ -26,6 +26,13 @@ bool accumulates_gradient() {
     return node && dynamic_cast<const torch::autograd::AccumulateGrad*>(node.get()) != nullptr;
 }
 
+/// Lengths, batch sizes, split points: operators made of others look at them on the host, past the dispatcher.
+bool may_be_read_on_the_host(const at::Tensor& tensor) {
+    constexpr std::size_t most = 4096;
+    return tensor.is_cpu() && tensor.dim() <= 1 && c10::isIntegralType(tensor.scalar_type(), false) &&
+           tensor.storage().nbytes() <= most;
+}
+
 bool covers_storage(const at::Tensor& tensor) {
     return tensor.is_non_overlapping_and_dense() &&
            tensor.numel() * static_cast<std::int64_t>(tensor.element_size()) ==
@@ -112,6 +119,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
 
     Engine engine(engine_);
     let_departed_go();
+    let_go_of_dropped();
     const bool backward = torch::autograd::get_current_node() != nullptr;
     if ((in_backward_ && !backward) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
     in_backward_ = backward;
@@ -256,6 +264,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     std::vector<Made> made;
     std::vector<int> returns;
     bool again = !call.runs_once && call.lost.empty(), shares = false;
+    std::vector<const c10::StorageImpl*> small_integers;
     const auto add = [&](const at::Tensor& tensor) {
         if (!tensor.defined() || !can_be_known(tensor) || storage_of(tensor) >= 0) return -1;
         c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -263,6 +272,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         while (at < made.size() && made[at].storage != storage) ++at;
         if (at == made.size()) made.push_back({storage, static_cast<std::int64_t>(storage->nbytes())});
         shares = shares || lies_in_an_input(call, *storage);
+        if (may_be_read_on_the_host(tensor)) small_integers.push_back(storage);
         return static_cast<int>(call.changed.size() + at);
     };
     for_each_tensor_of(stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
@@ -294,17 +304,16 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     step_time_ += record.time;
     const int op = declare(std::move(record), outputs, call.op.schema().name());
     const std::vector<int> tensors = eviction_.graph().op(op).outputs;
-    const bool keeps = !again || options_.policy.deallocation != DtrDeallocation::eager;
     for (std::size_t i = 0; i < call.changed.size(); ++i) {
         Known& old = known_[call.changed[i]];
         const int storage = eviction_.graph().tensor(tensors[i]).storage;
         known_[storage].user = std::exchange(old.user, Known().user);
         if (const auto user = known_[storage].user.lock())
-            if (Ticket* ticket = ticket_of(*user)) ticket->storage = storage, ticket->keep = keeps;
+            if (Ticket* ticket = ticket_of(*user)) ticket->storage = storage;
     }
     for (std::size_t i = 0; i < made.size(); ++i) {
         const int storage = eviction_.graph().tensor(tensors[call.changed.size() + i]).storage;
-        hang(storage, *made[i].storage, keeps);
+        hang(storage, *made[i].storage);
     }
     if (again) {
         stored->returns = std::move(returns);
@@ -316,6 +325,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     eviction_.made(op);
     for (const int storage : call.changed) release(storage);
     if (silent) release(eviction_.graph().tensor(tensors.front()).storage);
+    for (const c10::StorageImpl* one : small_integers) freeze(ticket_of(*one)->storage);
     if (silent) return;
     const bool unfilled = call.facts.kind == OpFacts::Kind::fills_later;
     if (!unfilled && !(in_backward_ && accumulates_gradient())) return;
@@ -327,7 +337,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
 }
 
 /// Another storage on the memory of an argument: nobody knows how long that must live.
-bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) const {
+bool Evictor::lies_in_an_input(const Call& call, const c10::StorageImpl& made) {
     const auto* begin = static_cast<const char*>(made.data_ptr().get());
     return std::any_of(call.inputs.begin(), call.inputs.end(), [&](int tensor) {
         const int storage = eviction_.graph().tensor(tensor).storage;
@@ -414,6 +424,9 @@ void Evictor::step_is_over() {
     note(Trace::Step::settle, -1);
     eviction_.settle();
     if (record_) record_->step_is_over(alive(), most_alive_.exchange(alive()));
+    // What could not be let go is tried again after the next step.
+    error_ = nullptr;
+    thrashes_ = false;
 }
 
 /// What the program's last handle has left.
@@ -422,12 +435,29 @@ void Evictor::let_departed_go() {
     for (const std::unique_ptr<Ticket>& ticket : departures_->take()) {
         Known& known = known_[static_cast<std::size_t>(ticket->storage)];
         known.user = Known().user;
-        if (ticket->keep && ticket->memory) {
+        if (ticket->memory) {
             used_by_own_queue(ticket->memory);
             give(ticket->storage, std::move(ticket->memory));
         }
         release(ticket->storage);
+        dropped_by_program_.push_back(ticket->storage);
     }
+}
+
+/// What the program has dropped and nobody can make again is kept for reruns of what was made from it. Where that
+/// is no larger it stays instead: of a gradient, say, the optimizer's first copy of it.
+void Evictor::let_go_of_dropped() {
+    for (const int storage : dropped_by_program_) {
+        const int tensor = known_[storage].tensor;
+        if (tensor < 0 || eviction_.has_references(storage) || !eviction_.is_pinned(storage) ||
+            !eviction_.is_defined(tensor))
+            continue;
+        const auto kept = eviction_.bytes_kept_by_losing(tensor);
+        if (!kept || *kept > known_[storage].bytes) continue;
+        note(Trace::Step::lose, storage);
+        eviction_.lose(tensor);  // runs nothing again, and cannot fail
+    }
+    dropped_by_program_.clear();
 }
 
 /// After `begin` failed: the program's tensors are as they were.

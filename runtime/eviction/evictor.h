@@ -141,10 +141,11 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                       std::int64_t time, StepRecord::Span span);
     void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
-    bool lies_in_an_input(const Call& call, const c10::StorageImpl& made) const;
+    bool lies_in_an_input(const Call& call, const c10::StorageImpl& made);
     std::int64_t cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const;
     void step_is_over();
     void let_departed_go();
+    void let_go_of_dropped();
     [[noreturn]] void fail(const std::string& op);
 
     // The books.
@@ -155,10 +156,10 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void note(Trace::Step step, int storage);
     void release(int storage);
     void freeze(int storage);
-    void hang(int storage, c10::StorageImpl& user, bool keep);
+    void hang(int storage, c10::StorageImpl& user);
     void give(int storage, c10::DataPtr memory);
     c10::DataPtr take(int storage);
-    c10::Storage memory_of(int storage) const;
+    c10::Storage memory_of(int storage);
 
     // EvictionHost.
     bool run_again(int op, bool in_place) override;
@@ -209,6 +210,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
     std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
+    std::vector<int> dropped_by_program_;            ///< storages, since the last call
+    int reruns_ = 0;                                 ///< that are under way
     bool in_backward_ = false;
     bool thrashes_ = false;
     std::exception_ptr error_;                               ///< thrown by a rerun

@@ -32,7 +32,7 @@ int Evictor::make_resident(const at::Tensor& tensor) {
         declare({.recomputable = false}, {{.bytes = static_cast<std::int64_t>(storage.nbytes())}}, "outside");
     const int id = eviction_.graph().tensor(eviction_.graph().op(op).outputs.front()).storage;
     known_[id].resident = true;
-    hang(id, *storage.unsafeGetStorageImpl(), true);
+    hang(id, *storage.unsafeGetStorageImpl());
     if (record_) record_->met(known_[id].tensor, counted(tensor), alive(), wall_clock());
     eviction_.made(op);
     return id;
@@ -77,14 +77,12 @@ void Evictor::freeze(int storage) {
     if (eviction_.is_pinned(storage)) return;
     note(Trace::Step::freeze, storage);
     if (!eviction_.freeze(known_[storage].tensor)) fail(current_);
-    if (const auto user = known_[storage].user.lock())
-        if (Ticket* ticket = ticket_of(*user)) ticket->keep = true;
 }
 
-void Evictor::hang(int storage, c10::StorageImpl& user, bool keep) {
+void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].user =
         c10::weak_intrusive_ptr<c10::StorageImpl>(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(&user));
-    hang_ticket(user, departures_, storage)->keep = keep;
+    hang_ticket(user, departures_, storage);
 }
 
 void Evictor::give(int storage, c10::DataPtr memory) {
@@ -101,15 +99,22 @@ c10::DataPtr Evictor::take(int storage) {
         const Ticket* ticket = ticket_of(*user);
         return ticket && ticket->memory ? take_memory(*user) : c10::DataPtr();
     }
-    if (!known.own) return {};
+    if (!known.own) return departures_->memory_of(storage);
     c10::DataPtr memory = known.own.set_data_ptr(c10::DataPtr(nullptr, device_.device()));
     known.own = {};
     return memory;
 }
 
-c10::Storage Evictor::memory_of(int storage) const {
+c10::Storage Evictor::memory_of(int storage) {
     const Known& known = known_[storage];
     if (auto user = known.user.lock()) return c10::Storage(std::move(user));
+    // Another thread may have dropped it just now.
+    if (!known.own) {
+        if (c10::DataPtr left = departures_->memory_of(storage)) {
+            used_by_own_queue(left);
+            give(storage, std::move(left));
+        }
+    }
     return known.own;
 }
 
@@ -146,14 +151,18 @@ bool Evictor::run_again(int op, bool in_place) {
     if (log_) log_->reran(op);
     const std::string before = std::exchange(current_, stored_[op]->op().schema().name() + " (again)");
     const std::int64_t began = wall_clock();
+    bool ran = true;
+    ++reruns_;
     try {
         run_stored_on_queue(op, in_place);
         if (record_) record_->ran_again(op, in_place, {began, wall_clock()});
     } catch (...) {
+        ran = false;
         error_ = std::current_exception();
     }
     current_ = before;
-    return !error_;
+    --reruns_;
+    return ran;
 }
 
 void Evictor::run_stored(int id, bool in_place) {

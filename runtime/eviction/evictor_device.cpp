@@ -92,8 +92,10 @@ void Evictor::before_allocation(std::int64_t bytes) {
 void Evictor::make_room(std::int64_t bytes) {
     const Engine engine(engine_);
     if (evict_for(bytes)) return;
-    let_departed_go();
-    if (evict_for(bytes)) return;
+    if (reruns_ == 0) {  // else what has departed may be what is read
+        let_departed_go();
+        if (evict_for(bytes)) return;
+    }
     asked_ = bytes;
     fail(current_);
 }
@@ -109,7 +111,7 @@ bool Evictor::evict_for(std::int64_t bytes) {
 bool Evictor::give_way(std::int64_t bytes) {
     const Engine engine(engine_);
     const std::int64_t before = alive(), limit = limit_;
-    let_departed_go();
+    if (reruns_ == 0) let_departed_go();
     limit_ = std::min(limit, before);
     evict_for(bytes);
     limit_ = limit;

@@ -7,7 +7,6 @@ namespace rematlas {
 /// The deleter of a DataPtr with a ticket: its storage is gone, or was given other memory.
 void leave(void* context) {
     std::unique_ptr<Ticket> ticket(static_cast<Ticket*>(context));
-    if (!ticket->keep) ticket->memory.clear();
     const std::shared_ptr<Departures> departures = ticket->departures;
     const std::lock_guard lock(departures->mutex_);
     if (!departures->closed_) departures->tickets_.push_back(std::move(ticket));
@@ -21,6 +20,13 @@ std::vector<std::unique_ptr<Ticket>> Departures::take() {
 bool Departures::empty() const {
     const std::lock_guard lock(mutex_);
     return tickets_.empty();
+}
+
+c10::DataPtr Departures::memory_of(int storage) {
+    const std::lock_guard lock(mutex_);
+    for (const std::unique_ptr<Ticket>& ticket : tickets_)
+        if (ticket->storage == storage) return std::exchange(ticket->memory, c10::DataPtr());
+    return {};
 }
 
 void Departures::close() {

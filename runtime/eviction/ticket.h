@@ -23,7 +23,6 @@ class Departures;
 struct Ticket {
     std::shared_ptr<Departures> departures;
     int storage = 0;      ///< in the books of who hung it
-    bool keep = false;    ///< the memory outlives the program's handles
     c10::DataPtr memory;  ///< none while evicted
 };
 
@@ -32,6 +31,8 @@ class Departures {
   public:
     std::vector<std::unique_ptr<Ticket>> take();
     bool empty() const;
+    /// The memory that one of them brings, which leaves the ticket.
+    c10::DataPtr memory_of(int storage);
     /// From now on tickets are thrown away.
     void close();
 

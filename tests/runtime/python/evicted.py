@@ -1,0 +1,174 @@
+"""Courses of training, and how they are run with and without online eviction and compared bit by bit."""
+
+import contextlib
+import dataclasses
+import gc
+import re
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+from rematlas.library import ops
+from traps import digest
+
+THRASHES = re.compile(r"rematlas: eviction thrashes at \S")
+MESSAGE = re.compile(r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing")
+# Costs that follow from bytes: each run of a test evicts the same.
+SAME = dict(costs_from_bytes=True)
+
+
+def sgd(parameters):
+    return torch.optim.SGD(parameters, lr=0.05, momentum=0.9)
+
+
+def train_one(course: "Course", number: int) -> torch.Tensor:
+    loss = course.loss(course.module, number)
+    loss.backward()
+    return loss
+
+
+@dataclasses.dataclass
+class Course:
+    """Of training: a module, the loss of a step, and how it is updated."""
+
+    module: nn.Module
+    loss: Callable[[nn.Module, int], torch.Tensor]
+    optimizer: Callable = sgd
+    step: Callable[["Course", int], torch.Tensor] = train_one  # forward and backward; returns the loss
+    update: Callable[[torch.optim.Optimizer, nn.Module], None] = lambda optimizer, module: optimizer.step()
+    keeps_gradients: bool = False  # zero_grad(set_to_none=False)
+
+    def __post_init__(self):
+        self.module.train()
+        self.trained = self.optimizer([p for p in self.module.parameters() if p.requires_grad])
+
+    def run(self, number: int) -> dict:
+        """A step, and digests of all that is there afterwards."""
+        self.trained.zero_grad(set_to_none=not self.keeps_gradients)
+        loss = self.step(self, number)
+        found = {"loss": digest(loss)}
+        found |= {f"gradient of {name}": None if p.grad is None else digest(p.grad) for name, p in self.module.named_parameters()}
+        self.update(self.trained, self.module)
+        found |= {name: digest(value) for name, value in self.module.state_dict().items()}
+        for position, state in enumerate(self.trained.state.values()):
+            found |= {f"{position}.{name}": digest(value) for name, value in state.items() if isinstance(value, torch.Tensor)}
+        return found | {"generator": digest(torch.get_rng_state())}
+
+    def snapshot(self) -> tuple:
+        """What a step may change, outside of counted memory."""
+        kept = [(value, value.detach().numpy().copy()) for value in self.lasting()]
+        return kept, {p: dict(state) for p, state in self.trained.state.items()}, torch.get_rng_state()
+
+    def lasting(self) -> list[torch.Tensor]:
+        of_optimizer = [value for state in self.trained.state.values() for value in state.values() if isinstance(value, torch.Tensor)]
+        return [*self.module.state_dict().values(), *of_optimizer]
+
+    def restore(self, snapshot: tuple) -> None:
+        kept, states, generator = snapshot
+        for value, was in kept:
+            value.detach().numpy()[...] = was
+        self.trained.state.clear()
+        self.trained.state.update(states)
+        torch.set_rng_state(generator)
+
+
+@dataclasses.dataclass
+class Eager:
+    records: list[dict]
+    lasting: int  # bytes that live between steps, without what lived before the course
+    peak: int
+
+
+def first_difference(one: list[dict], other: list[dict]) -> str | None:
+    for number, (a, b) in enumerate(zip(one, other, strict=True)):
+        for name in a | b:
+            if a.get(name) != b.get(name):
+                return f"step {number}: {name}"
+    return None
+
+
+def eagerly(build: Callable[[], Course], steps: int) -> Eager:
+    gc.collect()
+    before = ops.counted_bytes()
+    torch.manual_seed(1)
+    course = build()
+    torch.manual_seed(2)
+    ops.reset_counted_peak()
+    records = [course.run(number) for number in range(steps)]
+    peak = ops.counted_peak_bytes() - before
+    course.trained.zero_grad()
+    return Eager(records, ops.counted_bytes() - before, peak)
+
+
+@dataclasses.dataclass
+class Evicted:
+    records: list[dict]
+    budget: int
+    peak: int
+    failed: str | None = None  # the message of a step for which the budget was too small; it ran again outside
+    evictions: int = 0
+    reruns: int = 0
+
+
+def evicting(build: Callable[[], Course], eager: Eager, share: float, **options) -> Evicted:
+    """The same steps within that share of what can be evicted. The course ends within the context where all fits; the first
+    step that doesn't fit, and those after it, run outside."""
+    gc.collect()
+    before = ops.counted_bytes()
+    torch.manual_seed(1)
+    course = build()
+    torch.manual_seed(2)
+    budget = before + eager.lasting + int(share * (eager.peak - eager.lasting))
+    found = Evicted([], budget, 0)
+    ops.reset_counted_peak()
+    saved = course.snapshot()
+    # Closing has all there again, beyond the budget where it must be; that is no part of what is measured.
+    context = rematlas.evict(course.module, budget, **(SAME | options))
+    with context:
+        try:
+            while len(found.records) < len(eager.records):
+                found.records.append(course.run(len(found.records)))
+                saved = course.snapshot()
+        except RuntimeError as error:
+            found.failed = str(error).splitlines()[0]
+            if not isinstance(error, torch.OutOfMemoryError) and not THRASHES.match(found.failed):
+                raise
+        found.peak = ops.counted_peak_bytes()
+        status = context.status()
+    found.evictions, found.reruns = status.evictions, status.rematerializations
+    if found.failed:
+        course.restore(saved)
+        while len(found.records) < len(eager.records):
+            found.records.append(course.run(len(found.records)))
+    return found
+
+
+@contextlib.contextmanager
+def unlimited(model=None, **options):
+    """Eviction that never has to evict."""
+    with rematlas.evict(model, 1 << 40, **options) as context:
+        yield context
+
+
+def expect_as_eager(test, build: Callable[[], Course], shares, fits: float, steps: int = 3, eager: Eager | None = None, **options):
+    """`fits`: the least share at which no step may fail."""
+    eager = eager or eagerly(build, steps)
+    found = []
+    for share in shares:
+        with test.subTest(share=share, **options):
+            ours = evicting(build, eager, share, **options)
+            found.append(ours)
+            test.assertIsNone(first_difference(eager.records, ours.records), ours.failed)
+            test.assertLessEqual(ours.peak, ours.budget)
+            if ours.failed:
+                test.assertLess(share, fits, ours.failed)
+                if THRASHES.match(ours.failed):
+                    continue
+                told = MESSAGE.match(ours.failed)
+                test.assertTrue(told, ours.failed)
+                test.assertEqual(int(told[3]), ours.budget)
+                test.assertGreater(int(told[2]), 0)
+    return found
