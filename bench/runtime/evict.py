@@ -4,12 +4,13 @@ name,run,value,unit.
 
     evict.py [--models resnet50,gpt12,small] [--rounds 5] [--steps 2]       REMATLAS_PROGRAMS names the build
 
-Rounds of plain steps and of steps within a context take turns; the first step of each is left out. step: time of a step
+Times are those of the process on its processor, so that others on the machine disturb them little. Rounds of plain steps and of steps within a context take turns; the first step of each is left out. step: time of a step
 within a context over a plain one, medians. op: what it takes longer, by the ops that it has. peak: counted bytes over
 those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but bookkeeping.
 """
 
 import argparse
+import gc
 import pathlib
 import statistics
 import sys
@@ -46,15 +47,16 @@ def main():
     print("name,run,value,unit")
     for name in options.models.split(","):
         torch.manual_seed(0)
+        gc.collect()  # the model before
         module, x = small() if name == "small" else large(name)
         optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
 
         def step():
-            began = time.perf_counter()
+            began = time.process_time()
             module(x).square().mean().backward()
             optimizer.step()
             optimizer.zero_grad()
-            return time.perf_counter() - began
+            return time.process_time() - began
 
         steps = options.steps if name != "small" else 300 * options.steps
         plain, ours, peaks = [], [], [0, 0]

@@ -120,7 +120,7 @@ class Records(unittest.TestCase):
     def test_training_is_the_same_with_a_record(self):
         other = copy.deepcopy(self.model)
         train(other, torch.optim.SGD(other.parameters(), lr=0.01, momentum=0.9), 3)
-        with rematlas.evict(self.model, "3MiB", record=True) as eviction:  # with the other's weights and gradients
+        with rematlas.evict(self.model, "2600KiB", record=True) as eviction:  # with the other's weights and gradients
             train(self.model, self.optimizer, 3)
             self.assertGreater(eviction.status().rematerializations, 0)
         for one, another in zip(self.model.state_dict().values(), other.state_dict().values()):
