@@ -47,7 +47,8 @@ def main():
     print("name,run,value,unit")
     for name in options.models.split(","):
         torch.manual_seed(0)
-        gc.collect()  # the model before
+        module = optimizer = step = x = context = None  # the model before goes, or its bytes count as this one's
+        gc.collect()
         module, x = small() if name == "small" else large(name)
         optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
 
