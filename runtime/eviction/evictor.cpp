@@ -127,6 +127,11 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     if (record_) record_->sees(alive());
     current_ = op.schema().name();
     read_arguments(call, *stack);
+    if (auto items = items_of(call, *stack)) {
+        --calls_;
+        engine.unlock();
+        return call_items(op, keys, *std::move(items), stack);
+    }
     make_ready(call);
 
     std::unique_ptr<StoredCall> stored;
@@ -357,6 +362,7 @@ std::int64_t Evictor::cost_from_bytes(const Call& call, const std::vector<Trace:
 void Evictor::stays(const std::vector<at::Tensor>& tensors) {
     const std::lock_guard program(program_);
     const Engine engine(engine_);
+    current_ = "what stays";
     for (const at::Tensor& tensor : tensors) {
         if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) continue;
         const int storage = storage_of(tensor);

@@ -137,6 +137,9 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     // The call. All but `look` with the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void read_arguments(Call& call, const torch::jit::Stack& stack);
+    std::optional<std::vector<torch::jit::Stack>> items_of(const Call& call, const torch::jit::Stack& stack);
+    void call_items(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                    std::vector<torch::jit::Stack> items, torch::jit::Stack* stack);
     void make_ready(const Call& call);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                       std::int64_t time, StepRecord::Span span);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "runtime/capture/op_traits.h"
+#include "runtime/eviction/list_call.h"
 
 namespace rematlas {
 namespace {
@@ -41,7 +42,8 @@ OpFacts facts_of(const c10::OperatorHandle& op) {
                   .returns = schema.returns().size(),
                   .looks_at_first = ignores_contents(schema.name(), 0, {}, 0),
                   .may_write_hidden = may_write_hidden(schema.name()),
-                  .overwrites = overwrites_everything(schema.name(), schema.overload_name())};
+                  .overwrites = overwrites_everything(schema.name(), schema.overload_name()),
+                  .by_item = goes_item_by_item(schema)};
     const bool only_notes = schema.name() == "aten::record_stream";  // its schema says that it writes
     for (const c10::Argument& argument : schema.arguments())
         facts.writes.push_back(!only_notes && argument.alias_info() && argument.alias_info()->isWrite());

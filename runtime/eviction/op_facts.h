@@ -23,6 +23,7 @@ struct OpFacts {
     bool looks_at_first = false;    ///< of the first argument only the geometry matters
     bool may_write_hidden = false;  ///< see hidden_write
     bool overwrites = false;        ///< see overwrites_everything
+    bool by_item = false;           ///< see goes_item_by_item
 };
 
 OpFacts facts_of(const c10::OperatorHandle& op);

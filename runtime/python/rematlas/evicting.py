@@ -17,6 +17,7 @@ import os
 import threading
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from .around import PathHooks
 from .errors import message
@@ -116,6 +117,8 @@ class evict:
             raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
         self.eviction, in_force = eviction, self
         looks_outside.watch(eviction)
+        # Each step needs them: what is dropped of them would be made again before it is used.
+        self.after_updates = register_optimizer_step_post_hook(lambda optimizer, *_: eviction.stays(kept_by(optimizer)))
         if self.hooks:
             self.hooks.start(self.model, eviction)
         return self
@@ -124,6 +127,7 @@ class evict:
         global in_force
         in_force = None
         looks_outside.stop()
+        self.after_updates.remove()
         if self.hooks:
             self.hooks.stop(self.eviction)
         self.eviction.close()
@@ -161,6 +165,21 @@ def bytes_in(budget) -> int:
         raise ValueError(f"rematlas: {message(error)}") from None
     if found is None:
         raise ValueError(f"rematlas: the budget is {budget!r}: nobody knows a step's peak before it runs; give bytes")
+    return found
+
+
+def kept_by(optimizer) -> list:
+    """Tensors that outlive its step: the parameters, and what it keeps of them."""
+    found = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    left = list(optimizer.state.values())
+    while left:
+        value = left.pop()
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            left.extend(value)
     return found
 
 

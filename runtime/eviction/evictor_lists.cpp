@@ -1,0 +1,44 @@
+// Calls on lists of tensors, by item where they would take too much at once. An op that makes all of a list
+// needs memory for all of it when one item is wanted again, and all of what it reads at the same time.
+#include <algorithm>
+#include <utility>
+
+#include "runtime/eviction/evictor.h"
+#include "runtime/eviction/list_call.h"
+
+namespace rematlas {
+
+/// None where the call is made whole.
+std::optional<std::vector<torch::jit::Stack>> Evictor::items_of(const Call& call,
+                                                                const torch::jit::Stack& stack) {
+    if (!call.facts.by_item || call.runs_once) return std::nullopt;
+    const auto made_by = [&](int storage) { return eviction_.graph().tensor(known_[storage].tensor).op; };
+    // What was made one by one stays apart.
+    const bool joins = std::any_of(call.changed.begin(), call.changed.end(), [&](int storage) {
+        return made_by(storage) != made_by(call.changed.front());
+    });
+    std::int64_t bytes = 0;
+    for (const StoredCall::Place& place : call.places) {
+        if (place.storage < 0) continue;
+        const Known& known = known_[place.storage];
+        if (!eviction_.is_defined(known.tensor)) bytes += known.bytes;
+        const bool first_list = place.argument == call.places.front().argument;
+        if (first_list && call.facts.returns > 0) bytes += known.bytes;  // results are as large as that
+    }
+    if (!joins && missing(bytes) <= 0) return std::nullopt;
+    return calls_of_items(call.op.schema(), stack);
+}
+
+void Evictor::call_items(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
+                         std::vector<torch::jit::Stack> items, torch::jit::Stack* stack) {
+    torch::jit::drop(*stack, op.schema().arguments().size());
+    c10::List<at::Tensor> results;
+    for (torch::jit::Stack& item : items) {
+        call(op, keys, &item);
+        if (!item.empty()) results.push_back(item.back().toTensorVector().front());
+        item.clear();
+    }
+    if (!op.schema().returns().empty()) stack->emplace_back(std::move(results));
+}
+
+}  // namespace rematlas
