@@ -2,8 +2,16 @@
 #pragma once
 
 #include <c10/core/Allocator.h>
+#include <c10/util/ArrayRef.h>
 
 #include <cstdint>
+#include <memory>
+
+#include "runtime/allocator/memory_meter.h"
+
+namespace at {
+class Tensor;
+}
 
 namespace rematlas {
 
@@ -18,8 +26,18 @@ class RoomMaker {
     /// The device had no memory for so many. Frees others, and as many if it can; false: there is nothing
     /// left to free. The allocator holds no lock.
     virtual bool give_way(std::int64_t bytes) = 0;
+    /// So many bytes will be taken, in pieces. Throws where they must not be.
+    virtual void make_room(std::int64_t bytes) = 0;
     /// Where the allocator's own pointer is, if it is hidden in one of the room maker's.
     virtual const c10::DataPtr& behind(const c10::DataPtr& pointer) const = 0;
+    /// Counts the bytes that would be alive if nothing had been freed to make room.
+    virtual MemoryMeter& without_it() = 0;
+    /// The memory of these tensors is there, and is not freed to make room: as long as somebody has what is
+    /// returned, or for good.
+    virtual std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors) = 0;
+    virtual void keep(c10::ArrayRef<at::Tensor> tensors) = 0;
+    /// Their contents are about to change, by others than the program's ops.
+    virtual void changes(c10::ArrayRef<at::Tensor> tensors) = 0;
 };
 
 class MemoryLimit {

@@ -29,7 +29,10 @@ at::Tensor bytes_of(const at::Tensor& tensor) {
 Recorder::Recorder(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                    const std::vector<InputSpec>& specs, Places& places, DeviceRuntime& device,
                    RecorderOptions options)
-    : device_(device), options_(std::move(options)), source_(places) {
+    : device_(device),
+      options_(std::move(options)),
+      memory_(options_.memory ? *options_.memory : device),
+      source_(places) {
     for (const NamedTensor& named : tensors) {
         resident(named.tensor, named.is_parameter ? TensorKind::parameter : TensorKind::buffer, named.name);
         recording_.bindings.push_back(

@@ -46,6 +46,8 @@ struct RecorderOptions {
     /// `run_kernel` it is no step of the training: a refusal throws, and the generator is moved on by each
     /// random op, for the caller to put it back.
     bool in_process = false;
+    /// Measures what ops take; null: the device does.
+    MemoryMeter* memory = nullptr;
 };
 
 class Recorder final : public DispatchMode {
@@ -161,6 +163,7 @@ class Recorder final : public DispatchMode {
 
     DeviceRuntime& device_;
     RecorderOptions options_;
+    MemoryMeter& memory_;
     Places& source_;
     std::vector<std::pair<std::string, at::Tensor>> named_;
     Recording recording_;

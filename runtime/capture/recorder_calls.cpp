@@ -409,11 +409,11 @@ void Recorder::run_measured(const c10::OperatorHandle& op, c10::DispatchKeySet k
                             RecordedOp& record) {
     if (!options_.in_process || options_.run_kernel) return run(op, keys, stack);
     const CountingAllocator::OwnPages own_pages(CountingAllocator::OwnPages::For::this_thread);
-    const std::int64_t alive = device_.alive_bytes(), began = device_.now();
-    device_.reset_peak();
+    const std::int64_t alive = memory_.alive_bytes(), began = device_.now();
+    memory_.reset_peak();
     run(op, keys, stack);
     record.time = device_.now() - began;
-    record.workspace = device_.peak_bytes() - alive;
+    record.workspace = memory_.peak_bytes() - alive;
 }
 
 void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Stack& stack, Call& call) {

@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/graph/device.h"
 #include "runtime/allocator/arena_memory.h"
+#include "runtime/allocator/memory_meter.h"
 #include "runtime/device/kernel_settings.h"
 
 namespace rematlas {
@@ -52,16 +53,11 @@ class RecordedWork {
 };
 
 /// All in the header: the library that holds the CUDA runtime is linked with nothing of ours.
-class DeviceRuntime {
+class DeviceRuntime : public MemoryMeter {
   public:
-    virtual ~DeviceRuntime() = default;
     virtual c10::Device device() const = 0;
     virtual std::string name() const = 0;  ///< e.g. "cpu", "NVIDIA H200"
 
-    /// What the allocator has handed out, what it adds to requests included.
-    virtual std::int64_t alive_bytes() const = 0;
-    virtual std::int64_t peak_bytes() const = 0;  ///< since reset_peak()
-    virtual void reset_peak() = 0;
     /// Whether measuring changes nothing that the caller's process sees: `synchronize` may make it wait.
     /// Where it does, peaks are measured only while a step is recorded or compared.
     virtual bool measures_unseen() const { return true; }

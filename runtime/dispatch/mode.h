@@ -8,7 +8,8 @@
 //     }
 //
 // A boxed fallback on the dispatch key Fake, switched on by the thread-local state; autograd carries that
-// state to the threads of its own. A process can hold one such fallback, so one mode is in force at a time.
+// state to the threads of its own. A process can hold one such fallback, so one mode is in force at a time,
+// and within one that takes it another: the outer one's `run_kernel` is then the inner one's `call`.
 // Inside `call` the key is off: what kernels call in turn is not seen.
 #pragma once
 
@@ -28,24 +29,34 @@ class DispatchMode {
     /// The call belongs to somebody who traces within the region (torch.compile, say): it runs on stand-ins,
     /// without `call`.
     virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
+    /// Whether another mode can be in force within this one.
+    virtual bool takes_inner() const { return false; }
 
   protected:
-    static void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    /// The mode within this one sees the call next.
+    bool has_inner() const;
 };
 
-/// Puts a mode in force until the end of the scope. The mode must outlive the guard; guards do not nest.
+/// Puts a mode in force until the end of the scope. The mode must outlive the guard.
 class DispatchModeGuard {
   public:
-    /// Throws where another mode is in force, of another thread say.
+    /// Throws where another mode is in force, of another thread say, that takes none within it.
     explicit DispatchModeGuard(DispatchMode& mode);
-    /// Nothing where another mode is in force.
+    /// Nothing where the other would throw.
     static std::unique_ptr<DispatchModeGuard> unless_another(DispatchMode& mode);
+    /// For ops that are not the program's: a mode that takes one within it does not see them. Nothing where
+    /// another is in force.
+    static std::unique_ptr<DispatchModeGuard> unseen_by_outer(DispatchMode& mode);
     ~DispatchModeGuard();
     DispatchModeGuard(const DispatchModeGuard&) = delete;
     DispatchModeGuard& operator=(const DispatchModeGuard&) = delete;
 
   private:
+    DispatchModeGuard(DispatchMode& mode, DispatchMode* outer);
     c10::impl::IncludeDispatchKeyGuard include_;
+    DispatchMode& mode_;
+    DispatchMode* aside_ = nullptr;  ///< in force again afterwards
 };
 
 }  // namespace rematlas

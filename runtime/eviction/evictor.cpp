@@ -96,6 +96,7 @@ void Evictor::close() {
     MemoryLimit::set(nullptr);
     engine.unlock();
     for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = {};
+    program_memory_.absent = 0;
     stored_.clear();
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
@@ -159,7 +160,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
 }
 
 void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    run_kernel(call.op, keys, stack);
+    has_inner() ? show(call, keys, stack) : run_kernel(call.op, keys, stack);
     if (record_) {
         const Engine engine(engine_);
         record_->looked();
@@ -169,6 +170,28 @@ void Evictor::look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     for_each_tensor_of(*stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
         if (const int storage = storage_of(tensor); storage >= 0) freeze(storage);
     });
+}
+
+/// Of an op that looks at no data itself: whoever is within may.
+void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    Engine engine(engine_);
+    let_departed_go();
+    std::vector<int> shown;
+    for_each_tensor_of(*stack, call.facts.writes.size(), [&](std::size_t, int, const at::Tensor& tensor) {
+        if (const int storage = storage_of(tensor); storage >= 0) shown.push_back(known_[storage].tensor);
+    });
+    current_ = call.op.schema().name();
+    if (!eviction_.begin(shown)) fail(current_);
+    engine.unlock();
+    try {
+        run_kernel(call.op, keys, stack);
+    } catch (...) {
+        engine.lock();
+        eviction_.end(shown);
+        throw;
+    }
+    engine.lock();
+    eviction_.end(shown);
 }
 
 void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
@@ -231,16 +254,17 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
     call.refilled.clear();
 }
 
+/// It gets other contents, and nobody is to read those in their place.
+void Evictor::lose(int storage) {
+    if (eviction_.graph().readers(storage).empty()) return;
+    note(Trace::Step::lose, storage);
+    if (!eviction_.lose(known_[storage].tensor)) fail(current_);
+}
+
 /// What is read is there and locked; what loses its contents is needed by nobody.
 void Evictor::make_ready(const Call& call) {
-    const std::string& name = call.op.schema().name();
-    const auto loses = [&](int storage) {
-        if (eviction_.graph().readers(storage).empty()) return;
-        note(Trace::Step::lose, storage);
-        if (!eviction_.lose(known_[storage].tensor)) fail(name);
-    };
-    for (const int storage : call.updated) freeze(storage), loses(storage);
-    for (const int storage : call.lost) loses(storage);
+    for (const int storage : call.updated) freeze(storage), lose(storage);
+    for (const int storage : call.lost) lose(storage);
     if (call.runs_once)
         for (const int storage : call.lost) freeze(storage);
     if (call.opaque || call.facts.kind == OpFacts::Kind::takes_memory)
@@ -252,7 +276,7 @@ void Evictor::make_ready(const Call& call) {
     if (log_) log_->begins();
     if (!eviction_.begin(call.inputs)) {
         for (const int storage : call.refilled) freeze(storage);
-        fail(name);
+        fail(current_);
     }
     if (call.waits) wait_for_own_queue();
     if (!call.elsewhere) return;
@@ -313,6 +337,8 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         Known& old = known_[call.changed[i]];
         const int storage = eviction_.graph().tensor(tensors[i]).storage;
         known_[storage].user = std::exchange(old.user, Known().user);
+        note_memory(storage, true, true);
+        note_memory(call.changed[i], false, false);
         if (const auto user = known_[storage].user.lock())
             if (Ticket* ticket = ticket_of(*user)) ticket->storage = storage;
     }
@@ -359,7 +385,7 @@ std::int64_t Evictor::cost_from_bytes(const Call& call, const std::vector<Trace:
     return bytes;
 }
 
-void Evictor::stays(const std::vector<at::Tensor>& tensors) {
+void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     const std::lock_guard program(program_);
     const Engine engine(engine_);
     current_ = "what stays";
@@ -370,8 +396,32 @@ void Evictor::stays(const std::vector<at::Tensor>& tensors) {
     }
 }
 
+std::shared_ptr<void> Evictor::hold(c10::ArrayRef<at::Tensor> tensors) {
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    let_departed_go();
+    std::vector<int> wanted;
+    for (const at::Tensor& tensor : tensors)
+        if (const int storage = storage_of(tensor); storage >= 0) wanted.push_back(known_[storage].tensor);
+    current_ = "a comparison";
+    if (!eviction_.begin(wanted)) fail(current_);
+    return {nullptr, [this, wanted](void*) {
+                const Engine engine(engine_);
+                eviction_.end(wanted);
+            }};
+}
+
+void Evictor::changes(c10::ArrayRef<at::Tensor> tensors) {
+    const std::lock_guard program(program_);
+    const Engine engine(engine_);
+    let_departed_go();
+    current_ = "a planned step";
+    for (const at::Tensor& tensor : tensors)
+        if (const int storage = storage_of(tensor); storage >= 0) freeze(storage), lose(storage);
+}
+
 void Evictor::names(const std::vector<NamedTensor>& tensors) {
-    for (const NamedTensor& named : tensors) stays({named.tensor});
+    for (const NamedTensor& named : tensors) keep(named.tensor);
     const std::lock_guard program(program_);
     const Engine engine(engine_);
     if (!record_) return;
@@ -441,6 +491,7 @@ void Evictor::let_departed_go() {
     for (const std::unique_ptr<Ticket>& ticket : departures_->take()) {
         Known& known = known_[static_cast<std::size_t>(ticket->storage)];
         known.user = Known().user;
+        note_memory(ticket->storage, false, known.there);
         if (ticket->memory) {
             used_by_own_queue(ticket->memory);
             give(ticket->storage, std::move(ticket->memory));

@@ -82,9 +82,13 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool is_open() const { return guard_ != nullptr; }
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
+    /// A recorder, say: it sees each op once, with all that it reads there.
+    bool takes_inner() const override { return true; }
 
     /// They are not evicted, wherever they are made.
-    void stays(const std::vector<at::Tensor>& tensors);
+    void keep(c10::ArrayRef<at::Tensor> tensors) override;
+    std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors) override;
+    void changes(c10::ArrayRef<at::Tensor> tensors) override;
     /// The tensor's memory is about to be looked at by others. `keep`: for as long as it lives.
     void touch(const at::Tensor& tensor, bool keep);
 
@@ -112,9 +116,22 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::int64_t bytes = 0;
         c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's; empty: it has let it go
         c10::Storage own;                                ///< memory without the program's handle
+        std::int64_t counted = 0;                        ///< what its memory adds to the device's
+        bool held = false;                               ///< the program has it
+        bool there = false;                              ///< its memory is
         bool resident = false;                           ///< made outside
         bool unfilled = false;                           ///< it holds what `empty` made
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
+    };
+    /// What would be alive without eviction: what the program holds and is not there counts, what is there
+    /// and the program does not hold counts not.
+    struct ProgramMemory final : MemoryMeter {
+        explicit ProgramMemory(Evictor& of) : evictor(of) {}
+        std::int64_t alive_bytes() const override;
+        std::int64_t peak_bytes() const override { return most; }
+        void reset_peak() override { most = alive_bytes(); }
+        Evictor& evictor;
+        std::atomic<std::int64_t> absent = 0, most = 0;
     };
     /// A call on its way.
     struct Call {
@@ -136,11 +153,13 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
 
     // The call. All but `look` with the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void read_arguments(Call& call, const torch::jit::Stack& stack);
     std::optional<std::vector<torch::jit::Stack>> items_of(const Call& call, const torch::jit::Stack& stack);
     void call_items(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                     std::vector<torch::jit::Stack> items, torch::jit::Stack* stack);
     void make_ready(const Call& call);
+    void lose(int storage);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                       std::int64_t time, StepRecord::Span span);
     void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
@@ -163,6 +182,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void give(int storage, c10::DataPtr memory);
     c10::DataPtr take(int storage);
     c10::Storage memory_of(int storage);
+    void note_memory(int storage, bool held, bool there);
 
     // EvictionHost.
     bool run_again(int op, bool in_place) override;
@@ -175,8 +195,9 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     int memory() const override;
     void before_allocation(std::int64_t bytes) override;
     bool give_way(std::int64_t bytes) override;
+    void make_room(std::int64_t bytes) override;
     const c10::DataPtr& behind(const c10::DataPtr& pointer) const override;
-    void make_room(std::int64_t bytes);
+    MemoryMeter& without_it() override { return program_memory_; }
     bool evict_for(std::int64_t bytes);
 
     static std::int64_t wall_clock();
@@ -214,7 +235,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
     std::vector<int> dropped_by_program_;            ///< storages, since the last call
-    int reruns_ = 0;                                 ///< that are under way
+    std::atomic<int> reruns_ = 0;                    ///< that are under way
+    ProgramMemory program_memory_{*this};
     bool in_backward_ = false;
     bool thrashes_ = false;
     std::exception_ptr error_;                               ///< thrown by a rerun

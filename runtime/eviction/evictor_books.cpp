@@ -32,8 +32,9 @@ int Evictor::make_resident(const at::Tensor& tensor) {
         declare({.recomputable = false}, {{.bytes = static_cast<std::int64_t>(storage.nbytes())}}, "outside");
     const int id = eviction_.graph().tensor(eviction_.graph().op(op).outputs.front()).storage;
     known_[id].resident = true;
+    known_[id].counted = counted(tensor);
     hang(id, *storage.unsafeGetStorageImpl());
-    if (record_) record_->met(known_[id].tensor, counted(tensor), alive(), wall_clock());
+    if (record_) record_->met(known_[id].tensor, known_[id].counted, alive(), wall_clock());
     eviction_.made(op);
     return id;
 }
@@ -59,6 +60,7 @@ int Evictor::declare(Trace::Op op, const std::vector<Trace::Output>& outputs, co
         known = {};
         known.tensor = tensor;
         known.bytes = outputs[i].bytes;
+        known.counted = device_.footprint(known.bytes);
     }
     return id;
 }
@@ -83,10 +85,12 @@ void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].user =
         c10::weak_intrusive_ptr<c10::StorageImpl>(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(&user));
     hang_ticket(user, departures_, storage);
+    note_memory(storage, true, true);
 }
 
 void Evictor::give(int storage, c10::DataPtr memory) {
     Known& known = known_[storage];
+    note_memory(storage, known.held, true);
     if (const auto user = known.user.lock(); user && ticket_of(*user))
         return give_memory(*user, std::move(memory));
     known.own = c10::Storage(c10::Storage::use_byte_size_t(), known.bytes, std::move(memory), nullptr, false);
@@ -95,6 +99,7 @@ void Evictor::give(int storage, c10::DataPtr memory) {
 /// Null where it has none.
 c10::DataPtr Evictor::take(int storage) {
     Known& known = known_[storage];
+    note_memory(storage, known.held, false);
     if (const auto user = known.user.lock()) {
         const Ticket* ticket = ticket_of(*user);
         return ticket && ticket->memory ? take_memory(*user) : c10::DataPtr();
@@ -116,6 +121,16 @@ c10::Storage Evictor::memory_of(int storage) {
         }
     }
     return known.own;
+}
+
+/// For ProgramMemory.
+void Evictor::note_memory(int storage, bool held, bool there) {
+    Known& known = known_[storage];
+    const int before = static_cast<int>(known.held) - static_cast<int>(known.there);
+    const int now = static_cast<int>(held) - static_cast<int>(there);
+    if (now != before) program_memory_.absent += (now - before) * known.counted;
+    known.held = held;
+    known.there = there;
 }
 
 // The host of core/dtr. Called with the lock on the books.
@@ -144,6 +159,7 @@ void Evictor::forget_op(int op) {
 }
 
 void Evictor::forget_storage(int storage) {
+    note_memory(storage, false, false);
     known_[storage] = {};
 }
 

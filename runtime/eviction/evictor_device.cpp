@@ -83,10 +83,20 @@ int Evictor::memory() const {
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
     if (missing(bytes) > 0) make_room(bytes);
+    const auto raise = [](std::atomic<std::int64_t>& most, std::int64_t to) {
+        std::int64_t now = most;
+        while (now < to && !most.compare_exchange_weak(now, to)) {
+        }
+    };
     const std::int64_t then = alive() + device_.footprint(bytes);
-    std::int64_t most = most_alive_;
-    while (most < then && !most_alive_.compare_exchange_weak(most, then)) {
-    }
+    raise(most_alive_, then);
+    if (reruns_ == 0) raise(program_memory_.most, then + beside_ + program_memory_.absent);
+}
+
+std::int64_t Evictor::ProgramMemory::alive_bytes() const {
+    const Engine engine(evictor.engine_);
+    if (evictor.reruns_ == 0) evictor.let_departed_go();
+    return evictor.device_.alive_bytes() + absent;
 }
 
 void Evictor::make_room(std::int64_t bytes) {

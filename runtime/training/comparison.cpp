@@ -1,6 +1,7 @@
 #include "runtime/training/comparison.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_strided.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
@@ -9,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "runtime/replay/compare.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 
@@ -45,15 +47,19 @@ Comparison::Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor
 std::vector<at::Tensor> Comparison::begin() {
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
+    const NotEvicted unseen(step_->device(), tensors_);
     before_ = step_->executor().snapshot();
-    alive_before_ = step_->device().alive_bytes();
+    alive_before_ = memory_without_eviction(step_->device()).alive_bytes();
     return cut_.begin(inputs_);
 }
 
 void Comparison::end(const std::vector<at::Tensor>& outputs) {
-    held_ = step_->device().alive_bytes() - alive_before_;
-    for (const at::Tensor& output : outputs) outputs_.push_back(digest_of(output));
-    after_forward_ = step_->executor().snapshot();
+    held_ = memory_without_eviction(step_->device()).alive_bytes() - alive_before_;
+    {
+        const NotEvicted unseen(step_->device(), outputs);
+        for (const at::Tensor& output : outputs) outputs_.push_back(digest_of(output));
+        after_forward_ = step_->executor().snapshot();
+    }
     cut_places_ = cut_.end(outputs, tensors_);
     cut_.connect(
         outputs, trained_, "RematlasComparedBackward",
@@ -63,18 +69,25 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
 CutForward::Gradients Comparison::backward(const variable_list& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
-    const std::unique_ptr<Snapshot> begun = step_->executor().snapshot();
     const bool keep = keep_graph || around || create_graph;
+    if (keep && verdict_ == Verdict::open)
+        verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
+    std::unique_ptr<Snapshot> begun;
+    {
+        const NotEvicted unseen(step_->device(), tensors_);
+        begun = step_->executor().snapshot();
+    }
+    // Under eviction what the original's forward keeps makes room, and its gradients do not lie beside.
+    const bool first = eviction_on(step_->device()) != nullptr;
+    std::optional<Replay> replayed;
+    if (first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
+    if (replayed) replayed->digest();
     CutForward::Gradients made = cut_.backward(gradients, trained_, keep, create_graph);
     if (keep)
         torch::autograd::Engine::get_default_engine().queue_callback(
             [self = shared_from_this()] { self->uncut(); });
-    if (create_graph || around || keep_graph) {
-        if (verdict_ == Verdict::open)
-            verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
-    } else if (verdict_ == Verdict::open) {
-        replay(gradients, made, *begun);
-    }
+    if (!first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
+    if (replayed) conclude(*replayed, made);
     return made;
 }
 
@@ -83,73 +96,126 @@ void Comparison::uncut() {
     cut_.uncut();
 }
 
-void Comparison::replay(const variable_list& gradients, const CutForward::Gradients& made,
-                        const Snapshot& begun) {
+/// Of what is alive already, none: its residents. Beside the plan there are three snapshots.
+std::int64_t Comparison::bytes_of_replay() const {
+    std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+        if (!step_->tape().bindings[i].is_parameter)
+            bytes += 3 * step_->device().most_footprint(static_cast<std::int64_t>(tensors_[i].nbytes()));
+    return bytes;
+}
+
+/// A copy; the gradient itself may be evicted.
+at::Tensor Comparison::apart(const at::Tensor& gradient) const {
+    const NotEvicted read(step_->device(), {gradient});
+    const at::Tensor plain = gradient.detach();
+    return at::empty_strided(plain.sizes(), plain.strides(), plain.options()).copy_(plain);
+}
+
+/// From where the step began, and back to where it stands. Nothing, and a verdict, where it cannot be.
+std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradients, const Snapshot& begun) {
     Executor& executor = step_->executor();
+    const auto ends = [&](Verdict verdict, std::string why) {
+        verdict_ = verdict;
+        why_ = std::move(why);
+        return std::nullopt;
+    };
+    const auto failed = [&](const Error& error) {
+        return ends(error.kind == ErrorKind::negative ? Verdict::other_course : Verdict::different,
+                    error.message);
+    };
     const std::vector<int> differentiable = executor.differentiable_outputs();
     variable_list given(differentiable.size());
     for (std::size_t i = 0; i < cut_places_.size(); ++i) {
         const auto found = std::find(differentiable.begin(), differentiable.end(), cut_places_[i]);
         const bool asked = found != differentiable.end();
-        if (asked != gradients[i].defined()) {
-            verdict_ = Verdict::other_course, why_ = "the loss uses other outputs";
-            return;
-        }
+        if (asked != gradients[i].defined())
+            return ends(Verdict::other_course, "the loss uses other outputs");
         if (asked) given[static_cast<std::size_t>(found - differentiable.begin())] = gradients[i];
     }
-    if (Result<void> fits = executor.check_gradients(given); !fits) {
-        verdict_ = Verdict::other_course, why_ = fits.error().message;
-        return;
+    RoomMaker* eviction = eviction_on(step_->device());
+    if (Result<void> fits = executor.check_gradients(given); !fits)
+        return ends(Verdict::other_course, fits.error().message);
+    const at::NoGradGuard no_grad;
+    const NotEvicted unseen(step_->device(), inputs_);
+    if (eviction) {
+        try {
+            eviction->make_room(bytes_of_replay());
+            for (at::Tensor& gradient : given) gradient = apart(gradient);
+        } catch (const c10::OutOfMemoryError& error) {
+            return ends(Verdict::no_room, error.what_without_backtrace());
+        }
     }
-    at::NoGradGuard no_grad;
     const std::unique_ptr<Snapshot> now = executor.snapshot();
     before_->restore();
-    const auto conclude = [&](Verdict verdict, std::string why) {
-        now->restore();
-        verdict_ = verdict;
-        why_ = std::move(why);
-    };
+    Replay replay;
     Result<Forwarded> forward = executor.forward(step_->schedule().steps, inputs_);
     if (!forward) {
-        const bool course = forward.error().kind == ErrorKind::negative;
-        return conclude(course ? Verdict::other_course : Verdict::different, forward.error().message);
+        now->restore();
+        return failed(forward.error());
     }
-    std::string why;
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
     if (!replayed_forward->equals_generator(*after_forward_))
-        why = "another state of the random number generator";
-    if (why.empty()) {
-        for (std::size_t i = 0; i < outputs_.size() && why.empty(); ++i)
-            if (digest_of(forward->outputs[i]) != outputs_[i]) why = "another output " + std::to_string(i);
-    }
+        replay.differs = "another state of the random number generator";
+    for (std::size_t i = 0; i < outputs_.size() && replay.differs.empty(); ++i)
+        if (digest_of(forward->outputs[i]) != outputs_[i])
+            replay.differs = "another output " + std::to_string(i);
     // Between the halves the caller's loss may have drawn random numbers, and another forward may have moved
     // the buffers on. A plan that moves buffers on in its backward goes on with what its own forward has
     // left.
-    if (replayed_forward->different_tensor(*after_forward_).empty())
+    if (replayed_forward->different_tensor(*after_forward_).empty()) {
         begun.restore();
-    else if (begun.different_tensor(*after_forward_).empty())
+    } else if (begun.different_tensor(*after_forward_).empty()) {
         begun.restore_generator();
-    else
-        return conclude(Verdict::other_course, "another forward changes the buffers before the backward");
-    Result<Replayed> replayed = executor.backward(forward->number, std::move(given));
-    if (!replayed) {
-        const bool course = replayed.error().kind == ErrorKind::negative;
-        return conclude(course ? Verdict::other_course : Verdict::different, replayed.error().message);
+    } else {
+        now->restore();
+        return ends(Verdict::other_course, "another forward changes the buffers before the backward");
     }
-    peak_ = replayed->peak;
+    Result<Replayed> done = executor.backward(forward->number, std::move(given));
+    if (!done) {
+        now->restore();
+        return failed(done.error());
+    }
+    peak_ = done->peak;
+    replay.gradients = std::move(done->gradients);
+    replay.after = executor.snapshot();
+    now->restore();
+    return replay;
+}
+
+void Comparison::Replay::digest() {
+    for (at::Tensor& gradient : gradients) {
+        digests.push_back(digest_of(gradient));
+        gradient = at::Tensor();
+    }
+}
+
+bool Comparison::Replay::made(std::size_t place, const at::Tensor& gradient) const {
+    return digests.empty() ? identical(gradients[place], gradient) : digests[place] == digest_of(gradient);
+}
+
+/// After both, the original's last or put back.
+void Comparison::conclude(const Replay& replayed, const CutForward::Gradients& made) {
+    variable_list reads = made.parameters;
+    reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());
+    const NotEvicted unseen(step_->device(), reads);
+    const Tape& tape = step_->tape();
+    std::string why = replayed.differs;
     for (std::size_t i = 0; i < trained_.size() && why.empty(); ++i)
-        if (!identical(replayed->gradients[gradient_places_[i]], made.parameters[i]))
-            why = "another gradient of " + step_->tape().gradients[gradient_places_[i]].parameter;
-    for (std::size_t i = 0; i < step_->tape().gradients.size() && why.empty(); ++i) {
-        const int input = step_->tape().gradients[i].input;
-        if (input >= 0 && !identical(replayed->gradients[i], made.inputs[input]))
+        if (const int place = gradient_places_[i]; !replayed.made(place, made.parameters[i]))
+            why = "another gradient of " + tape.gradients[place].parameter;
+    for (std::size_t i = 0; i < tape.gradients.size() && why.empty(); ++i) {
+        const int input = tape.gradients[i].input;
+        if (input >= 0 && !replayed.made(i, made.inputs[input]))
             why = "another gradient of input " + std::to_string(input);
     }
-    const std::unique_ptr<Snapshot> after = executor.snapshot();
-    if (const std::string buffer = after->different_tensor(*now); why.empty() && !buffer.empty())
+    const std::unique_ptr<Snapshot> now = step_->executor().snapshot();
+    if (const std::string buffer = replayed.after->different_tensor(*now); why.empty() && !buffer.empty())
         why = "another " + buffer;
-    if (why.empty() && !after->equals_generator(*now)) why = "another state of the random number generator";
-    conclude(why.empty() ? Verdict::same : Verdict::different, why.empty() ? "" : "its replay gives " + why);
+    if (why.empty() && !replayed.after->equals_generator(*now))
+        why = "another state of the random number generator";
+    verdict_ = why.empty() ? Verdict::same : Verdict::different;
+    why_ = why.empty() ? "" : "its replay gives " + why;
 }
 
 }  // namespace rematlas

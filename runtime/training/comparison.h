@@ -7,11 +7,13 @@
 //     bit comparison->verdict()
 //
 // The step trains as the original would: generator and buffers are put back after the replay. Memory: the
-// gradients of the step are held beside the replay.
+// gradients of the step are held beside the replay. Under online eviction the replay comes first instead, and
+// leaves digests; what the original's forward keeps makes room for it.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,7 @@ namespace rematlas {
 
 class Comparison : public std::enable_shared_from_this<Comparison> {
   public:
-    enum class Verdict { open, same, different, other_course, dropped };
+    enum class Verdict { open, same, different, other_course, no_room, dropped };
 
     Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
                std::vector<at::Tensor> inputs);
@@ -35,7 +37,7 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
     void abandon() { verdict_ = Verdict::other_course; }
 
     /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
-    /// that nothing was compared. `dropped`: nobody can call its backward any more.
+    /// that nothing was compared. `no_room`: beside what cannot be evicted the plan has none. `dropped`: nobody can call its backward any more.
     Verdict verdict() const {
         return verdict_ == Verdict::open && cut_.is_dropped() ? Verdict::dropped : verdict_;
     }
@@ -46,8 +48,20 @@ class Comparison : public std::enable_shared_from_this<Comparison> {
 
   private:
     CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
-    void replay(const torch::autograd::variable_list& gradients, const CutForward::Gradients& made,
-                const Snapshot& begun);
+    /// What the plan made of the step.
+    struct Replay {
+        torch::autograd::variable_list gradients;  ///< of Tape::gradients
+        std::vector<std::string> digests;          ///< in their place
+        std::unique_ptr<Snapshot> after;
+        std::string differs;  ///< what its forward gave otherwise
+        /// Lets the gradients go, and keeps what tells whether others are the same.
+        void digest();
+        bool made(std::size_t place, const at::Tensor& gradient) const;
+    };
+    std::optional<Replay> replay(const torch::autograd::variable_list& gradients, const Snapshot& begun);
+    std::int64_t bytes_of_replay() const;
+    at::Tensor apart(const at::Tensor& gradient) const;
+    void conclude(const Replay& replayed, const CutForward::Gradients& made);
 
     std::shared_ptr<PlannedStep> step_;
     std::vector<at::Tensor> tensors_, inputs_, trained_;

@@ -103,7 +103,7 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
         .def("open", [](const Eviction& self) { self->evictor.open(); })
         .def("close", [](const Eviction& self) { self->evictor.close(); })
         .def("stays", [](const Eviction& self,
-                         const std::vector<at::Tensor>& tensors) { self->evictor.stays(tensors); })
+                         const std::vector<at::Tensor>& tensors) { self->evictor.keep(tensors); })
         .def("touch", [](const Eviction& self, const at::Tensor& tensor,
                          bool keep) { self->evictor.touch(tensor, keep); })
         .def("names", [](const Eviction& self, const std::vector<at::Tensor>& tensors,

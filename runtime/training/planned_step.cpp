@@ -47,7 +47,10 @@ class Frame {
     variable_list backward(std::size_t part, variable_list&& gradients) {
         if (part == 0) gradients = begin(std::move(gradients));
         if (by_original_.empty()) {
-            Result<BackwardPartDone> done = step_->executor_.backward_part(number_, std::move(gradients));
+            Result<BackwardPartDone> done = [&] {
+                const NotEvicted unseen = step_->not_evicted(gradients);
+                return step_->executor_.backward_part(number_, std::move(gradients));
+            }();
             if (done) return take(part, *done);
             TORCH_CHECK(done.error().kind == ErrorKind::negative, "rematlas: ", done.error().message);
             run_original(done.error().message, false, false);
@@ -296,6 +299,15 @@ void PlannedStep::give_open_forwards_up() {
     open_nodes_.clear();
 }
 
+/// For a half of the step, which reads these tensors until the step is over, and buffers.
+NotEvicted PlannedStep::not_evicted(const std::vector<at::Tensor>& read) const {
+    if (RoomMaker* eviction = eviction_on(*device_)) {
+        eviction->keep(read);
+        eviction->changes(buffers_);
+    }
+    return {*device_, {}};
+}
+
 bool PlannedStep::is_guarded() const {
     return std::any_of(tape().ops.begin(), tape().ops.end(),
                        [](const TapeOp& op) { return op.guard.has_value() || !op.result_sizes.empty(); });
@@ -306,13 +318,19 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
                                             OriginalForward original) {
     if (Result<void> bound = executor_.rebind(tensors); !bound) return bound.error();
     tensors_ = tensors;
+    buffers_.clear();
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        if (!tape().bindings[i].is_parameter) buffers_.push_back(tensors[i]);
     if (room_) {
         const Bytes residents(flatten(*graph_).resident_bytes);
         if (Result<void> fits = check_room(*room_, residents, *device_); !fits) return fits.error();
         room_.reset();
     }
-    Result<Forwarded> step = executor_.forward(
-        schedule_.steps, inputs, {.measure_peak = measured || device_->measures_unseen(), .arena = arena});
+    Result<Forwarded> step = [&] {
+        const NotEvicted unseen = not_evicted(inputs);
+        return executor_.forward(schedule_.steps, inputs,
+                                 {.measure_peak = measured || device_->measures_unseen(), .arena = arena});
+    }();
     if (!step) return step.error();
     measured_ = measured || device_->measures_unseen();
     last_peak = measured_ ? std::optional(step->peak) : std::nullopt;

@@ -23,6 +23,7 @@
 #include "runtime/device/device.h"
 #include "runtime/replay/executor.h"
 #include "runtime/replay/room.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 
@@ -92,10 +93,12 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
+    std::vector<at::Tensor> buffers_;  ///< those among them that are no parameters
     std::optional<Room> room_;         ///< not looked for yet
     bool measured_ = false;            ///< the last step is
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool is_guarded() const;
+    NotEvicted not_evicted(const std::vector<at::Tensor>& read) const;
 };
 
 }  // namespace rematlas

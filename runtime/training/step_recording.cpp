@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "runtime/shapes/shape_tensor.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 
@@ -53,8 +54,9 @@ std::vector<InputSpec> specs_of(const std::vector<at::Tensor>& inputs) {
 
 namespace {
 
-RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes) {
-    RecorderOptions options{.audit = kind == StepRecording::Kind::real_with_audit, .in_process = true};
+RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, MemoryMeter* memory) {
+    RecorderOptions options{
+        .audit = kind == StepRecording::Kind::real_with_audit, .in_process = true, .memory = memory};
     if (shapes)
         options.run_kernel = [shapes](const auto& op, auto keys, auto* stack) {
             return shapes->run(op, keys, stack);
@@ -74,17 +76,20 @@ at::Tensor gradient_shape(const at::Tensor& output) {
 StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                              DeviceRuntime& device, Kind kind)
     : device_(device),
+      memory_(&memory_without_eviction(device)),
       tensors_(tensors),
       inputs_(inputs),
       shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(device.device()) : std::nullopt),
       recorder_(tensors, inputs, specs_of(inputs), places, device,
-                options_for(kind, shapes_ ? &*shapes_ : nullptr)),
+                options_for(kind, shapes_ ? &*shapes_ : nullptr, memory_)),
       trained_(trained_of(tensors)) {
     if (!shapes_) {
         device.prepare();
         settings_ = device.settings();
         counted_ = counted_residents(tensors, inputs, device);
-        beside_ = device.alive_bytes() - counted_;
+        beside_ = memory_->alive_bytes() - counted_;
+    } else if (RoomMaker* eviction = eviction_on(device)) {
+        eviction->keep(inputs);  // what comes from them alone is computed
     }
     for (const at::Tensor& input : inputs_)
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
@@ -96,8 +101,13 @@ std::vector<at::Tensor> StepRecording::trained() const {
     return tensors;
 }
 
+std::unique_ptr<DispatchModeGuard> StepRecording::in_force() {
+    return shapes_ ? DispatchModeGuard::unseen_by_outer(recorder_)
+                   : DispatchModeGuard::unless_another(recorder_);
+}
+
 std::vector<at::Tensor> StepRecording::begin() {
-    guard_ = DispatchModeGuard::unless_another(recorder_);
+    guard_ = in_force();
     unrecorded_ = !guard_;
     given_ = guard_ ? cut_.begin(inputs_) : inputs_;
     return given_;
@@ -138,8 +148,8 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
                                                   at::GradMode::is_enabled());
                  });
     sums_gradients_ = cut_.uses_some_twice(trained());
-    alive_after_forward_ = device_.alive_bytes();
-    device_.reset_peak();
+    alive_after_forward_ = memory_->alive_bytes();
+    memory_->reset_peak();
 }
 
 void StepRecording::uncut() {
@@ -178,13 +188,17 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
             recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
 
-    std::unique_ptr<DispatchModeGuard> guard = DispatchModeGuard::unless_another(recorder_);
+    std::unique_ptr<DispatchModeGuard> guard = in_force();
     if (!guard) {
         unrecorded_ = true;
         recorder_.refuse_step("another thread records a step");
     }
-    loss_ = {.most = device_.peak_bytes() - alive_after_forward_,
-             .kept = device_.alive_bytes() - alive_after_forward_};
+    if (memory_ != &memory_without_eviction(device_)) {
+        memory_ = &memory_without_eviction(device_);
+        recorder_.refuse_step("online eviction begins or ends within the step");
+    }
+    loss_ = {.most = memory_->peak_bytes() - alive_after_forward_,
+             .kept = memory_->alive_bytes() - alive_after_forward_};
     const std::vector<at::Tensor> parameters = trained();
     std::vector<int> from;
     variable_list given;

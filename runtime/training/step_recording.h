@@ -94,8 +94,10 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     CutForward::Gradients record_backward(torch::autograd::variable_list&& gradients, bool keep_graph,
                                           bool create_graph);
     std::vector<at::Tensor> trained() const;
+    std::unique_ptr<DispatchModeGuard> in_force();
 
     DeviceRuntime& device_;
+    MemoryMeter* memory_;
     std::vector<NamedTensor> tensors_;
     std::vector<at::Tensor> inputs_, given_;  ///< the caller's, and as the forward was given them
     std::vector<std::uint32_t> input_versions_;

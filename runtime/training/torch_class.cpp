@@ -27,6 +27,7 @@
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
 #include "runtime/training/step_recording.h"
+#include "runtime/training/within_eviction.h"
 
 namespace rematlas {
 namespace {
@@ -371,6 +372,8 @@ TORCH_LIBRARY(rematlas, library) {
                          return "dropped";
                      default:
                          return "other course";
+                     case Comparison::Verdict::no_room:
+                         return "no room";
                  }
              })
         .def("why", [](const Compared& self) { return self->comparison->why(); })
@@ -423,7 +426,8 @@ TORCH_LIBRARY(rematlas, library) {
                     for (const at::Tensor& tensor : tensors) named.push_back({"", tensor, true});
                     DeviceRuntime& runtime = *open_device_named(device);
                     runtime.prepare();
-                    return runtime.alive_bytes() - counted_residents(named, inputs, runtime);
+                    return memory_without_eviction(runtime).alive_bytes() -
+                           counted_residents(named, inputs, runtime);
                 });
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));

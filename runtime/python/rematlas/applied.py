@@ -146,9 +146,9 @@ class Applied:
             how = "under online eviction" if self.unplanned.evicts(None) else "which may go beyond the budget"
             log.warning("rematlas: %s; such steps run the original, %s", why, how)
 
-    def run_original(self, args, kwargs, fits=None):
+    def run_original(self, args, kwargs, fits=None, to_a_plan=False):
         self.original += 1
-        self.unplanned.begin(fits)
+        self.unplanned.begin(fits, to_a_plan)
         return self.module.forward(*args, **kwargs)
 
     def fits(self, entry, inputs, device):
@@ -203,13 +203,11 @@ class Applied:
             if entry.state == "recording":
                 self.refuse(entry, "the step does not fit on the device, and cannot be planned from shapes")
             return self.run_original(args, kwargs, fits)
-        if self.unplanned.evicts(fits):
-            return self.run_original(args, kwargs, fits)
         if entry.state == "recording" and not several:
-            return self.record(entry, args, kwargs, inputs, device, template)
+            return self.record(entry, args, kwargs, inputs, device, template, fits)
         if entry.state == "comparing" and not several:
-            return self.compare(entry, args, kwargs, inputs, template)
-        return self.run_original(args, kwargs, fits)
+            return self.compare(entry, args, kwargs, inputs, template, fits)
+        return self.run_original(args, kwargs, fits, to_a_plan=True)
 
     # Keys.
 
@@ -308,8 +306,8 @@ class Applied:
 
     # Recording.
 
-    def record(self, entry, args, kwargs, inputs, device, called):
-        self.unplanned.end()
+    def record(self, entry, args, kwargs, inputs, device, called, fits):
+        self.unplanned.begin(fits, to_a_plan=True)
         watch = self.watch
         first_try = entry.first is None
         bound = watch.tensors()
@@ -337,6 +335,7 @@ class Applied:
         if entry.too_large:
             del recording, bound, before
             gc.collect()  # the error is gone, and with it what its frames hold of the forward
+            self.unplanned.end()
             if self.plan_from_shapes(entry, args, kwargs, inputs, device):
                 return self.train_step(args, kwargs)
             raise torch.OutOfMemoryError(failure)
@@ -531,10 +530,10 @@ class Applied:
             return
         answer = entry.answer
         entry.unplanned = self.unplanned_bytes(answer)
-        # A comparison holds the original's gradients beside the replay.
+        # A comparison holds the original's gradients beside the replay, unless what is in the way can be evicted.
         needed = max(entry.unplanned, answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"])
-        fits = not entry.from_shapes and (self.bytes is None or entry.beside + needed <= self.bytes)
-        entry.state = "comparing" if entry.compared < self.verify and fits else "planned"
+        fits = self.bytes is None or entry.beside + needed <= self.bytes or self.unplanned.evicts(False)
+        entry.state = "comparing" if entry.compared < self.verify and fits and not entry.from_shapes else "planned"
         entry.late = None
         self.failures = 0
         self.attempts.pop(entry.base, None)
@@ -559,7 +558,8 @@ class Applied:
         try:
             found = from_shapes.record(self.module, args, kwargs, inputs, device, self.hooks, used)
         except from_shapes.Unknown as error:
-            log.warning("rematlas: the step cannot be recorded from shapes, and may go beyond the budget before it is planned: %s", error)
+            until = "runs under online eviction" if self.unplanned.evicts(None, to_a_plan=True) else "may go beyond the budget"
+            log.warning("rematlas: the step cannot be recorded from shapes, and %s before it is planned: %s", until, error)
             return None
         self.note_assigned(found.kept)
         return found
@@ -581,11 +581,12 @@ class Applied:
         if self.watch is None or ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes:
             return
         if entry.state == "recording":
-            self.plan_from_shapes(entry, args, kwargs, inputs, device, found=found)
-        elif entry.state == "planning":
+            if self.unplanned.choice != "evict" and not entry.no_plan_from_shapes:
+                entry.no_plan_from_shapes = not self.plan_from_shapes(entry, args, kwargs, inputs, device, found=found)
+        elif not self.unplanned.evicts(False):
             self.finish_planning(entry)
-        else:
-            entry.state = "planned"
+            if entry.state == "comparing":
+                entry.state = "planned"
 
     def plan_from_shapes(self, entry, args, kwargs, inputs, device, used=(), found=None):
         """Plans the step before it has run, and waits for the plan. Returns whether there is one. `found`: what was
@@ -629,8 +630,8 @@ class Applied:
 
     # Comparing.
 
-    def compare(self, entry, args, kwargs, inputs, called):
-        self.unplanned.end()
+    def compare(self, entry, args, kwargs, inputs, called, fits):
+        self.unplanned.begin(fits, to_a_plan=True)
         bound = self.watch.tensors()
         comparison = classes.Comparison(entry.plan, bound, inputs)
         before = Before(self.module)
@@ -662,6 +663,10 @@ class Applied:
             self.refuse(entry, f"the plan was compared with the original: {why}")
             return
         if verdict == "dropped":
+            return
+        if verdict == "no room":
+            log.warning("rematlas: the plan is not compared with the original: %s", pending.comparison.why())
+            entry.state = "planned"
             return
         if verdict == "other course":
             entry.other_courses += 1

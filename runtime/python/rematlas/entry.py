@@ -30,6 +30,7 @@ class Entry:
         self.answer = {}
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
         self.from_shapes = False  # so the plan was made
+        self.no_plan_from_shapes = False  # it was tried
         self.too_large = False  # a step that was recorded did not fit on the device
         self.used = ()  # of a plan from shapes, see Recorded
         self.shared = None  # a plan that all processes of the training are to use, while it is being made

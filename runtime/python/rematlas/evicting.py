@@ -121,6 +121,7 @@ class evict:
         self.after_updates = register_optimizer_step_post_hook(lambda optimizer, *_: eviction.stays(kept_by(optimizer)))
         if self.hooks:
             self.hooks.start(self.model, eviction)
+        self.model = None  # which may go while eviction is in force
         return self
 
     def __exit__(self, *_):

@@ -1,14 +1,18 @@
 """Steps that no plan runs: the original's own, or the original's under online eviction."""
 
-from . import evicting
+import logging
 
+from . import evicting
+from .errors import message
+
+log = logging.getLogger("rematlas")
 CHOICES = ("original", "evict")
 
 
 class Unplanned:
-    """`choice`: "evict" evicts where the step is not known to fit, None where it is known not to. Eviction stays in force from such a step on, for whatever
-    else the program does, until a step comes that is recorded, compared or planned: its backward and the optimizer are
-    the caller's."""
+    """`choice`: "evict" evicts where the step is not known to fit; None where it is known not to, and in the steps on the way to a
+    plan also where nobody knows. Eviction stays in force from such a step on, for whatever else the program does, until a
+    step comes that needs none: its backward and the optimizer are the caller's."""
 
     def __init__(self, module, budget, choice):
         self.module = module
@@ -16,27 +20,38 @@ class Unplanned:
         self.choice = choice
         self.eviction = None
         self.steps = 0  # run under eviction
+        self.failed = False
 
-    def evicts(self, fits) -> bool:
-        """`fits`: whether the original's step is known to fit; None: unknown."""
-        if self.budget is None or self.choice == "original":
+    def evicts(self, fits, to_a_plan=False) -> bool:
+        """`fits`: whether the original's step is known to fit; None: unknown. `to_a_plan`: it is recorded, or runs while its plan
+        is made or compared."""
+        if self.budget is None or self.choice == "original" or self.failed:
             return False
-        return fits is False or (self.choice == "evict" and fits is None)
+        return fits is False or (fits is None and (self.choice == "evict" or to_a_plan))
 
-    def begin(self, fits) -> None:
-        if not self.evicts(fits):
+    def begin(self, fits, to_a_plan=False) -> None:
+        if not self.evicts(fits, to_a_plan):
             self.end()
             return
-        self.steps += 1
         if self.eviction is None and evicting.in_force is None:
             eviction = evicting.evict(self.module, self.budget)
-            self.eviction = eviction.__enter__()
+            try:
+                self.eviction = eviction.__enter__()
+            except RuntimeError as error:
+                if self.choice == "evict":
+                    raise
+                self.failed = True
+                log.warning("rematlas: %s; steps without a plan may go beyond the budget", message(error))
+                return
+        self.steps += 1
 
     def end(self) -> None:
         if self.eviction is None:
             return
         eviction, self.eviction = self.eviction, None
         eviction.__exit__(None, None, None)
+
+    __del__ = end  # with the module
 
     def status(self):
         return self.eviction and self.eviction.status()

@@ -14,7 +14,9 @@ class Capacity(ProcessCase):
     import sys
     sys.path.insert(0, os.getcwd())
     import models
+    import cuda_evict_test
     from cuda_evict_test import ConvNet, Trained
+    cuda_evict_test.STEPS = int(os.environ.get("STEPS", 3))
 
     gpu = ctypes.CDLL(None)
     gpu.simgpu_used.restype = gpu.simgpu_peak.restype = ctypes.c_longlong
@@ -43,7 +45,7 @@ class Capacity(ProcessCase):
     before = torch.cuda.memory_allocated(device)
     """
 
-    def plainly(self, model):
+    def plainly(self, model, **environment):
         out, _ = self.run_process(
             self.TEXT
             + """
@@ -51,6 +53,7 @@ class Capacity(ProcessCase):
     print(before, trained.peak, gpu.simgpu_peak(0), trained.losses)
     """,
             MODEL=model,
+            **environment,
         )
         before, peak, device, losses = out.split(maxsplit=3)
         return int(before), int(peak), int(device), losses
@@ -92,6 +95,28 @@ class Capacity(ProcessCase):
 
     def test_a_gpt_in_half_of_its_memory(self):
         self.expect_training_in_half("gpt")
+
+    def test_from_eviction_to_a_plan_in_half_of_its_memory(self):
+        """The first steps run under eviction and are recorded; the plan that they lead to is compared, and takes over."""
+        self.needs_the_stand_in()
+        before, peak, device, losses = self.plainly("gpt", STEPS="8")
+        half = before + (peak - before) // 2
+        out, _ = self.run_process(
+            self.TEXT
+            + f"""
+    gpu.simgpu_set_memory({device - (peak - half)})
+    rematlas.apply(module, {half}, unplanned="evict", time_limit=0.5)
+    trained = Trained(module, batches, loss_of, optimizer, after=lambda: rematlas.status(module).wait())
+    status = rematlas.status(module)
+    print(trained.peak, status.state, status.evicted, status.replayed, status.original, status.plans[0].compared, trained.losses)
+    """,
+            MODEL="gpt",
+            STEPS="8",
+        )
+        ours, *how, same = out.split(maxsplit=6)
+        self.assertLessEqual(int(ours), half)
+        self.assertEqual(how, ["planned", "4", "4", "4", "2"])
+        self.assertEqual(same, losses)
 
     def test_a_device_that_has_less_than_the_budget(self):
         """Then it is the allocator that runs out: as much goes as it needs."""

@@ -37,7 +37,8 @@ def conv_net():
 class Trained:
     """What training leaves, and the most bytes that it took."""
 
-    def __init__(self, module, batches, loss_of, optimizer):
+    def __init__(self, module, batches, loss_of, optimizer, after=lambda: None):
+        """`after` each step."""
         torch.manual_seed(1)
         self.losses = []
         models.reset_peak()
@@ -49,6 +50,7 @@ class Trained:
             del loss
             optimizer.step()
             optimizer.zero_grad()
+            after()
         self.peak = models.peak()
         self.random = [state.clone() for state in models.generator_states()]
         self.numbers = {name: value.cpu() for name, value in module.state_dict().items()}

@@ -1,6 +1,8 @@
 """Steps that no plan runs, under online eviction: a budget in bytes is kept all the same."""
 
 import copy
+import gc
+import json
 import unittest
 import warnings
 
@@ -8,6 +10,7 @@ import torch
 from torch import nn
 
 import rematlas
+from rematlas import api
 from rematlas.library import ops
 
 WIDTH, ROWS = 128, 512
@@ -24,6 +27,30 @@ class AsDeepAsItsData(nn.Module):
 
     def forward(self, x):
         for i in range(12 + int(x.sum().item()) % 12):
+            x = self.drop(torch.tanh(self.layers[i % 6](x)))
+        return x.sum()
+
+
+class Blocks(nn.Module):
+    """Random ops, and statistics."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(8))
+        self.norm = nn.BatchNorm1d(WIDTH)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = x + layer(x)
+        return self.norm(x)
+
+
+class AsManyAsDrawn(AsDeepAsItsData):
+    """Its course hangs on a number that it draws."""
+
+    def forward(self, x):
+        for i in range(12 + int(torch.rand([]).item() * 12)):
             x = self.drop(torch.tanh(self.layers[i % 6](x)))
         return x.sum()
 
@@ -84,6 +111,95 @@ class Unplanned(unittest.TestCase):
             model(torch.randn(ROWS, WIDTH)).sum().backward()
             rematlas.status(model).wait()
         self.assertEqual(rematlas.status(model).evicted, 0)
+
+    def trained_to_a_plan(self, model, budget, steps=8):
+        """Losses and peak of each step, and what it was run by."""
+        optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+        losses, peaks, states = [], [], []
+        for step in range(steps):
+            torch.manual_seed(step)
+            rows = torch.randn(4 * ROWS, WIDTH)
+            ops.reset_counted_peak()
+            loss = (model(rows) - 1).square().mean()
+            loss.backward()
+            peaks.append(ops.counted_peak_bytes())
+            losses.append(loss.item())
+            del loss
+            optimizer.step()
+            optimizer.zero_grad()
+            if budget:
+                status = rematlas.status(model)
+                states.append(("planned" if status.replayed else "evicted" if status.evicted == step + 1 else "original"))
+                status.wait()
+        return losses, peaks, states, [value.clone() for value in model.state_dict().values()]
+
+    def test_what_ran_under_eviction_is_planned(self):
+        for share in (0.7, 0.35):
+            model = Blocks()
+            twin = copy.deepcopy(model)
+            before = ops.counted_bytes()
+            losses, peaks, _, numbers = self.trained_to_a_plan(model, None)
+            stays = sum(number.nbytes for number in numbers)
+            budget = before + 3 * stays + int(share * (max(peaks) - before - 3 * stays))
+            del model, numbers
+            gc.collect()
+            rematlas.apply(twin, budget, unplanned="evict", time_limit=0.5)
+            made, ours, states, _ = self.trained_to_a_plan(twin, budget)
+            self.assertEqual(made, losses)
+            self.assertLessEqual(max(ours), budget)
+            self.assertEqual(states, ["evicted"] * 4 + ["planned"] * 4, share)
+            status = rematlas.status(twin)
+            self.assertEqual((status.state, status.evicted, status.replayed, status.plans[0].compared), ("planned", 4, 4, 2))
+
+    def test_what_is_recorded_is_what_a_step_without_eviction_would_be(self):
+        model = Blocks()
+        rows = torch.randn(4 * ROWS, WIDTH)
+
+        def recorded(model, budget):
+            rematlas.apply(model, budget, unplanned="evict", time_limit=0.3)
+            for _ in range(2):
+                (model(rows) - 1).square().mean().backward()
+            info = rematlas.status(model).wait().plans[0]
+            (entry,) = api.of(model).entries.values()
+            return info, json.loads(entry.plan.graph_text())
+
+        alone, under = (recorded(copy.deepcopy(model), budget) for budget in (2**30, ops.counted_bytes() + (14 << 20)))
+        self.assertGreater(under[0].overhead, 1)
+        self.assertEqual(alone[0].whole_peak_bytes, under[0].whole_peak_bytes)
+        for graph in (alone[1], under[1]):
+            for op in graph["ops"]:
+                del op["time_ns"]
+        self.assertEqual(alone[1]["ops"], under[1]["ops"])
+        self.assertEqual(alone[1]["tensors"], under[1]["tensors"])
+
+    def test_a_step_that_shapes_do_not_tell_is_evicted_while_it_is_recorded(self):
+        model = AsManyAsDrawn()
+        rematlas.apply(model, ops.counted_bytes() + (12 << 20), time_limit=0.3)
+        _, peak, _ = train(model, 4)
+        self.assertLessEqual(peak, ops.counted_bytes() + (12 << 20))
+        self.assertGreater(rematlas.status(model).evicted, 0)
+
+    def test_it_ends_with_the_model(self):
+        model = AsManyAsDrawn()
+        rematlas.apply(model, ops.counted_bytes() + (12 << 20), time_limit=0.3)
+        model(torch.randn(ROWS, WIDTH)).backward()
+        self.assertGreater(rematlas.status(model).evicted, 0)
+        del model
+        gc.collect()
+        with rematlas.evict(ops.counted_bytes() + (32 << 20)):
+            pass
+
+    def test_within_the_callers_own_eviction(self):
+        model = Blocks()
+        twin = copy.deepcopy(model)
+        losses = self.trained_to_a_plan(model, None)[0]
+        rematlas.apply(twin, "60%", time_limit=0.5)
+        with rematlas.evict(ops.counted_bytes() + (24 << 20)) as eviction:
+            made, _, states, _ = self.trained_to_a_plan(twin, 1)
+            self.assertGreater(eviction.status().evictions, 0)
+        self.assertEqual(made, losses)
+        self.assertEqual(rematlas.status(twin).state, "planned", rematlas.status(twin).reason)
+        self.assertEqual(rematlas.status(twin).replayed, 4)
 
     def test_what_cannot_be_is_refused(self):
         model = nn.Linear(4, 4)

@@ -1,0 +1,19 @@
+#include "runtime/training/within_eviction.h"
+
+namespace rematlas {
+
+RoomMaker* eviction_on(const DeviceRuntime& device) {
+    return MemoryLimit::maker(device.device().is_cpu() ? the_host : device.device().index());
+}
+
+MemoryMeter& memory_without_eviction(DeviceRuntime& device) {
+    RoomMaker* eviction = eviction_on(device);
+    return eviction ? eviction->without_it() : device;
+}
+
+NotEvicted::NotEvicted(const DeviceRuntime& device, const std::vector<at::Tensor>& read)
+    : unseen_(c10::DispatchKey::Fake) {
+    if (RoomMaker* eviction = eviction_on(device)) held_ = eviction->hold(read);
+}
+
+}  // namespace rematlas
