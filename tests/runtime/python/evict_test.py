@@ -8,6 +8,8 @@ import ctypes
 import gc
 import io
 import itertools
+import mmap
+import pathlib
 import threading
 import unittest
 
@@ -364,6 +366,35 @@ class Loops(unittest.TestCase):
                     known.append(context.status().known_ops)
         self.assertLess(max(known), 200)
         self.assertEqual(known[1], known[-1])
+
+    def test_steps_that_evict_leave_nothing_behind(self):
+        torch.manual_seed(0)
+        module = nn.Sequential(*(layer for _ in range(4) for layer in (nn.Linear(32, 32), nn.Tanh(), nn.Dropout(0.1))))
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
+        x = data(1, 64, 32)
+
+        def step():
+            module(x).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        step()
+        gc.collect()
+        lasting = ops.counted_bytes()
+        ops.reset_counted_peak()
+        step()
+        budget = lasting + (ops.counted_peak_bytes() - lasting) * 6 // 10
+        known, evicted, resident = [], [], []
+        with rematlas.evict(module, budget, **SAME) as context:
+            for number in range(1500):
+                step()
+                if number % 100 == 99:
+                    known.append(context.status().known_ops)
+                    evicted.append(context.status().evictions)
+                    resident.append(int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE)
+        self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)  # in each step
+        self.assertEqual(set(known[1:]), {known[1]})
+        self.assertLess(resident[-1] - resident[4], 1 << 20)
 
 
 if __name__ == "__main__":
