@@ -33,6 +33,12 @@ bool may_be_read_on_the_host(const at::Tensor& tensor) {
            tensor.storage().nbytes() <= most;
 }
 
+/// What there is of it are a storage and a geometry. Of nested, quantized and sparse tensors there is more.
+bool is_plain(const at::Tensor& tensor) {
+    return tensor.has_storage() && tensor.layout() == c10::kStrided && !tensor.is_nested() &&
+           !tensor.is_quantized();
+}
+
 bool covers_storage(const at::Tensor& tensor) {
     return tensor.is_non_overlapping_and_dense() &&
            tensor.numel() * static_cast<std::int64_t>(tensor.element_size()) ==
@@ -64,7 +70,17 @@ Evictor::~Evictor() {
 void Evictor::open() {
     begin_on_queue();
     guard_ = std::make_unique<DispatchModeGuard>(*this);
+    opened_by_ = std::this_thread::get_id();
     MemoryLimit::set(this);
+}
+
+void Evictor::follow_thread(bool followed) {
+    c10::impl::tls_set_dispatch_key_included(c10::DispatchKey::Fake, followed);
+}
+
+void Evictor::leave_to_parent() {
+    follow_thread(false);
+    MemoryLimit::set(nullptr);
 }
 
 void Evictor::close() {
@@ -117,13 +133,16 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     if (facts == facts_.end()) facts = facts_.emplace(&op.schema(), facts_of(op)).first;
     Call call{op, facts->second};
     if (call.facts.kind == OpFacts::Kind::looks) return look(call, keys, stack);
+    if (call.facts.kind == OpFacts::Kind::copies_lazily) return copy_at_once(keys, stack);
 
     Engine engine(engine_);
     let_departed_go();
     let_go_of_dropped();
     const bool backward = torch::autograd::get_current_node() != nullptr;
-    if ((in_backward_ && !backward) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
-    in_backward_ = backward;
+    // What another thread does beside a backward does not end it.
+    const bool goes_on = backward || std::this_thread::get_id() != opened_by_;
+    if ((in_backward_ && !goes_on) || calls_ - calls_at_step_ > most_calls_a_step) step_is_over();
+    in_backward_ = backward || (in_backward_ && goes_on);
     ++calls_;
     if (record_) record_->sees(alive());
     current_ = op.schema().name();
@@ -194,6 +213,14 @@ void Evictor::show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack
     eviction_.end(shown);
 }
 
+/// A lazy copy shares memory until one of the two is written; what is evicted is one storage's alone.
+void Evictor::copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+    static const c10::OperatorHandle clone =
+        c10::Dispatcher::singleton().findSchemaOrThrow("aten::clone", "");
+    stack->emplace_back();  // no memory format: the strides stay
+    call(clone, keys, stack);
+}
+
 void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
     const std::size_t count = call.facts.writes.size(), base = stack.size() - count;
     const std::string& name = call.op.schema().name();
@@ -201,14 +228,19 @@ void Evictor::read_arguments(Call& call, const torch::jit::Stack& stack) {
     std::vector<c10::ScalarType> types, statistics_types;
     call.runs_once =
         call.facts.kind == OpFacts::Kind::runs_once || call.facts.kind == OpFacts::Kind::takes_memory;
-    if (!on_own_queue()) call.elsewhere = call.opaque = call.runs_once = true;
+    if (!on_own_queue()) {
+        call.elsewhere = call.opaque = call.runs_once = true;
+        ++calls_elsewhere_;
+    }
     for_each_tensor_of(stack, count, [&](std::size_t argument, int item, const at::Tensor& tensor) {
         StoredCall::Place place{argument, item};
         const HiddenWrite hidden =
             call.facts.may_write_hidden ? hidden_write(name, argument, stack, base) : HiddenWrite::none;
         if (!tensor.defined()) return;
-        if (!tensor.has_storage()) {
+        if (!is_plain(tensor)) {
             call.runs_once = call.opaque = true;
+            if (const int storage = storage_of(tensor); storage >= 0)
+                call.inputs.push_back(known_[storage].tensor);
             return;
         }
         if (argument == 0 && call.facts.looks_at_first) {
@@ -305,8 +337,8 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         return static_cast<int>(call.changed.size() + at);
     };
     for_each_tensor_of(stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
-        if (tensor.defined() && !tensor.has_storage()) call.opaque = true;
-        returns.push_back(tensor.defined() && tensor.has_storage() ? add(tensor) : -1);
+        if (tensor.defined() && !is_plain(tensor)) call.opaque = true;
+        returns.push_back(tensor.defined() && is_plain(tensor) ? add(tensor) : -1);
     });
     // It was given other memory, so that its ticket is gone.
     for (const int storage : call.changed)
@@ -474,6 +506,7 @@ bool Evictor::backward_is_over() const {
 
 void Evictor::step_is_over() {
     ++steps_;
+    warn_of_other_queues();
     calls_at_step_ = calls_;
     longest_step_ = std::max(longest_step_, std::exchange(step_time_, 0));
     rerun_before_ = eviction_.counts().rerun_time;
@@ -520,19 +553,27 @@ void Evictor::let_go_of_dropped() {
 /// After `begin` failed: the program's tensors are as they were.
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-    if (std::exchange(thrashes_, false))
+    if (std::exchange(thrashes_, false)) {
+        // Who goes on all the same begins anew.
+        const std::int64_t before = std::exchange(rerun_before_, eviction_.counts().rerun_time);
         TORCH_CHECK(false, "rematlas: eviction thrashes at ", op, ": within this step ",
-                    (eviction_.counts().rerun_time - rerun_before_) / 1'000'000,
-                    " ms went into running ops again, more than ", options_.thrash, " times the step's own ",
+                    (rerun_before_ - before) / 1'000'000, " ms went into running ops again, more than ",
+                    options_.thrash, " times the step's own ",
                     std::max(longest_step_, step_time_) / 1'000'000, " ms; the budget is ", options_.budget,
-                    " bytes");
+                    " bytes: give more, or a larger `thrash`");
+    }
     const auto [pinned, locked] = eviction_.stuck();
+    const std::string elsewhere =
+        calls_elsewhere_ == 0 ? ""
+                              : c10::str("; ", calls_elsewhere_,
+                                         " ops of this step ran on other streams than that which was current "
+                                         "at the beginning: what they read and make stays");
     C10_THROW_ERROR(
         OutOfMemoryError,
         c10::str("rematlas: ", op, " needs ", asked_, " bytes more within a budget of ", options_.budget,
                  ": ", missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
                  " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
-                 locked, " are being read by ops that run"));
+                 locked, " are being read by ops that run", elsewhere));
 }
 
 }  // namespace rematlas

@@ -18,7 +18,8 @@
 //
 // Errors are c10::OutOfMemoryError and c10::Error of one line, thrown from the op that could not go on; the
 // program's tensors are as they were. On a GPU one stream is evicted: that which is current at `open`; what
-// others read or make stays. Threads: `open` and `close` on one thread; autograd's own are followed.
+// others read or make stays. Threads: `open` and `close` on one thread; autograd's own are followed,
+// others where they ask for it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,6 +33,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -80,6 +82,12 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// Has everything there that the program holds, beyond the budget where it must be.
     void close();
     bool is_open() const { return guard_ != nullptr; }
+
+    /// So are this thread's, or not any more, while it is open.
+    static void follow_thread(bool followed);
+
+    /// In a child of the process, which holds copies of what lay in memory: nothing is seen or limited there.
+    static void leave_to_parent();
 
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) override;
     /// A recorder, say: it sees each op once, with all that it reads there.
@@ -154,6 +162,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     // The call. All but `look` with the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void show(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void copy_at_once(c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void read_arguments(Call& call, const torch::jit::Stack& stack);
     std::optional<std::vector<torch::jit::Stack>> items_of(const Call& call, const torch::jit::Stack& stack);
     void call_items(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
@@ -209,6 +218,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void begin_on_queue();
     bool on_own_queue() const;
+    void warn_of_other_queues();
     void wait_for_own_queue() const;
     void used_by_this_queue(const c10::DataPtr& memory) const;
     void used_by_own_queue(const c10::DataPtr& memory) const;
@@ -224,6 +234,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     OnlineEviction eviction_;
     std::shared_ptr<Departures> departures_;
     std::unique_ptr<DispatchModeGuard> guard_;
+    std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
     std::vector<Known> known_;                         ///< per storage of the books
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
@@ -232,6 +243,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     c10::Stream stream_{c10::Stream::DEFAULT, c10::Device(c10::DeviceType::CPU)};  ///< the same
     OpTimes times_;
     std::int64_t steps_ = 0, calls_ = 0, calls_at_step_ = 0;
+    std::int64_t calls_elsewhere_ = 0;               ///< in this step, on other queues than ours
+    bool warned_ = false;                            ///< of these
     std::int64_t step_time_ = 0, longest_step_ = 0;  ///< of the program's own runs
     std::int64_t rerun_before_ = 0;                  ///< time of reruns in steps that are over
     std::vector<int> dropped_by_program_;            ///< storages, since the last call

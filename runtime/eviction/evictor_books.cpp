@@ -1,5 +1,6 @@
 // The books of storages, and what core/dtr asks for.
 #include <c10/core/Allocator.h>
+#include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
 
 #include <utility>
@@ -10,9 +11,12 @@ namespace rematlas {
 
 // Storages.
 
-/// Its memory is this device's and can be taken away or kept.
+/// Its memory is this device's and can be taken away or kept. A ticket would hide that a write has to make a
+/// copy first.
 bool Evictor::can_be_known(const at::Tensor& tensor) const {
-    return tensor.device() == device_.device() && tensor.storage().nbytes() > 0;
+    return tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
+           !c10::impl::cow::is_cow_data_ptr(
+               tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }
 
 /// -1: not known.

@@ -7,6 +7,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/eviction/evictor.h"
 
@@ -46,6 +47,16 @@ void Evictor::begin_on_queue() {
 
 bool Evictor::on_own_queue() const {
     return device_.queue() == queue_;
+}
+
+/// At the end of a step. Once: what is evicted then is next to nothing.
+void Evictor::warn_of_other_queues() {
+    const std::int64_t elsewhere = std::exchange(calls_elsewhere_, 0);
+    if (warned_ || 2 * elsewhere <= calls_ - calls_at_step_) return;
+    warned_ = true;
+    TORCH_WARN("rematlas: ", elsewhere, " of ", calls_ - calls_at_step_,
+               " ops of a step ran on another stream than that which was current at the beginning of the "
+               "eviction: what they read and make stays; begin it on the stream that trains");
 }
 
 /// This thread's queue goes on when all that was submitted to ours so far is done.

@@ -25,6 +25,7 @@ OpFacts::Kind kind_of(const c10::OperatorHandle& op) {
     const std::string& name = schema.name();
     if (std::find(takers.begin(), takers.end(), name) != takers.end()) return OpFacts::Kind::takes_memory;
     if (name.rfind("c10d", 0) == 0 || name.rfind("_c10d", 0) == 0) return OpFacts::Kind::takes_memory;
+    if (name == "aten::_lazy_clone") return OpFacts::Kind::copies_lazily;
     if (name.rfind("aten::", 0) != 0) return OpFacts::Kind::runs_once;
     // Of others, such as contiguous(), the schema says that the result may be a view; it may be a copy, too.
     const bool settled = !op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);

@@ -10,10 +10,11 @@ namespace rematlas {
 
 struct OpFacts {
     enum class Kind : std::uint8_t {
-        computes,     ///< from its arguments alone, and again the same
-        looks,        ///< views and changes of geometry: it touches no data
-        fills_later,  ///< aten::empty and its kin: what is in its result comes from elsewhere
-        runs_once,    ///< nobody knows what else it does
+        computes,       ///< from its arguments alone, and again the same
+        looks,          ///< views and changes of geometry: it touches no data
+        fills_later,    ///< aten::empty and its kin: what is in its result comes from elsewhere
+        copies_lazily,  ///< a clone that shares the memory until one of the two is written
+        runs_once,      ///< nobody knows what else it does
         takes_memory,  ///< as `runs_once`, and it keeps the memory of its arguments, or gives them other memory
     };
     Kind kind = Kind::computes;

@@ -109,6 +109,8 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
         .def("names", [](const Eviction& self, const std::vector<at::Tensor>& tensors,
                          const std::vector<std::string>& names,
                          std::int64_t parameters) { self->names(tensors, names, parameters); })
+        .def_static("follow_thread", [](bool followed) { Evictor::follow_thread(followed); })
+        .def_static("leave_to_parent", [] { Evictor::leave_to_parent(); })
         .def("enter", [](const Eviction& self, const std::string& path) { self->places.enter(path); })
         .def("leave", [](const Eviction& self) { self->places.leave(); })
         .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })

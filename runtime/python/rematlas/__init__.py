@@ -15,7 +15,7 @@ host memory is counted from then on.
 """
 
 from .api import Plan, Status, apply, load, plan, remove, status
-from .errors import Infeasible, Refused, RefusedWarning
+from .errors import Infeasible, Refused, RefusedWarning, Thrashing
 from .evicting import evict
 from .interface import (
     DTR,
@@ -36,7 +36,7 @@ from .interface import (
 
 __version__ = "0.1.0"
 __all__ = [
-    *("apply", "remove", "status", "plan", "load", "evict", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning"),
+    *("apply", "remove", "status", "plan", "load", "evict", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning", "Thrashing"),
     *("Rockmate", "PureRockmate", "HiRemate", "Hiremate", "HRockmate", "Checkmate", "Rotor", "DTR", "PublishedModule"),
     *("generate_config", "check_config", "load_config", "save_config", "from_config"),
 ]

@@ -17,6 +17,16 @@ class Infeasible(Refused):
         self.smallest_found = smallest_found
 
 
+class Thrashing(RuntimeError):
+    """Running ops again took too much time under online eviction. Parameters, buffers, the optimizer's state and the random
+    numbers are as the ops before left them: after `optimizer.zero_grad()` training can go on with a larger budget."""
+
+    @staticmethod
+    def is_told_by(error) -> bool:
+        """Ops raise what libtorch makes of C++'s errors."""
+        return isinstance(error, RuntimeError) and str(error).startswith("rematlas: eviction thrashes")
+
+
 class RefusedWarning(UserWarning):
     """Training goes on with the original model; says why. With on_refuse="warn"."""
 

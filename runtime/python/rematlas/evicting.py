@@ -20,8 +20,9 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from .around import PathHooks
-from .errors import message
+from .errors import Thrashing, message
 from .library import classes, ops
+from .works_outside import refuse_capture, works_outside
 
 HEURISTICS = ("dtr-eq", "dtr", "local", "lru", "size", "msps", "random")
 DEALLOCATIONS = ("eager", "ignore", "banish")
@@ -51,7 +52,7 @@ class evict:
     a sample only; never drop small storages. `device`: whose memory is limited; the model's unless it is given, and without a
     model torch's default. On a GPU that is what its caching allocator hands out, and work on the stream that is current at
     the beginning of the context can be evicted; what other streams read or make stays. Where the budget cannot be kept, the op that needs more raises
-    torch.OutOfMemoryError, and all tensors are as they were. `record`: keep what happens in each last step, for `save`. At the end of the context all that the program holds is
+    torch.OutOfMemoryError, and all tensors are as they were; a step that is given up leaves the context as rematlas.Thrashing. `record`: keep what happens in each last step, for `save`. At the end of the context all that the program holds is
     there again, beyond the budget where it must be.
     """
 
@@ -106,6 +107,7 @@ class evict:
             raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
         where = [] if self.model is None else [p.device for p in self.model.parameters()]
         device = self.device or str((where or [torch.get_default_device()])[0])
+        refuse_capture(device)
         eviction = classes.Eviction(device, self.budget, self.options)
         if self.model is not None:
             parameters, buffers = list(self.model.named_parameters()), list(self.model.named_buffers())
@@ -117,6 +119,7 @@ class evict:
             raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
         self.eviction, in_force = eviction, self
         looks_outside.watch(eviction)
+        works_outside.watch()
         # Each step needs them: what is dropped of them would be made again before it is used.
         self.after_updates = register_optimizer_step_post_hook(lambda optimizer, *_: eviction.stays(kept_by(optimizer)))
         if self.hooks:
@@ -124,14 +127,17 @@ class evict:
         self.model = None  # which may go while eviction is in force
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, _, error, __):
         global in_force
         in_force = None
         looks_outside.stop()
+        works_outside.stop()
         self.after_updates.remove()
         if self.hooks:
             self.hooks.stop(self.eviction)
         self.eviction.close()
+        if Thrashing.is_told_by(error):
+            raise Thrashing(str(error).splitlines()[0]) from error
 
     def save(self, name) -> None:
         """Writes the last step that is over, as NAME.graph.json and NAME.schedule.json: `rematlas check`, `rematlas draw` and
@@ -233,3 +239,17 @@ class LooksOutside:
 
 
 looks_outside = LooksOutside()
+
+
+def leave_to_parent():
+    """In a process that was forked within the context, a worker that loads data say."""
+    global in_force
+    if in_force is not None:
+        classes.Eviction.leave_to_parent()
+        looks_outside.stop()
+        works_outside.stop()
+        in_force.after_updates.remove()
+        in_force = None
+
+
+os.register_at_fork(after_in_child=leave_to_parent)

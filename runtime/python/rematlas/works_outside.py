@@ -1,0 +1,84 @@
+"""Ways in which work is done past all operators: eviction sees neither what it reads nor what it writes."""
+
+import sys
+import threading
+
+import torch
+
+from .library import classes
+
+GRAPHS = "rematlas: online eviction does not see what a CUDA graph does: capture and replay it outside of rematlas.evict"
+
+
+def refuse_capture(device: str) -> None:
+    if device.startswith("cuda") and torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        raise RuntimeError(GRAPHS)
+
+
+def refuse_graphs(*_, **__):
+    raise RuntimeError(GRAPHS)
+
+
+def started_as(start):
+    def start_followed(thread):
+        run = thread.run
+
+        def run_followed():
+            thread.__dict__.pop("run", None)
+            classes.Eviction.follow_thread(True)
+            try:
+                run()
+            finally:
+                classes.Eviction.follow_thread(False)
+
+        thread.run = run_followed
+        start(thread)
+
+    return start_followed
+
+
+class WorksOutside:
+    """Threads that begin within are followed. CUDA graphs are refused before anything is captured. What torch.compile has made runs as it was written: compiled kernels take
+    addresses."""
+
+    def __init__(self):
+        self.replaced = []
+        self.stance = None
+
+    def watch(self):
+        graph = torch.cuda.CUDAGraph
+        # __enter__: before it changes the stream.
+        for owner, name in ((torch.cuda.graph, "__enter__"), (graph, "capture_begin"), (graph, "replay")):
+            self.replace(owner, name, refuse_graphs)
+        self.replace(threading.Thread, "start", started_as(threading.Thread.start))
+        if "torch._dynamo" in sys.modules:
+            self.run_as_written()
+        else:
+            compile_first = torch.compile
+
+            def compile_later(*args, **kwargs):
+                compiled = compile_first(*args, **kwargs)
+                self.run_as_written()
+                return compiled
+
+            self.replace(torch, "compile", compile_later)
+
+    def run_as_written(self):
+        if self.stance is None:
+            self.stance = torch.compiler.set_stance("force_eager")
+            self.stance.__enter__()
+
+    def replace(self, owner, name, by):
+        self.replaced.append((owner, name, owner.__dict__[name]))
+        setattr(owner, name, by)
+
+    def stop(self):
+        for owner, name, own in reversed(self.replaced):
+            setattr(owner, name, own)
+        self.replaced = []
+        if self.stance is not None:
+            self.stance.__exit__(None, None, None)
+            self.stance = None
+
+
+works_outside = WorksOutside()

@@ -1,0 +1,71 @@
+"""Each trap of training loops (traps.py) under online eviction: as plain training bit by bit, within the budget.
+
+    python -m unittest evict_traps_test.Loops.test_early_exit
+"""
+
+import gc
+import unittest
+import warnings
+
+import torch
+
+import rematlas
+import traps
+from evicted import MESSAGE, SAME, THRASHES
+from rematlas.library import ops
+
+torch.set_num_threads(1)
+
+SHARES = (0.6, 0.75, 0.9, 1.0)  # of the peak of plain training
+
+
+class TrapCase(unittest.TestCase):
+    def expect_same(self, build) -> None:
+        """Under the smallest of the budgets that is not called too small."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            trap = build()
+            before = self.start()
+            plain = traps.train(trap)
+            peak = ops.counted_peak_bytes() - before
+            del trap
+            for share in SHARES:
+                if self.trains_as(plain, build(), int(share * peak)):
+                    return
+        self.fail("the peak of plain training is called too small a budget")
+
+    def start(self) -> int:
+        gc.collect()
+        ops.reset_counted_peak()
+        return ops.counted_bytes()
+
+    def trains_as(self, plain, trap, bytes_of_training) -> bool:
+        budget = self.start() + bytes_of_training
+        try:
+            with rematlas.evict(budget, **SAME):
+                ours = traps.train(trap)
+                peak = ops.counted_peak_bytes()
+        except RuntimeError as error:
+            if not MESSAGE.match(str(error)) and not THRASHES.match(str(error)):
+                raise
+            return False
+        self.assertIsNone(traps.first_difference(plain, ours))
+        self.assertLessEqual(peak, budget)
+        return True
+
+
+def case_of(module: str) -> type[TrapCase]:
+    name = module.removeprefix("traps_").capitalize()
+    return globals().setdefault(name, type(name, (TrapCase,), {"__module__": __name__}))
+
+
+def method_of(build):
+    return lambda self: self.expect_same(build)
+
+
+for _name, _build in traps.load().items():
+    setattr(case_of(_build.__module__), f"test_{_name}", method_of(_build))
+
+
+if __name__ == "__main__":
+    unittest.main()
