@@ -1,7 +1,7 @@
 // rematlas dtr
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
@@ -9,6 +9,7 @@
 #include "app/cli/reading.h"
 #include "core/base/sizes.h"
 #include "core/dtr/evict_online.h"
+#include "core/dtr/eviction_names.h"
 #include "core/dtr/trace_log.h"
 
 namespace rematlas {
@@ -24,19 +25,10 @@ struct DtrFlags {
     std::uint64_t seed = 1;
 };
 
-const std::map<std::string, DtrHeuristic>& heuristics() {
-    static const std::map<std::string, DtrHeuristic> names{
-        {"dtr", DtrHeuristic::dtr},      {"dtr-eq", DtrHeuristic::dtr_eq}, {"local", DtrHeuristic::local},
-        {"lru", DtrHeuristic::lru},      {"size", DtrHeuristic::size},     {"msps", DtrHeuristic::msps},
-        {"random", DtrHeuristic::random}};
-    return names;
-}
-
-const std::map<std::string, DtrDeallocation>& deallocations() {
-    static const std::map<std::string, DtrDeallocation> names{{"eager", DtrDeallocation::eager},
-                                                              {"ignore", DtrDeallocation::ignore},
-                                                              {"banish", DtrDeallocation::banish}};
-    return names;
+template <class Names>
+auto meant_by(const std::string& word, const Names& names) {
+    return std::find_if(names.begin(), names.end(), [&](const auto& name) { return name.first == word; })
+        ->second;
 }
 
 const char* word(DtrOutcome::Status status) {
@@ -121,8 +113,8 @@ void print(const std::vector<Point>& points, Bytes peak, std::size_t calls) {
 Result<Exit> dtr_command(const DtrFlags& flags, const OutputFlags& output) {
     const Result<Trace> trace = read_trace_log(flags.log);
     if (!trace) return trace.error();
-    const DtrOptions options{.heuristic = heuristics().at(flags.heuristic),
-                             .deallocation = deallocations().at(flags.deallocation),
+    const DtrOptions options{.heuristic = meant_by(flags.heuristic, kHeuristicNames),
+                             .deallocation = meant_by(flags.deallocation, kDeallocationNames),
                              .thrash = flags.thrash,
                              .sample = flags.sample,
                              .ignore_small = flags.ignore_small,
@@ -151,13 +143,6 @@ Result<Exit> dtr_command(const DtrFlags& flags, const OutputFlags& output) {
     return all_ok ? Exit::success : Exit::negative;
 }
 
-template <class T>
-CLI::IsMember member_of(const std::map<std::string, T>& names) {
-    std::vector<std::string> keys;
-    for (const auto& [key, value] : names) keys.push_back(key);
-    return CLI::IsMember(keys);
-}
-
 }  // namespace
 
 void add_dtr_command(const Commands& commands) {
@@ -168,7 +153,7 @@ void add_dtr_command(const Commands& commands) {
                                  [] { return dtr_command(flags, output); });
     app->add_option("log", flags.log, "log of DTR's experiments, one JSON object a line")->required();
     app->add_option("--heuristic", flags.heuristic, "what is evicted first")
-        ->check(member_of(heuristics()))
+        ->check(CLI::IsMember(words_of(kHeuristicNames)))
         ->capture_default_str();
     CLI::Option* ratio = app->add_option("--ratio", flags.ratios, "budget over the peak without evictions")
                              ->delimiter(',')
@@ -176,7 +161,7 @@ void add_dtr_command(const Commands& commands) {
                              ->capture_default_str();
     app->add_option("--budget", flags.budget, "bytes (4GB) or a share of that peak (60%)")->excludes(ratio);
     app->add_option("--deallocation", flags.deallocation, "what happens when the program drops a tensor")
-        ->check(member_of(deallocations()))
+        ->check(CLI::IsMember(words_of(kDeallocationNames)))
         ->capture_default_str();
     app->add_option("--thrash", flags.thrash, "gives up when the time passes this multiple")
         ->check(number_between(1, 1e6))

@@ -91,10 +91,10 @@ class Simulation final : public EvictionHost {
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const int tensor = trace_.ops[id].outputs[i];
             tensors_[tensor] = outputs[i];
-            name(storage_names_, eviction_.graph().tensor(outputs[i]).storage,
-                 trace_.tensors[tensor].storage);
+            name_as(storage_names_, eviction_.graph().tensor(outputs[i]).storage,
+                    trace_.tensors[tensor].storage);
         }
-        name(op_names_, op, id);
+        name_as(op_names_, op, id);
         if (!eviction_.begin(eviction_.graph().op(op).inputs)) return false;
         const auto released = [this](int storage) { return releases_ahead(storage_names_[storage]); };
         if (!runs(op, eviction_.runs_in_place(op, released))) return false;
@@ -139,11 +139,6 @@ class Simulation final : public EvictionHost {
 
     void note(DtrEvent::Kind kind, int id) {
         if (events_) events_->push_back({kind, id});
-    }
-
-    static void name(std::vector<int>& names, int id, int in_trace) {
-        if (static_cast<int>(names.size()) <= id) names.resize(static_cast<std::size_t>(id) + 1, -1);
-        names[id] = in_trace;
     }
 
     const Trace& trace_;

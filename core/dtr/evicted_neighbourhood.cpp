@@ -15,7 +15,10 @@ void EvictedNeighbourhood::follow_graph() {
     element_.resize(count, -1);
     known_.resize(count, 0);
     valid_.resize(count, 0);
+    lowered_at_.resize(count, 0);
     for (auto& seen : seen_) seen.resize(count, 0);
+    for (auto& per_change : counted_)
+        for (auto& counted : per_change) counted.resize(count, 0);
 }
 
 void EvictedNeighbourhood::evicted(int storage) {
@@ -24,13 +27,18 @@ void EvictedNeighbourhood::evicted(int storage) {
     if (kind_ == Kind::classes) {
         join(storage);
     } else {
-        invalidate_around(storage);
+        invalidate_around(storage, grows);
     }
 }
 
 void EvictedNeighbourhood::settle() {
     follow_graph();
     std::fill(valid_.begin(), valid_.end(), 0);
+    std::fill(known_.begin(), known_.end(), 0);
+    for (auto& per_change : counted_)
+        for (auto& counted : per_change) std::fill(counted.begin(), counted.end(), 0);
+    lowered_.clear();
+    watchers_.clear();
     std::fill(element_.begin(), element_.end(), -1);
     up_.clear();
     share_.clear();
@@ -45,18 +53,23 @@ void EvictedNeighbourhood::settle() {
 void EvictedNeighbourhood::returned(int storage) {
     follow_graph();
     if (kind_ == Kind::classes) {
-        const int element = element_[storage];
-        class_cost_[find(element)] -= share_[element];
+        const int element = element_[storage], root = find(element);
+        class_cost_[root] -= share_[element];
+        lower_watchers(root, share_[element]);
         element_[storage] = -1;
+        const auto forget = [&](int s) { lower(s, known_[s]); };
+        forget(storage);
+        graph_.for_each_parent(storage, forget);
+        graph_.for_each_child(storage, forget);
     } else {
-        invalidate_around(storage);
+        invalidate_around(storage, shrinks);
     }
     evicted_[storage] = 0;
 }
 
 void EvictedNeighbourhood::grew(int storage) {
     follow_graph();
-    if (kind_ != Kind::classes) invalidate_around(storage);
+    if (kind_ != Kind::classes) invalidate_around(storage, grows);
 }
 
 std::int64_t EvictedNeighbourhood::cost(int storage) {
@@ -84,6 +97,7 @@ void EvictedNeighbourhood::join(int storage) {
     share_.push_back(graph_.cost(storage));
     class_cost_.push_back(graph_.cost(storage));
     class_seen_.push_back(0);
+    watchers_.emplace_back();
     element_[storage] = own;
     const auto unite = [&](int s) {
         if (element_[s] < 0) return;
@@ -91,6 +105,9 @@ void EvictedNeighbourhood::join(int storage) {
         if (a == b) return;
         up_[b] = a;
         class_cost_[a] += class_cost_[b];
+        if (watchers_[a].size() < watchers_[b].size()) watchers_[a].swap(watchers_[b]);
+        watchers_[a].insert(watchers_[a].end(), watchers_[b].begin(), watchers_[b].end());
+        watchers_[b] = {};
     };
     graph_.for_each_parent(storage, unite);
     graph_.for_each_child(storage, unite);
@@ -108,7 +125,33 @@ std::int64_t EvictedNeighbourhood::class_cost(int storage) {
     };
     graph_.for_each_parent(storage, add);
     graph_.for_each_child(storage, add);
+    if (sum <= known_[storage]) return sum;
+    known_[storage] = sum;
+    const auto watch = [&](int s) {
+        if (element_[s] < 0) return;
+        std::vector<int>& watchers = watchers_[find(element_[s])];
+        if (watchers.empty() || watchers.back() != storage) watchers.push_back(storage);
+    };
+    graph_.for_each_parent(storage, watch);
+    graph_.for_each_child(storage, watch);
     return sum;
+}
+
+/// The class costs less by a share: no bound that counts on it loses more.
+void EvictedNeighbourhood::lower_watchers(int root, std::int64_t share) {
+    ++stamp_;
+    std::erase_if(watchers_[root], [&](int s) {
+        if (lowered_at_[s] == stamp_) return true;
+        lowered_at_[s] = stamp_;
+        lower(s, share);
+        return false;
+    });
+}
+
+void EvictedNeighbourhood::lower(int storage, std::int64_t by) {
+    if (by == 0 || known_[storage] == 0) return;
+    known_[storage] = std::max<std::int64_t>(known_[storage] - by, 0);
+    lowered_.push_back(storage);
 }
 
 template <class Visit>
@@ -136,27 +179,44 @@ void EvictedNeighbourhood::reach(int storage, Direction direction) {
 std::int64_t EvictedNeighbourhood::exact_cost(int storage) {
     ++stamp_;
     std::int64_t sum = 0;
-    reach(storage, up);
-    for (int s : reached_) sum += graph_.cost(s);
-    if (kind_ == Kind::ancestors_and_descendants) {
-        reach(storage, down);
+    const auto add = [&](Direction direction) {
+        reach(storage, direction);
         for (int s : reached_) {
-            if (seen_[up][s] != stamp_) sum += graph_.cost(s);
+            counted_[grows][direction][s] = counted_[shrinks][direction][s] = 1;
+            if (direction == up || seen_[up][s] != stamp_) sum += graph_.cost(s);
         }
-    }
+    };
+    add(up);
+    if (kind_ == Kind::ancestors_and_descendants) add(down);
     return sum - graph_.cost(storage);
 }
 
-/// Forgets what is known of every storage whose neighbourhood can hold this one: an ancestor's reaches it
-/// downwards, a descendant's upwards, so two straight walks find them, never a turn.
-void EvictedNeighbourhood::invalidate_around(int storage) {
-    if (kind_ == Kind::none) return;
-    ++stamp_;
+void EvictedNeighbourhood::invalidate(int storage, Change change) {
     valid_[storage] = 0;
+    if (change == shrinks) lower(storage, known_[storage]);
+}
+
+/// Forgets what is known of every storage whose neighbourhood can hold this one: an ancestor's reaches it
+/// downwards, a descendant's upwards, so two straight walks find them, never a turn. What was known before a
+/// neighbourhood grew stays a bound.
+void EvictedNeighbourhood::invalidate_around(int storage, Change change) {
+    if (kind_ == Kind::none) return;
+    invalidate(storage, change);
     for (const Direction direction : {up, down}) {
         if (direction == up && kind_ == Kind::ancestors) continue;
-        reach(storage, direction);
-        for (int s : reached_) for_each_neighbour(s, direction, [&](int at) { valid_[at] = 0; });
+        const Direction back = direction == up ? down : up;
+        reached_.assign(1, storage);
+        for (std::size_t next = 0; next < reached_.size(); ++next) {
+            const int from = reached_[next];
+            counted_[grows][back][from] = 0;
+            if (change == shrinks) counted_[shrinks][back][from] = 0;
+            for_each_neighbour(from, direction, [&](int s) {
+                invalidate(s, change);
+                if (!evicted_[s] || !counted_[change][back][s]) return;
+                counted_[change][back][s] = 0;
+                reached_.push_back(s);
+            });
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/dtr/storage_graph.h"
@@ -36,9 +37,17 @@ class EvictedNeighbourhood {
     /// Sum of the costs of the evicted neighbourhood, each storage once. Cost: near constant for classes;
     /// otherwise the neighbourhood's size when it changed since the last call, else constant.
     std::int64_t cost(int storage);
+    /// A bound that needs no sum: what `cost` has said last, as long as that is one. It rises with calls of `cost`
+    /// alone, and falls only for storages that `take_lowered` names.
+    std::int64_t cost_at_least(int storage) const {
+        return storage < static_cast<int>(known_.size()) ? known_[storage] : 0;
+    }
+    /// Storages whose bound has fallen since the last call, some more than once.
+    std::vector<int> take_lowered() { return std::exchange(lowered_, {}); }
 
   private:
     enum Direction { up, down };
+    enum Change { grows, shrinks };
 
     void follow_graph();
     void join(int storage);
@@ -46,7 +55,10 @@ class EvictedNeighbourhood {
     std::int64_t class_cost(int storage);
     void reach(int storage, Direction direction);
     std::int64_t exact_cost(int storage);
-    void invalidate_around(int storage);
+    void lower_watchers(int root, std::int64_t share);
+    void lower(int storage, std::int64_t by);
+    void invalidate(int storage, Change change);
+    void invalidate_around(int storage, Change change);
     template <class Visit>
     void for_each_neighbour(int storage, Direction direction, Visit&& visit) const;
 
@@ -61,9 +73,16 @@ class EvictedNeighbourhood {
     std::vector<std::int64_t> class_cost_;  // per root
     std::vector<int> class_seen_;           // per root: stamp of the last sum that counted it
 
-    // Exact neighbourhoods.
-    std::vector<std::int64_t> known_;
-    std::vector<std::uint8_t> valid_;
+    std::vector<std::vector<int>> watchers_;  // per root: storages whose bound counts on its cost, and others
+    std::vector<int> lowered_at_;             // per storage: stamp of the last walk that lowered its bound
+
+    // Exact neighbourhoods. A walk that is to find all whose sum, or bound, counts an evicted storage needs to go on
+    // from those alone that such a sum has counted.
+    std::vector<std::uint8_t> valid_;          // what is known is the cost
+    std::vector<std::uint8_t> counted_[2][2];  // per change it would matter to, direction and storage
+
+    std::vector<std::int64_t> known_;  // bounds
+    std::vector<int> lowered_;
     std::vector<int> seen_[2];  // per direction and storage: stamp of the last walk
     std::vector<int> reached_;  // by the last walk: its start, then what is evicted
     int stamp_ = 0;

@@ -1,7 +1,6 @@
 #include "core/dtr/eviction_pool.h"
 
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace rematlas {
@@ -11,7 +10,9 @@ EvictionPool::EvictionPool(const StorageGraph& graph, EvictedNeighbourhood& neig
       neighbourhood_(neighbourhood),
       options_(options),
       factors_(factors_of(options.heuristic)),
-      random_(options.seed) {}
+      random_(options.seed),
+      indexed_(!options.sample && options.heuristic != DtrHeuristic::random),
+      tournament_(factors_.staleness) {}
 
 /// Room for the storages that the graph has by now.
 void EvictionPool::follow_graph() {
@@ -25,6 +26,7 @@ void EvictionPool::follow_graph() {
 void EvictionPool::used(int storage, std::int64_t now) {
     follow_graph();
     last_use_[storage] = now;
+    update(storage);
 }
 
 void EvictionPool::forget(int storage) {
@@ -79,6 +81,7 @@ void EvictionPool::insert(int storage) {
     if (place_[storage] >= 0 || (options_.ignore_small && is_small(storage))) return;
     place_[storage] = static_cast<int>(entries_.size());
     entries_.push_back({storage, order_++});
+    update(storage);
 }
 
 void EvictionPool::remove(int storage) {
@@ -89,6 +92,28 @@ void EvictionPool::remove(int storage) {
     place_[last.storage] = place_[storage];
     place_[storage] = -1;
     entries_.pop_back();
+    if (!indexed_) return;
+    tournament_.remove_last();
+    update(last.storage);
+}
+
+void EvictionPool::settle() {
+    for (const Entry& entry : entries_) update(entry.storage);
+}
+
+EvictionCandidate EvictionPool::candidate(Entry entry, std::int64_t neighbours) const {
+    const double own = factors_.cost ? static_cast<double>(graph_.cost(entry.storage)) : 1;
+    return {.cost = factors_.neighbourhood ? own + static_cast<double>(neighbours) : own,
+            .bytes = factors_.bytes ? static_cast<double>(graph_.bytes(entry.storage)) : 1,
+            .last_use = last_use_[entry.storage],
+            .order = entry.order};
+}
+
+/// Where it is in the pool: what the index has of it is so again.
+void EvictionPool::update(int storage) {
+    if (!indexed_ || place_[storage] < 0) return;
+    const int place = place_[storage];
+    tournament_.set(place, candidate(entries_[place], neighbourhood_.cost_at_least(storage)));
 }
 
 /// Moves a sample to the front of the entries and returns its size.
@@ -104,30 +129,32 @@ std::size_t EvictionPool::draw_sample() {
     return sample;
 }
 
-double EvictionPool::denominator(int storage, std::int64_t now) const {
-    const double bytes = factors_.bytes ? static_cast<double>(graph_.bytes(storage)) : 1;
-    return factors_.staleness ? bytes * static_cast<double>(now - last_use_[storage]) : bytes;
+int EvictionPool::first_of_sample(std::int64_t now) {
+    const std::size_t size = draw_sample();
+    const auto candidate_at = [&](std::size_t i) {
+        return candidate(entries_[i], neighbourhood_.cost(entries_[i].storage));
+    };
+    std::size_t first = 0;
+    for (std::size_t i = 1; i < size; ++i)
+        if (candidate_at(i).goes_before(candidate_at(first), now, factors_.staleness)) first = i;
+    return entries_[first].storage;
+}
+
+/// Who goes first by the bounds is summed exactly, until one goes first by its exact sum.
+int EvictionPool::first_of_all(std::int64_t now) {
+    for (const int storage : neighbourhood_.take_lowered()) update(storage);
+    while (true) {
+        const int place = tournament_.winner(now);
+        const int storage = entries_[place].storage;
+        const EvictionCandidate exact = candidate(entries_[place], neighbourhood_.cost(storage));
+        if (exact.cost == tournament_.at(place).cost) return storage;
+        tournament_.set(place, exact);
+    }
 }
 
 int EvictionPool::choose(std::int64_t now) {
-    constexpr double kLast = std::numeric_limits<double>::infinity();
     if (options_.heuristic == DtrHeuristic::random) return entries_[random_() % entries_.size()].storage;
-    const std::size_t considered = options_.sample ? draw_sample() : entries_.size();
-    Entry best{-1, 0};
-    double least = kLast;
-    for (std::size_t i = 0; i < considered; ++i) {
-        const auto [storage, order] = entries_[i];
-        const double below = denominator(storage, now);
-        double above = factors_.cost ? static_cast<double>(graph_.cost(storage)) : 1;
-        if (below > 0 && above / below > least) continue;  // more neighbours only add to it
-        if (factors_.neighbourhood) above += static_cast<double>(neighbourhood_.cost(storage));
-        const double score = below > 0 ? above / below : kLast;
-        if (score > least) continue;
-        if (score == least && best.storage >= 0 && (order < best.order) != (score == 0)) continue;
-        best = {storage, order};
-        least = score;
-    }
-    return best.storage;
+    return options_.sample ? first_of_sample(now) : first_of_all(now);
 }
 
 }  // namespace rematlas

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/dtr/evicted_neighbourhood.h"
+#include "core/dtr/eviction_tournament.h"
 
 namespace rematlas {
 
@@ -22,9 +23,10 @@ enum class DtrHeuristic {
     random,
 };
 
-/// Scores are compared in a full scan, but a neighbourhood is summed only where c alone does not already
-/// lose: answers are those of the plain definition. Of equal scores the storage goes that became evictable
-/// last; of scores of 0 the first. Storages without bytes go last, except under lru and random.
+/// Scores are kept in an index, with lower bounds in place of the neighbourhoods; a neighbourhood is summed only
+/// where its storage would go first by the bound: answers are those of the plain definition. Of equal scores the
+/// storage goes that became evictable last; of scores of 0 the first. Storages without bytes go last, except under
+/// lru and random.
 class EvictionPool {
   public:
     struct Options {
@@ -44,7 +46,9 @@ class EvictionPool {
     void used(int storage, std::int64_t now);
     /// The storage is not in the pool; its id may come again.
     void forget(int storage);
-    /// The storage to evict. The pool must not be empty.
+    /// Costs may have fallen: ops were forgotten.
+    void settle();
+    /// The storage to evict. The pool must not be empty. `now` never falls.
     int choose(std::int64_t now);
 
     static EvictedNeighbourhood::Kind neighbourhood_of(DtrHeuristic heuristic);
@@ -63,7 +67,10 @@ class EvictionPool {
     void follow_graph();
     bool is_small(int storage);
     std::size_t draw_sample();
-    double denominator(int storage, std::int64_t now) const;
+    EvictionCandidate candidate(Entry entry, std::int64_t neighbours) const;
+    void update(int storage);
+    int first_of_sample(std::int64_t now);
+    int first_of_all(std::int64_t now);
 
     const StorageGraph& graph_;
     EvictedNeighbourhood& neighbourhood_;
@@ -71,7 +78,9 @@ class EvictionPool {
     Factors factors_;
     std::mt19937_64 random_;
     std::vector<Entry> entries_;
-    std::vector<int> place_;  // per storage: in entries_, or -1
+    std::vector<int> place_;         // per storage: in entries_, or -1
+    bool indexed_;                   // else the tournament is empty
+    EvictionTournament tournament_;  // places are those of entries_; costs are lower bounds
     std::vector<std::int64_t> last_use_;
     std::vector<std::uint8_t> small_;  // per storage: 0 not known yet, 1 no, 2 yes
     std::int64_t seen_bytes_ = 0, seen_ = 0;

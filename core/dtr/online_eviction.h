@@ -17,7 +17,7 @@
 // needs the input any more), contents that change behind the ops that read them (`lose`), and forgetting
 // (`settle`), so that a program can go on for ever.
 //
-// Cost: (evictions) x (storages on the device) comparisons and the walks of the neighbourhoods.
+// Cost: the walks of the neighbourhoods, and of the order of log(storages on the device) for each that changes.
 #pragma once
 
 #include <cstdint>

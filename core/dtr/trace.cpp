@@ -46,4 +46,9 @@ std::vector<Trace::Output> Trace::outputs_of(int op) const {
     return outputs;
 }
 
+void name_as(std::vector<int>& names, int id, int in_trace) {
+    if (static_cast<int>(names.size()) <= id) names.resize(static_cast<std::size_t>(id) + 1, -1);
+    names[id] = in_trace;
+}
+
 }  // namespace rematlas

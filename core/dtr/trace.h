@@ -80,4 +80,7 @@ struct Trace {
     std::vector<Output> outputs_of(int op) const;
 };
 
+/// Of things whose ids come again: from now on `id` is that of the trace.
+void name_as(std::vector<int>& names, int id, int in_trace);
+
 }  // namespace rematlas

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -34,13 +35,17 @@ class OptionReader {
     template <class T>
     void choice(std::string_view key, T& value,
                 std::initializer_list<std::pair<std::string_view, T>> choices) {
+        choice(key, value, std::vector<std::pair<std::string_view, T>>(choices));
+    }
+    template <class T, class Choices>
+    void choice(std::string_view key, T& value, const Choices& choices) {
         std::vector<std::string_view> words;
         for (const auto& [word, unused] : choices) words.push_back(word);
         std::string_view before;
         for (const auto& [word, meant] : choices)
             if (meant == value) before = word;
         const int at = word(key, before, words);
-        if (at >= 0) value = (choices.begin() + at)->second;
+        if (at >= 0) value = std::next(choices.begin(), at)->second;
     }
 
     /// For what concerns several options: an error unless there is one already.

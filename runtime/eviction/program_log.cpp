@@ -3,14 +3,6 @@
 #include <utility>
 
 namespace rematlas {
-namespace {
-
-void name_as(std::vector<int>& names, int id, int in_trace) {
-    if (static_cast<int>(names.size()) <= id) names.resize(static_cast<std::size_t>(id) + 1, -1);
-    names[id] = in_trace;
-}
-
-}  // namespace
 
 void ProgramLog::call(int op, Trace::Op called, const std::vector<Trace::Output>& outputs,
                       const std::vector<int>& tensors, std::string name) {

@@ -6,6 +6,7 @@
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "core/dtr/eviction_names.h"
 #include "runtime/eviction/evicted_training.h"
 #include "runtime/program/progress.h"
 #include "runtime/replay/chrome_trace.h"
@@ -155,11 +156,11 @@ void add_evict_flags(CLI::App& command, RunFlags& flags) {
                        "with --evict: output (the caller's, default), sum, mean or cross_entropy");
     command
         .add_option("--heuristic", flags.heuristic, "with --evict: what is evicted first; dtr-eq by default")
-        ->check(CLI::IsMember({"dtr", "dtr-eq", "local", "lru", "size", "msps", "random"}));
+        ->check(CLI::IsMember(words_of(kHeuristicNames)));
     command
         .add_option("--deallocation", flags.deallocation,
                     "with --evict: what becomes of what the model drops; eager by default")
-        ->check(CLI::IsMember({"eager", "ignore", "banish"}));
+        ->check(CLI::IsMember(words_of(kDeallocationNames)));
     command
         .add_option(
             "--thrash", flags.thrash,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/dtr/eviction_names.h"
 #include "core/solving/answers.h"
 #include "core/solving/limits.h"
 #include "core/solving/option_reader.h"
@@ -115,18 +116,8 @@ GraphEviction evict_on_graph(const FlatGraph& flat, Bytes budget, const DtrOptio
 }
 
 void read_options(OptionReader& reader, DtrOptions& options) {
-    reader.choice<DtrHeuristic>("heuristic", options.heuristic,
-                                {{"dtr-eq", DtrHeuristic::dtr_eq},
-                                 {"dtr", DtrHeuristic::dtr},
-                                 {"local", DtrHeuristic::local},
-                                 {"lru", DtrHeuristic::lru},
-                                 {"size", DtrHeuristic::size},
-                                 {"msps", DtrHeuristic::msps},
-                                 {"random", DtrHeuristic::random}});
-    reader.choice<DtrDeallocation>("deallocation", options.deallocation,
-                                   {{"eager", DtrDeallocation::eager},
-                                    {"ignore", DtrDeallocation::ignore},
-                                    {"banish", DtrDeallocation::banish}});
+    reader.choice("heuristic", options.heuristic, kHeuristicNames);
+    reader.choice("deallocation", options.deallocation, kDeallocationNames);
     reader.number("thrash", options.thrash, 1, 1e6);
     reader.flag("sample", options.sample);
     reader.flag("ignore_small", options.ignore_small);

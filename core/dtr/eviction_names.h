@@ -1,0 +1,35 @@
+// The words of options for what online eviction can do.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/dtr/online_eviction.h"
+
+namespace rematlas {
+
+inline constexpr std::array<std::pair<const char*, DtrHeuristic>, 7> kHeuristicNames{
+    {{"dtr-eq", DtrHeuristic::dtr_eq},
+     {"dtr", DtrHeuristic::dtr},
+     {"local", DtrHeuristic::local},
+     {"lru", DtrHeuristic::lru},
+     {"size", DtrHeuristic::size},
+     {"msps", DtrHeuristic::msps},
+     {"random", DtrHeuristic::random}}};
+
+inline constexpr std::array<std::pair<const char*, DtrDeallocation>, 3> kDeallocationNames{
+    {{"eager", DtrDeallocation::eager},
+     {"ignore", DtrDeallocation::ignore},
+     {"banish", DtrDeallocation::banish}}};
+
+/// Of such a table, in its order.
+template <class Names>
+std::vector<std::string> words_of(const Names& names) {
+    std::vector<std::string> words;
+    for (const auto& [word, value] : names) words.emplace_back(word);
+    return words;
+}
+
+}  // namespace rematlas
