@@ -93,7 +93,8 @@ def apply(
     the original, or "raise" rematlas.Refused. `arena`: whether steps lie in one piece of memory that is laid out once, so
     that nothing fragments; by default on the CPU alone. `unplanned`: how steps run that no plan runs, "original" or
     "evict", which keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit; by default
-    that is done where it is known not to fit. A GPU's allocator then holds the arena also between steps, when
+    a step that is known not to fit is planned from shapes, and evicted where that cannot be, as are recorded steps of
+    which nobody knows. A GPU's allocator then holds the arena also between steps, when
     the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way.
     """
     if not isinstance(model, torch.nn.Module):
@@ -296,6 +297,8 @@ class Status:
     def __repr__(self):
         evicted = f" ({self.evicted} of them under online eviction)" if self.evicted else ""
         lines = [f"{self.state}, {self.replayed} steps replayed, {self.original} run by the original{evicted}"]
+        if self.eviction:
+            lines.append(f"online eviction is in force: {self.eviction.evictions} evictions, reruns take {self.eviction.rerun_share:.0%} of the ops' time")
         if self.reason and self.state != "planned":
             lines.append(self.reason)
         return "\n".join(lines + [repr(plan) for plan in self.plans])
