@@ -1,15 +1,18 @@
 #include "runtime/dispatch/mode.h"
 
 #include <c10/core/impl/TorchDispatchModeTLS.h>
+#include <torch/csrc/autograd/function.h>
 #include <torch/library.h>
 
 #include <atomic>
+#include <thread>
 
 namespace rematlas {
 namespace {
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
+std::atomic<std::thread::id> thread_within{};
 
 /// Fake and functional tensors are Python's, and lie on Meta tensors.
 bool runs_on_stand_ins(c10::DispatchKeySet keys) {
@@ -41,9 +44,11 @@ void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet
                        stack);
 }
 
+/// Of the thread that put the inner mode in force, and of what autograd does for it on threads of its own.
 bool DispatchMode::has_inner() const {
     const DispatchMode* inner = mode_within.load();
-    return inner && inner != this;
+    return inner && inner != this &&
+           (thread_within.load() == std::this_thread::get_id() || torch::autograd::get_current_node());
 }
 
 DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(c10::DispatchKey::Fake), mode_(mode) {
@@ -51,6 +56,7 @@ DispatchModeGuard::DispatchModeGuard(DispatchMode& mode) : include_(c10::Dispatc
     if (mode_in_force.compare_exchange_strong(outer, &mode)) return;
     TORCH_CHECK(outer->takes_inner() && mode_within.compare_exchange_strong(none, &mode),
                 "another dispatch mode is in force");
+    thread_within = std::this_thread::get_id();
 }
 
 std::unique_ptr<DispatchModeGuard> DispatchModeGuard::unless_another(DispatchMode& mode) {

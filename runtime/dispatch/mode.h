@@ -9,7 +9,7 @@
 //
 // A boxed fallback on the dispatch key Fake, switched on by the thread-local state; autograd carries that
 // state to the threads of its own. A process can hold one such fallback, so one mode is in force at a time,
-// and within one that takes it another: the outer one's `run_kernel` is then the inner one's `call`.
+// and within one that takes it another, of one thread: the outer one's `run_kernel` is then its `call`.
 // Inside `call` the key is off: what kernels call in turn is not seen.
 #pragma once
 

@@ -14,6 +14,8 @@
 namespace rematlas {
 namespace {
 
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max() / 2;
+
 /// A program that never runs a backward is told to forget now and then.
 constexpr std::int64_t most_calls_a_step = 50'000;
 
@@ -88,7 +90,7 @@ void Evictor::close() {
     const std::lock_guard program(program_);
     if (record_ && backward_is_over()) end_step();
     guard_.reset();
-    limit_ = std::numeric_limits<std::int64_t>::max() / 2;
+    limit_ = no_limit;
     options_.thrash = std::numeric_limits<double>::infinity();
     Engine engine(engine_);
     let_departed_go();
@@ -119,8 +121,11 @@ void Evictor::close() {
 
 Evictor::Status Evictor::status() const {
     const std::lock_guard engine(engine_);
-    Status status{
-        .steps = steps_, .calls = calls_, .counts = eviction_.counts(), .tracked = eviction_.held()};
+    Status status{.steps = steps_,
+                  .calls = calls_,
+                  .counts = eviction_.counts(),
+                  .tracked = eviction_.held(),
+                  .given_up = given_up_};
     status.known_ops = std::count_if(stored_.begin(), stored_.end(), [](const auto& call) { return !!call; });
     return status;
 }
@@ -554,26 +559,40 @@ void Evictor::let_go_of_dropped() {
 void Evictor::fail(const std::string& op) {
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     if (std::exchange(thrashes_, false)) {
-        // Who goes on all the same begins anew.
-        const std::int64_t before = std::exchange(rerun_before_, eviction_.counts().rerun_time);
-        TORCH_CHECK(false, "rematlas: eviction thrashes at ", op, ": within this step ",
-                    (rerun_before_ - before) / 1'000'000, " ms went into running ops again, more than ",
-                    options_.thrash, " times the step's own ",
+        const std::string why = why_thrashing();
+        rerun_before_ = eviction_.counts().rerun_time;  // who goes on all the same begins anew
+        TORCH_CHECK(false, "rematlas: ", why);
+    }
+    C10_THROW_ERROR(OutOfMemoryError, c10::str("rematlas: ", op, why_short()));
+}
+
+std::string Evictor::why_thrashing() const {
+    return c10::str("eviction thrashes at ", current_, ": within this step ",
+                    (eviction_.counts().rerun_time - rerun_before_) / 1'000'000,
+                    " ms went into running ops again, more than ", options_.thrash, " times the step's own ",
                     std::max(longest_step_, step_time_) / 1'000'000, " ms; the budget is ", options_.budget,
                     " bytes: give more, or a larger `thrash`");
-    }
+}
+
+std::string Evictor::why_short() const {
     const auto [pinned, locked] = eviction_.stuck();
     const std::string elsewhere =
         calls_elsewhere_ == 0 ? ""
                               : c10::str("; ", calls_elsewhere_,
                                          " ops of this step ran on other streams than that which was current "
                                          "at the beginning: what they read and make stays");
-    C10_THROW_ERROR(
-        OutOfMemoryError,
-        c10::str("rematlas: ", op, " needs ", asked_, " bytes more within a budget of ", options_.budget,
-                 ": ", missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
-                 " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
-                 locked, " are being read by ops that run", elsewhere));
+    return c10::str(" needs ", asked_, " bytes more within a budget of ", options_.budget, ": ",
+                    missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
+                    " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
+                    locked, " are being read by ops that run", elsewhere);
+}
+
+/// Whether it goes on without the budget.
+bool Evictor::give_up(const std::string& why) {
+    if (!options_.gives_up) return false;
+    if (given_up_.empty()) given_up_ = why;
+    limit_ = no_limit;
+    return true;
 }
 
 }  // namespace rematlas

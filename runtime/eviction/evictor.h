@@ -54,7 +54,9 @@ namespace rematlas {
 struct EvictorOptions {
     std::int64_t budget = 0;  ///< bytes that the device's allocator may have handed out
     OnlineEviction::Options policy = {};
-    double thrash = 20;   ///< most time of reruns in a step, in times of the step itself
+    double thrash = 20;  ///< most time of reruns in a step, in times of the step itself
+    /// Where the budget cannot be kept it is given up for good, in place of an error; see Status::given_up.
+    bool gives_up = false;
     bool log = false;     ///< keeps what happens; see ProgramLog
     bool record = false;  ///< keeps the last step; see StepRecord
     /// Costs of ops are not measured but follow from their bytes: runs repeat exactly.
@@ -69,6 +71,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         OnlineEviction::Counts counts;
         std::int64_t known_ops = 0;  ///< that could run again
         std::int64_t tracked = 0;    ///< bytes of storages on the device that are known
+        std::string given_up;        ///< why the budget is kept no more
     };
 
     /// `device` outlives it.
@@ -178,6 +181,9 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void let_departed_go();
     void let_go_of_dropped();
     [[noreturn]] void fail(const std::string& op);
+    std::string why_short() const;
+    std::string why_thrashing() const;
+    bool give_up(const std::string& why);
 
     // The books.
     bool can_be_known(const at::Tensor& tensor) const;
@@ -252,6 +258,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     ProgramMemory program_memory_{*this};
     bool in_backward_ = false;
     bool thrashes_ = false;
+    std::string given_up_;
     std::exception_ptr error_;                               ///< thrown by a rerun
     std::string current_;                                    ///< the op that runs
     std::atomic<std::int64_t> beside_ = 0, most_alive_ = 0;  ///< bytes; the most in this step

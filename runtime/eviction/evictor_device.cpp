@@ -118,7 +118,7 @@ void Evictor::make_room(std::int64_t bytes) {
         if (evict_for(bytes)) return;
     }
     asked_ = bytes;
-    fail(current_);
+    if (!give_up(current_ + why_short())) fail(current_);
 }
 
 bool Evictor::evict_for(std::int64_t bytes) {

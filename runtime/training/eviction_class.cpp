@@ -28,6 +28,8 @@ EvictorOptions evictor_options(std::int64_t budget, const std::string& text) {
             options.log = value.get<bool>();
         } else if (key == "record") {
             options.record = value.get<bool>();
+        } else if (key == "gives_up") {
+            options.gives_up = value.get<bool>();
         } else if (key == "costs_from_bytes") {
             options.costs_from_bytes = value.get<bool>();
         } else {
@@ -85,7 +87,8 @@ struct TorchEviction : torch::CustomClassHolder {
                     {"rerun_time_ns", now.counts.rerun_time},
                     {"time_ns", now.counts.time},
                     {"known_ops", now.known_ops},
-                    {"tracked_bytes", now.tracked}}
+                    {"tracked_bytes", now.tracked},
+                    {"given_up", now.given_up}}
             .dump();
     }
 

@@ -28,7 +28,7 @@ from . import from_shapes, modes, ranks, structure
 from .around import Before, PathHooks
 from .call_inputs import describe, geometry, unfit
 from .entry import Compared, Entry, Recorded
-from .errors import Infeasible, Refused, RefusedWarning, caller_level, infeasible_text, message
+from .errors import Infeasible, Refused, RefusedWarning, Thrashing, caller_level, infeasible_text, message
 from .library import classes, ops
 from .packing import Packing
 from .unplanned import Unplanned
@@ -327,7 +327,8 @@ class Applied:
         except BaseException as error:
             recording.abandon()
             self.hooks.stop(recording)
-            if not isinstance(error, torch.OutOfMemoryError) or entry.from_shapes:
+            no_room = isinstance(error, torch.OutOfMemoryError) or Thrashing.is_told_by(error)
+            if not no_room or entry.from_shapes:
                 raise
             entry.too_large, failure = True, str(error)
         finally:

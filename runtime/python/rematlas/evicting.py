@@ -40,6 +40,7 @@ class Eviction:
     rematerializations: int  # ops that ran again
     rerun_share: float  # of the time of all ops
     known_ops: int  # that could run again now
+    given_up: str = ""  # why the budget is kept no more; for steps that `apply` evicts by itself
 
 
 class evict:
@@ -68,7 +69,7 @@ class evict:
         seed=1,
         device=None,
         record=False,
-        **for_tests,
+        **further,
     ):
         given = list(model_and_budget)
         self.model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
@@ -94,7 +95,7 @@ class evict:
                 ignore_small=bool(ignore_small),
                 seed=seed,
                 record=bool(record),
-                **for_tests,
+                **further,
             )
         )
         self.device = device and str(torch.device(device))
@@ -160,6 +161,7 @@ class evict:
             rematerializations=now["rematerializations"],
             rerun_share=now["rerun_time_ns"] / max(now["time_ns"], 1),
             known_ops=now["known_ops"],
+            given_up=now["given_up"],
         )
 
 

@@ -20,7 +20,7 @@ class Unplanned:
         self.choice = choice
         self.eviction = None
         self.steps = 0  # run under eviction
-        self.failed = False
+        self.failed = False  # to keep the budget
 
     def evicts(self, fits, to_a_plan=False) -> bool:
         """`fits`: whether the original's step is known to fit; None: unknown. `to_a_plan`: it is recorded, or runs while its plan
@@ -30,20 +30,31 @@ class Unplanned:
         return fits is False or (fits is None and (self.choice == "evict" or to_a_plan))
 
     def begin(self, fits, to_a_plan=False) -> None:
+        self.note_given_up()
         if not self.evicts(fits, to_a_plan):
             self.end()
             return
         if self.eviction is None and evicting.in_force is None:
-            eviction = evicting.evict(self.module, self.budget)
+            eviction = evicting.evict(self.module, self.budget, gives_up=self.choice is None)
             try:
                 self.eviction = eviction.__enter__()
             except RuntimeError as error:
                 if self.choice == "evict":
                     raise
-                self.failed = True
-                log.warning("rematlas: %s; steps without a plan may go beyond the budget", message(error))
+                self.give_up(message(error))
                 return
         self.steps += 1
+
+    def note_given_up(self) -> None:
+        """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step."""
+        now = self.eviction and self.eviction.status()
+        if now and now.given_up:
+            self.give_up(now.given_up)
+            self.end()
+
+    def give_up(self, why) -> None:
+        self.failed = True
+        log.warning("rematlas: online eviction cannot keep the budget: %s; steps without a plan may go beyond it", why)
 
     def end(self) -> None:
         if self.eviction is None:
