@@ -116,6 +116,7 @@ void Evictor::close() {
     for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = {};
     program_memory_.absent = 0;
     stored_.clear();
+    device_.trim();  // what comes may be of other sizes than the gaps that evictions left
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 

@@ -96,13 +96,15 @@ void Comparison::uncut() {
     cut_.uncut();
 }
 
-/// Of what is alive already, none: its residents. Beside the plan there are three snapshots.
+/// Of what is alive already, none: its residents. Beside the plan there are three snapshots. As it comes in
+/// pieces, nothing is added for a block that is too large.
 std::int64_t Comparison::bytes_of_replay() const {
     std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
         if (!step_->tape().bindings[i].is_parameter)
-            bytes += 3 * step_->device().most_footprint(static_cast<std::int64_t>(tensors_[i].nbytes()));
-    return bytes;
+            bytes += 3 * step_->device().footprint(static_cast<std::int64_t>(tensors_[i].nbytes()));
+    return std::max<std::int64_t>(0, bytes + step_->device().footprint(bytes) -
+                                         step_->device().most_footprint(bytes));
 }
 
 /// A copy; the gradient itself may be evicted.
@@ -120,8 +122,12 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
         why_ = std::move(why);
         return std::nullopt;
     };
+    RoomMaker* eviction = eviction_on(step_->device());
     const auto failed = [&](const Error& error) {
-        return ends(error.kind == ErrorKind::negative ? Verdict::other_course : Verdict::different,
+        const bool short_of_memory = eviction && error.kind == ErrorKind::failure;
+        return ends(error.kind == ErrorKind::negative ? Verdict::other_course
+                    : short_of_memory                 ? Verdict::no_room
+                                                      : Verdict::different,
                     error.message);
     };
     const std::vector<int> differentiable = executor.differentiable_outputs();
@@ -133,7 +139,6 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
             return ends(Verdict::other_course, "the loss uses other outputs");
         if (asked) given[static_cast<std::size_t>(found - differentiable.begin())] = gradients[i];
     }
-    RoomMaker* eviction = eviction_on(step_->device());
     if (Result<void> fits = executor.check_gradients(given); !fits)
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
@@ -141,6 +146,7 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
     if (eviction) {
         try {
             eviction->make_room(bytes_of_replay());
+            step_->device().trim();  // or the plan may be handed larger blocks than it asks for
             for (at::Tensor& gradient : given) gradient = apart(gradient);
         } catch (const c10::OutOfMemoryError& error) {
             return ends(Verdict::no_room, error.what_without_backtrace());
