@@ -103,8 +103,8 @@ std::int64_t Comparison::bytes_of_replay() const {
     for (std::size_t i = 0; i < tensors_.size(); ++i)
         if (!step_->tape().bindings[i].is_parameter)
             bytes += 3 * step_->device().footprint(static_cast<std::int64_t>(tensors_[i].nbytes()));
-    return std::max<std::int64_t>(0, bytes + step_->device().footprint(bytes) -
-                                         step_->device().most_footprint(bytes));
+    return std::max<std::int64_t>(
+        0, bytes + step_->device().footprint(bytes) - step_->device().most_footprint(bytes));
 }
 
 /// A copy; the gradient itself may be evicted.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
@@ -81,6 +82,31 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
                       std::move(outcome->answer));
 }
 
+/// What the device's allocator counts at the peak: libtorch's hands out blocks that are larger than what was
+/// asked for.
+Bytes counted_peak(const Graph& graph, const Schedule& schedule) {
+    if (!graph.device || !graph.device->allocator) return schedule.peak;
+    const Result<CachingAllocatorPeaks> peaks =
+        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator);
+    return peaks ? peaks->allocated : schedule.peak;
+}
+
+/// Asks for less where the allocator would count more than the budget; the last schedule if that does not help.
+std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request) {
+    constexpr int rounds = 4;
+    const Bytes budget = request.budget.bytes;
+    auto answer = answer_to(problem, request);
+    for (int round = 0; round < rounds; ++round) {
+        const Schedule* schedule = std::get_if<Schedule>(&answer);
+        if (!schedule || counted_peak(problem.graph, *schedule) <= budget) break;
+        request.budget = request.budget.bytes - (counted_peak(problem.graph, *schedule) - budget);
+        auto smaller = answer_to(problem, request);
+        if (!std::holds_alternative<Schedule>(smaller)) break;
+        answer = std::move(smaller);
+    }
+    return answer;
+}
+
 /// With several frames the last one runs beside what the others hold, which depends on the schedule: a
 /// tighter one holds less. Bisects for the loosest whose peak fits beside them.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
@@ -103,7 +129,8 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
             low = own + Bytes(1);
             continue;
         }
-        const Bytes whole = schedule->peak + held_by_others(problem, schedule->steps, frames, kept_by_loss);
+        const Bytes whole = counted_peak(problem.graph, *schedule) +
+                            held_by_others(problem, schedule->steps, frames, kept_by_loss);
         smallest = std::min(smallest.value_or(whole), whole);
         if (whole <= budget) {
             best = std::move(*schedule);
@@ -127,7 +154,7 @@ PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes
     request.limits.time = time_for(graph, request.limits.time);
     request.limits.cache = cache_folder();
     PlanAnswer answer{.found = frames > 1 ? answer_for_frames(problem, request, frames, kept_by_loss)
-                                          : answer_to(problem, request),
+                                          : answer_as_counted(problem, request),
                       .budget = {},
                       .beside = {},
                       .others = {}};
