@@ -1,17 +1,32 @@
 #!/usr/bin/env python3
-"""What online eviction costs where nothing has to be evicted, against plain training in the same process: CSV of
-name,run,value,unit.
+"""What online eviction costs, against plain training in the same process: CSV of name,run,value,unit.
 
-    evict.py [--models resnet50,gpt12,small] [--rounds 5] [--steps 2]       REMATLAS_PROGRAMS names the build
+    evict.py [--models resnet50,gpt12,small] [--shares 0.9,0.7,0.5] [--rounds 5] [--long 10000] [--output FILE]
+                                                                                    REMATLAS_PROGRAMS names the build
 
-Times are those of the process on its processor, so that others on the machine disturb them little. Rounds of plain steps and of steps within a context take turns; the first step of each is left out. step: time of a step
-within a context over a plain one, medians. op: what it takes longer, by the ops that it has. peak: counted bytes over
-those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but bookkeeping.
+Times are those of the process on its processor, on one thread, so that others on the machine disturb them little. Steps
+without and within a context take turns; runs are the rounds. What is compared was measured in the same round.
+
+Where nothing has to be evicted: step: time of a step over that of a plain one. op: what it takes longer, by the ops that
+it has; on large models this is the difference of two large numbers. ops: how many. faults: pages that a step touches for the first time,
+more than a plain one. peak: counted bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but
+bookkeeping.
+
+Within a share of what can be evicted (between what lives from step to step and the peak): system@SHARE: time of a step over
+that of a plain one. simulated@SHARE: time of all runs of ops over that of their first runs, by the simulation of the
+same program with the costs that were measured on the way. above@SHARE: the difference, in points. reruns@SHARE: ops that ran
+again, in a step. as_simulated@SHARE: 1 where the simulation has as many evictions and reruns.
+
+Over many steps of a small model which evicts in each: ops that are known and memory of the process, at a tenth of the steps and
+at the end.
 """
 
 import argparse
 import gc
+import json
+import mmap
 import pathlib
+import resource
 import statistics
 import sys
 import time
@@ -26,58 +41,153 @@ from torch import nn  # noqa: E402
 import rematlas  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 
-
-def large(name):
-    build, inputs, _ = export.LARGE[name]
-    ((x, _),) = inputs()
-    return build(), x
+UNLIMITED = 1 << 50
+out = sys.stdout
 
 
-def small():
-    return nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(8, 8), nn.ReLU()))), torch.ones(4, 8)
+def say(name, run, value, unit):
+    for to in {out, sys.stdout}:
+        print(f"{name},{run},{value},{unit}", file=to, flush=True)
+
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+
+class Course:
+    def __init__(self, name):
+        torch.manual_seed(0)
+        if name == "small":
+            layers = (layer for _ in range(6) for layer in (nn.Linear(8, 8), nn.ReLU()))
+            self.module, self.x = nn.Sequential(*layers), torch.ones(4, 8)
+        elif name == "long":
+            layers = (layer for _ in range(4) for layer in (nn.Linear(32, 32), nn.Tanh(), nn.Dropout(0.1)))
+            self.module, self.x = nn.Sequential(*layers), torch.randn(64, 32)
+        else:
+            build, inputs, _ = export.LARGE[name]
+            ((self.x, _),) = inputs()
+            self.module = build()
+        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=1e-3)
+
+    def step(self):
+        began = time.process_time()
+        self.module(self.x).square().mean().backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return time.process_time() - began
+
+    def steps(self, count):
+        """The median time, and pages touched for the first time by a step."""
+        before = faults()
+        times = [self.step() for _ in range(count)]
+        return statistics.median(times), (faults() - before) / count
+
+    def extent(self):
+        """Bytes of a plain step: those that live on, and the peak."""
+        self.step()
+        gc.collect()
+        lasting = ops.counted_bytes()
+        ops.reset_counted_peak()
+        self.step()
+        return lasting, ops.counted_peak_bytes()
+
+
+def bookkeeping(name, rounds, steps):
+    course = Course(name)
+    rows = []
+    for run in range(rounds):
+        course.step()
+        ops.reset_counted_peak()
+        plain, plain_faults = course.steps(steps)
+        peak = ops.counted_peak_bytes()
+        with rematlas.evict(course.module, UNLIMITED) as context:
+            course.step()
+            ops.reset_counted_peak()
+            before = context.status().calls
+            ours, our_faults = course.steps(steps)
+            calls = (context.status().calls - before) / steps
+            ratio = ops.counted_peak_bytes() / peak
+        rows.append((ours / plain, 1e6 * (ours - plain) / calls, our_faults - plain_faults))
+        say(f"step/{name}", run, f"{ours / plain:.4f}", "ratio")
+        say(f"op/{name}", run, f"{rows[-1][1]:.2f}", "us")
+        say(f"faults/{name}", run, f"{rows[-1][2]:.0f}", "pages")
+    for what, unit, values in zip(("step", "op", "faults"), ("ratio", "us", "pages"), zip(*rows)):
+        say(f"{what}/{name}", "median", f"{statistics.median(values):.4f}", unit)
+    say(f"ops/{name}", "median", f"{calls:.0f}", "ops")
+    say(f"peak/{name}", "median", f"{ratio:.5f}", "ratio")
+
+
+def overheads(name, shares, rounds, steps):
+    course = Course(name)
+    lasting, peak = course.extent()
+    found = {share: [] for share in shares}
+    for run in range(rounds):
+        for share in shares:
+            before_ours, _ = course.steps(steps)
+            gc.collect()
+            alive = ops.counted_bytes()
+            budget = lasting + int(share * (peak - lasting))
+            with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
+                ours = statistics.mean(course.step() for _ in range(steps))
+                status = context.status()
+                simulated = json.loads(context.eviction.simulate(budget - alive))
+            after_ours, _ = course.steps(steps)
+            system = ours / ((before_ours + after_ours) / 2)
+            theirs = simulated["time_ns"] / simulated["base_time_ns"]
+            same = (simulated["evictions"], simulated["rematerializations"]) == (status.evictions, status.rematerializations)
+            found[share].append((system, theirs, 100 * (system - theirs), status.rematerializations / steps, int(same)))
+            report(name, share, run, found[share][-1])
+    for share in shares:
+        report(name, share, "median", [statistics.median(values) for values in zip(*found[share])])
+
+
+def report(name, share, run, row):
+    units = ("ratio", "ratio", "points", "ops", "bool")
+    for what, value, unit in zip(("system", "simulated", "above", "reruns", "as_simulated"), row, units):
+        say(f"{what}@{share}/{name}", run, f"{value:.4g}", unit)
+
+
+def resident():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+
+
+def growth(count):
+    course = Course("long")
+    lasting, peak = course.extent()
+    with rematlas.evict(course.module, lasting + (peak - lasting) * 6 // 10) as context:
+        for number in range(1, count + 1):
+            course.step()
+            if number in (count // 10, count):
+                status = context.status()
+                say("known", number, status.known_ops, "ops")
+                say("resident", number, f"{resident() / 2**20:.2f}", "MiB")
+                say("evictions", number, status.evictions, "evictions")
 
 
 def main():
+    global out
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="resnet50,gpt12,small")
+    parser.add_argument("--shares", default="0.9,0.7,0.5")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=2)
+    parser.add_argument("--long", type=int, default=10_000)
+    parser.add_argument("--output")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    print("name,run,value,unit")
-    for name in options.models.split(","):
-        torch.manual_seed(0)
-        module = optimizer = step = x = context = None  # the model before goes, or its bytes count as this one's
+    if options.output:
+        out = open(options.output, "w")
+    for to in {out, sys.stdout}:
+        print("name,run,value,unit", file=to)
+    shares = [float(share) for share in options.shares.split(",") if share]
+    for name in filter(None, options.models.split(",")):
+        gc.collect()  # the model before goes, or its bytes count as this one's
+        bookkeeping(name, options.rounds, 300 if name == "small" else 3)
         gc.collect()
-        module, x = small() if name == "small" else large(name)
-        optimizer = torch.optim.SGD(module.parameters(), lr=1e-3)
-
-        def step():
-            began = time.process_time()
-            module(x).square().mean().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            return time.process_time() - began
-
-        steps = options.steps if name != "small" else 300 * options.steps
-        plain, ours, peaks = [], [], [0, 0]
-        for _ in range(options.rounds):
-            step()
-            ops.reset_counted_peak()
-            plain += [step() for _ in range(steps)]
-            peaks[0] = max(peaks[0], ops.counted_peak_bytes())
-            with rematlas.evict(module, 1 << 50) as context:
-                step()
-                ops.reset_counted_peak()
-                before = context.status().calls
-                ours += [step() for _ in range(steps)]
-                calls = (context.status().calls - before) / steps
-                peaks[1] = max(peaks[1], ops.counted_peak_bytes())
-        eager, evicting = statistics.median(plain), statistics.median(ours)
-        print(f"step/{name},0,{evicting / eager:.4f},ratio")
-        print(f"op/{name},0,{1e6 * (evicting - eager) / calls:.2f},us")
-        print(f"ops/{name},0,{calls:.0f},ops")
-        print(f"peak/{name},0,{peaks[1] / peaks[0]:.5f},ratio", flush=True)
+        if shares and name != "small":
+            overheads(name, shares, options.rounds, 3)
+    gc.collect()
+    if options.long:
+        growth(options.long)
 
 
 if __name__ == "__main__":

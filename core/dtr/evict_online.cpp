@@ -86,7 +86,7 @@ class Simulation final : public EvictionHost {
         Trace::Op called = trace_.ops[id];
         for (int& t : called.inputs) t = tensors_[t];
         for (Trace::InPlace& pair : called.in_place) pair.input = tensors_[pair.input];
-        const int op = eviction_.declare(std::move(called), trace_.outputs_of(id));
+        const int op = eviction_.declare(called, trace_.outputs_of(id));
         const auto& outputs = eviction_.graph().op(op).outputs;
         for (std::size_t i = 0; i < outputs.size(); ++i) {
             const int tensor = trace_.ops[id].outputs[i];

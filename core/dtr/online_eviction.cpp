@@ -12,8 +12,8 @@ OnlineEviction::OnlineEviction(EvictionHost& host, Options options)
 
 // The program.
 
-int OnlineEviction::declare(Trace::Op called, const std::vector<Trace::Output>& outputs) {
-    const int id = graph_.add(std::move(called), outputs);
+int OnlineEviction::declare(const Trace::Op& called, const std::vector<Trace::Output>& outputs) {
+    const int id = graph_.add(called, outputs);
     storages_.resize(static_cast<std::size_t>(graph_.storage_count()));
     is_defined_.resize(static_cast<std::size_t>(graph_.tensor_count()), 0);
     ran_.resize(static_cast<std::size_t>(graph_.op_count()), 0);

@@ -75,7 +75,7 @@ class OnlineEviction {
     // the host failed; no lock is left behind.
 
     /// The program calls the op. Each output has one reference.
-    int declare(Trace::Op op, const std::vector<Trace::Output>& outputs);
+    int declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
     /// Has the tensors there and locks them.
     bool begin(const std::vector<int>& tensors);
     /// Unlocks what `begin` locked.

@@ -1,11 +1,10 @@
 #include "core/dtr/storage_graph.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace rematlas {
 
-/// An item that nobody uses, as new.
+/// An item that nobody uses. What is forgotten keeps the memory of its lists: a program repeats itself.
 template <class Item>
 int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     if (free.empty()) {
@@ -14,15 +13,16 @@ int StorageGraph::place(std::vector<Item>& items, std::vector<int>& free) {
     }
     const int id = free.back();
     free.pop_back();
-    items[id] = {};
     return id;
 }
 
-int StorageGraph::add(Trace::Op called, const std::vector<Trace::Output>& outputs) {
+int StorageGraph::add(const Trace::Op& called, const std::vector<Trace::Output>& outputs) {
     const int id = place(ops_, free_ops_);
     Op& op = ops_[id];
-    static_cast<Trace::Op&>(op) = std::move(called);
-    op.outputs.clear();
+    op.time = called.time, op.workspace = called.workspace;
+    op.recomputable = called.recomputable, op.writes_over = called.writes_over;
+    op.inputs.assign(called.inputs.begin(), called.inputs.end());
+    op.in_place.assign(called.in_place.begin(), called.in_place.end());
     for (int t : op.inputs) op.reads.push_back(tensors_[t].storage);
     std::sort(op.reads.begin(), op.reads.end());
     op.reads.erase(std::unique(op.reads.begin(), op.reads.end()), op.reads.end());
@@ -61,12 +61,14 @@ void StorageGraph::forget_op(int id) {
         if (std::erase(of.makers, id) > 0) of.cost -= op.time;
         free_tensors_.push_back(tensor);
     }
-    op = {};
+    op.outputs.clear();
     free_ops_.push_back(id);
 }
 
 void StorageGraph::forget_storage(int id) {
-    storages_[id] = {};
+    Storage& storage = storages_[id];
+    storage.bytes = storage.cost = 0;
+    storage.tensors.clear(), storage.makers.clear(), storage.readers.clear();
     free_storages_.push_back(id);
 }
 

@@ -19,7 +19,7 @@ class StorageGraph {
 
     /// The program calls the op: returns its id, and its outputs are known from now on. `op.outputs` is not
     /// looked at.
-    int add(Trace::Op op, const std::vector<Trace::Output>& outputs);
+    int add(const Trace::Op& op, const std::vector<Trace::Output>& outputs);
 
     /// It is as if the op had made its outputs from nothing.
     void forget_inputs(int op);

@@ -369,7 +369,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     }
     if (options_.costs_from_bytes) record.time = cost_from_bytes(call, outputs);
     step_time_ += record.time;
-    const int op = declare(std::move(record), outputs, call.op.schema().name());
+    const int op = declare(record, outputs, call.op.schema().name());
     const std::vector<int> tensors = eviction_.graph().op(op).outputs;
     for (std::size_t i = 0; i < call.changed.size(); ++i) {
         Known& old = known_[call.changed[i]];
@@ -427,11 +427,16 @@ void Evictor::keep(c10::ArrayRef<at::Tensor> tensors) {
     const std::lock_guard program(program_);
     const Engine engine(engine_);
     current_ = "what stays";
-    for (const at::Tensor& tensor : tensors) {
-        if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) continue;
-        const int storage = storage_of(tensor);
-        storage >= 0 ? freeze(storage) : static_cast<void>(make_resident(tensor));
-    }
+    for (const at::Tensor& tensor : tensors) keep(tensor);
+}
+
+/// -1: there is nothing to keep.
+int Evictor::keep(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage() || !can_be_known(tensor)) return -1;
+    const int storage = storage_of(tensor);
+    if (storage < 0) return make_resident(tensor);
+    freeze(storage);
+    return storage;
 }
 
 std::shared_ptr<void> Evictor::hold(c10::ArrayRef<at::Tensor> tensors) {
@@ -459,13 +464,12 @@ void Evictor::changes(c10::ArrayRef<at::Tensor> tensors) {
 }
 
 void Evictor::names(const std::vector<NamedTensor>& tensors) {
-    for (const NamedTensor& named : tensors) keep(named.tensor);
     const std::lock_guard program(program_);
     const Engine engine(engine_);
-    if (!record_) return;
+    current_ = "what stays";
     for (const NamedTensor& named : tensors) {
-        const int storage = storage_of(named.tensor);
-        if (storage < 0) continue;
+        const int storage = keep(named.tensor);
+        if (storage < 0 || !record_) continue;
         record_->names(known_[storage].tensor, named.name,
                        named.is_parameter ? TensorKind::parameter : TensorKind::buffer);
     }

@@ -189,7 +189,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool can_be_known(const at::Tensor& tensor) const;
     int storage_of(const at::Tensor& tensor) const;
     int make_resident(const at::Tensor& tensor);
-    int declare(Trace::Op op, const std::vector<Trace::Output>& outputs, const std::string& name);
+    int keep(const at::Tensor& tensor);
+    int declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs, const std::string& name);
     void note(Trace::Step step, int storage);
     void release(int storage);
     void freeze(int storage);

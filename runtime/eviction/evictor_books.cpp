@@ -3,11 +3,27 @@
 #include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
 
+#include <mutex>
 #include <utility>
 
 #include "runtime/eviction/evictor.h"
 
 namespace rematlas {
+namespace {
+
+/// While a kernel runs, the lock on the books is somebody else's to take.
+class OutsideTheBooks {
+  public:
+    explicit OutsideTheBooks(std::mutex& books) : books_(books) { books_.unlock(); }
+    ~OutsideTheBooks() { books_.lock(); }
+    OutsideTheBooks(const OutsideTheBooks&) = delete;
+    OutsideTheBooks& operator=(const OutsideTheBooks&) = delete;
+
+  private:
+    std::mutex& books_;
+};
+
+}  // namespace
 
 // Storages.
 
@@ -50,12 +66,11 @@ std::int64_t Evictor::counted(const at::Tensor& tensor) const {
                                           : 0;
 }
 
-int Evictor::declare(Trace::Op op, const std::vector<Trace::Output>& outputs, const std::string& name) {
-    std::optional<Trace::Op> logged;
-    if (log_) logged = op;
-    const int id = eviction_.declare(std::move(op), outputs);
+int Evictor::declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs,
+                     const std::string& name) {
+    const int id = eviction_.declare(op, outputs);
     const StorageGraph& graph = eviction_.graph();
-    if (logged) log_->call(id, std::move(*logged), outputs, graph.op(id).outputs, name);
+    if (log_) log_->call(id, op, outputs, graph.op(id).outputs, name);
     stored_.resize(static_cast<std::size_t>(graph.op_count()));
     known_.resize(static_cast<std::size_t>(graph.storage_count()));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -202,33 +217,21 @@ void Evictor::run_stored(int id, bool in_place) {
             continue;
         }
         const c10::Storage from = memory_of(old);
-        engine_.unlock();
-        try {
-            c10::Storage copy(c10::Storage::use_byte_size_t(), pair.bytes,
-                              c10::GetAllocator(device_.device().type())->allocate(pair.bytes), nullptr,
-                              false);
-            device_.copy(copy, from);
-            written[old] = std::move(copy);
-        } catch (...) {
-            engine_.lock();
-            throw;
-        }
-        engine_.lock();
+        const OutsideTheBooks outside(engine_);
+        c10::Storage copy(c10::Storage::use_byte_size_t(), pair.bytes,
+                          c10::GetAllocator(device_.device().type())->allocate(pair.bytes), nullptr, false);
+        device_.copy(copy, from);
+        written[old] = std::move(copy);
     }
     std::vector<c10::Storage> inputs;
     for (const StoredCall::Place& place : call.places()) inputs.push_back(storage_in(place));
     std::size_t next = 0;
     torch::jit::Stack results;
-    engine_.unlock();
-    try {
-        results = call.run(device_, [&](const StoredCall::Place&) { return inputs[next++]; });
-    } catch (...) {
-        engine_.lock();
-        // An input that was to be written over has lost what it held.
-        throw;
+    {
+        // Where it throws, an input that was to be written over has lost what it held.
+        const OutsideTheBooks outside(engine_);
+        results = call.run(device_, [&](const StoredCall::Place&) { return std::move(inputs[next++]); });
     }
-    engine_.lock();
-    inputs.clear();
 
     const auto give_back = [&](int tensor, const c10::Storage& storage) {
         const int to = eviction_.graph().tensor(tensor).storage;

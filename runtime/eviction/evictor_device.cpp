@@ -93,13 +93,17 @@ int Evictor::memory() const {
 
 void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
-    if (missing(bytes) > 0) make_room(bytes);
+    std::int64_t before = alive();  // asked once: a GPU's allocator copies all its statistics for it
+    if (before + device_.most_footprint(bytes) > limit_) {
+        make_room(bytes);
+        before = alive();
+    }
     const auto raise = [](std::atomic<std::int64_t>& most, std::int64_t to) {
         std::int64_t now = most;
         while (now < to && !most.compare_exchange_weak(now, to)) {
         }
     };
-    const std::int64_t then = alive() + device_.footprint(bytes);
+    const std::int64_t then = before + device_.footprint(bytes);
     raise(most_alive_, then);
     if (reruns_ == 0) raise(program_memory_.most, then + beside_ + program_memory_.absent);
 }

@@ -14,6 +14,17 @@ void ProgramLog::call(int op, Trace::Op called, const std::vector<Trace::Output>
     names_.push_back(std::move(name));
 }
 
+Trace ProgramLog::without_outside(std::size_t there_before) const {
+    constexpr std::int64_t number = 64;
+    Trace trace = trace_;
+    for (std::size_t op = 0; op < trace.ops.size(); ++op) {
+        if (names_[op] != "outside") continue;
+        std::int64_t& bytes = trace.bytes[trace.tensors[trace.ops[op].outputs.front()].storage];
+        if (op < there_before || bytes > number) bytes = 0;
+    }
+    return trace;
+}
+
 void ProgramLog::step(Trace::Step step, int tensor) {
     trace_.program.push_back({step, step == Trace::Step::settle ? 0 : tensors_[tensor]});
 }

@@ -3,19 +3,22 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "runtime/dispatch/tensor_look.h"
 
 namespace rematlas {
 namespace {
 
 at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device device) {
-    const auto key = device.is_cpu() ? c10::DispatchKey::CPU : c10::DispatchKey::CUDA;
-    at::Tensor tensor = at::detail::make_tensor<c10::TensorImpl>(std::move(storage), c10::DispatchKeySet(key),
-                                                                 c10::scalarTypeToTypeMeta(operand.dtype));
-    tensor.unsafeGetTensorImpl()->set_sizes_and_strides(operand.sizes, operand.strides, operand.offset);
-    if (operand.wrapped_number) tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
-    if (operand.conjugated) tensor.unsafeGetTensorImpl()->_set_conj(true);
-    if (operand.negated) tensor.unsafeGetTensorImpl()->_set_neg(true);
-    return tensor;
+    return tensor_on(std::move(storage), device,
+                     {.dtype = operand.dtype,
+                      .sizes = operand.sizes,
+                      .strides = operand.strides,
+                      .offset = operand.offset,
+                      .wrapped_number = operand.wrapped_number,
+                      .conjugated = operand.conjugated,
+                      .negated = operand.negated});
 }
 
 struct Mapping {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/dtr/evict_online.h"
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
 #include "runtime/eviction/evictor.h"
@@ -78,6 +79,30 @@ struct TorchEviction : torch::CustomClassHolder {
         TORCH_CHECK(written, "rematlas: ", written.error().message);
     }
 
+    void open() {
+        if (evictor.log()) there_before = evictor.log()->trace().ops.size();
+        evictor.open();
+    }
+
+    /// What the simulation does on the program that was logged, within `room` bytes for what it makes.
+    std::string simulate(std::int64_t room) const {
+        TORCH_CHECK(evictor.log(), "rematlas: nothing is logged");
+        const EvictorOptions options = evictor_options(budget, given.dump());
+        const DtrOutcome outcome = evict_online(evictor.log()->without_outside(there_before), Bytes(room),
+                                                {.heuristic = options.policy.pool.heuristic,
+                                                 .deallocation = options.policy.deallocation,
+                                                 .thrash = options.thrash,
+                                                 .sample = options.policy.pool.sample,
+                                                 .ignore_small = options.policy.pool.ignore_small,
+                                                 .seed = options.policy.pool.seed});
+        return json{{"fits", outcome.status == DtrOutcome::Status::ok},
+                    {"time_ns", outcome.time},
+                    {"base_time_ns", outcome.base_time},
+                    {"evictions", outcome.evictions},
+                    {"rematerializations", outcome.rematerializations}}
+            .dump();
+    }
+
     std::string status() const {
         const Evictor::Status now = evictor.status();
         return json{{"steps", now.steps},
@@ -97,13 +122,14 @@ struct TorchEviction : torch::CustomClassHolder {
     json given;
     PythonPlaces places;
     Evictor evictor;
+    std::size_t there_before = 0;  ///< ops of the log
 };
 
 TORCH_LIBRARY_FRAGMENT(rematlas, library) {
     using Eviction = c10::intrusive_ptr<TorchEviction>;
     library.class_<TorchEviction>("Eviction")
         .def(torch::init<const std::string&, std::int64_t, const std::string&>())
-        .def("open", [](const Eviction& self) { self->evictor.open(); })
+        .def("open", [](const Eviction& self) { self->open(); })
         .def("close", [](const Eviction& self) { self->evictor.close(); })
         .def("stays", [](const Eviction& self,
                          const std::vector<at::Tensor>& tensors) { self->evictor.keep(tensors); })
@@ -117,6 +143,7 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
         .def("enter", [](const Eviction& self, const std::string& path) { self->places.enter(path); })
         .def("leave", [](const Eviction& self) { self->places.leave(); })
         .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })
+        .def("simulate", [](const Eviction& self, std::int64_t room) { return self->simulate(room); })
         .def("status", [](const Eviction& self) { return self->status(); });
 }
 

@@ -58,19 +58,6 @@ std::int64_t taken_by(const std::string& name) {
     return CountingAllocator::peak() - before;
 }
 
-/// The program as it was logged, when what was there before it takes no bytes: the tensors of its first ops, and
-/// constants of the model. Numbers in tensors' clothes are made on the way.
-Trace without_outside(const ProgramLog& log, std::size_t there_before) {
-    constexpr std::int64_t number = 64;
-    Trace trace = log.trace();
-    for (std::size_t op = 0; op < trace.ops.size(); ++op)
-        if (log.names()[op] == "outside") {
-            std::int64_t& bytes = trace.bytes[trace.tensors[trace.ops[op].outputs.front()].storage];
-            if (op < there_before || bytes > number) bytes = 0;
-        }
-    return trace;
-}
-
 /// Storages without bytes come and go unseen.
 std::vector<DtrEvent> of_bytes(const std::vector<DtrEvent>& events, const Trace& trace) {
     std::vector<DtrEvent> kept;
@@ -125,7 +112,7 @@ class EvictionOfModels : public ::testing::TestWithParam<std::string> {
         EXPECT_LE(CountingAllocator::peak(), before + room);
         const ProgramLog& log = *evictor.log();
         const std::vector<DtrEvent> events = log.events();
-        const Trace trace = without_outside(log, there_before);
+        const Trace trace = log.without_outside(there_before);
         const OnlineEviction::Counts counts = evictor.status().counts;
         evictor.close();
 
