@@ -6,6 +6,7 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "runtime/program/commands.h"
+#include "runtime/program/comparison_fields.h"
 #include "runtime/program/progress.h"
 #include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
@@ -33,14 +34,7 @@ nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
     }
     if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
     if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
-    if (!verify) return object;
-    object["outputs_identical"] = report.outputs_identical;
-    object["gradients_identical"] = report.gradients_identical;
-    object["buffers_identical"] = report.buffers_identical;
-    object["random_state_identical"] = report.random_state_identical;
-    object["original_peak_bytes"] = report.original_peak.value;
-    object["time_ratio_to_eager"] = report.time_ratio_to_eager;
-    if (!report.mismatch.empty()) object["mismatch"] = report.mismatch;
+    if (verify) add_comparison(object, report);
     return object;
 }
 

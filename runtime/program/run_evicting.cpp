@@ -8,6 +8,7 @@
 #include "core/base/sizes.h"
 #include "core/dtr/eviction_names.h"
 #include "runtime/eviction/evicted_training.h"
+#include "runtime/program/comparison_fields.h"
 #include "runtime/program/progress.h"
 #include "runtime/replay/chrome_trace.h"
 
@@ -75,14 +76,7 @@ nlohmann::json to_json(const EvictedReport& report, const RunFlags& flags) {
             object["record"]["schedule"] = flags.record + ".schedule.json";
         }
     }
-    if (!flags.verify) return object;
-    object["outputs_identical"] = report.outputs_identical;
-    object["gradients_identical"] = report.gradients_identical;
-    object["buffers_identical"] = report.buffers_identical;
-    object["random_state_identical"] = report.random_state_identical;
-    object["original_peak_bytes"] = report.original_peak.value;
-    object["time_ratio_to_eager"] = report.time_ratio_to_eager;
-    if (!report.mismatch.empty()) object["mismatch"] = report.mismatch;
+    if (flags.verify) add_comparison(object, report);
     return object;
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/dtr/evict_online.h"
+#include "core/dtr/eviction_names.h"
 #include "core/solvers/dtr/dtr.h"
 #include "core/solving/option_reader.h"
 #include "runtime/eviction/evictor.h"
@@ -145,6 +146,8 @@ TORCH_LIBRARY_FRAGMENT(rematlas, library) {
         .def("save", [](const Eviction& self, const std::string& name) { self->save(name); })
         .def("simulate", [](const Eviction& self, std::int64_t room) { return self->simulate(room); })
         .def("status", [](const Eviction& self) { return self->status(); });
+    library.def("eviction_heuristics() -> str[]", [] { return words_of(kHeuristicNames); });
+    library.def("eviction_deallocations() -> str[]", [] { return words_of(kDeallocationNames); });
 }
 
 }  // namespace

@@ -24,8 +24,7 @@ from .errors import Thrashing, message
 from .library import classes, ops
 from .works_outside import refuse_capture, works_outside
 
-HEURISTICS = ("dtr-eq", "dtr", "local", "lru", "size", "msps", "random")
-DEALLOCATIONS = ("eager", "ignore", "banish")
+HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocations()
 
 in_force = None  # of the process: one at a time
 

@@ -179,6 +179,20 @@ class Unplanned(unittest.TestCase):
         self.assertLessEqual(peak, ops.counted_bytes() + (12 << 20))
         self.assertGreater(rematlas.status(model).evicted, 0)
 
+    def test_a_budget_that_cannot_be_kept_ends_no_step_where_nobody_asked_for_eviction(self):
+        model = AsManyAsDrawn()
+        twin, strict = copy.deepcopy(model), copy.deepcopy(model)
+        wanted = train(model, 4)
+        rematlas.apply(twin, ops.counted_bytes() + (2 << 20), time_limit=0.3)
+        with self.assertLogs("rematlas", "WARNING") as told:
+            made = train(twin, 4)
+        self.assertEqual(made[0], wanted[0])
+        self.assertTrue(any("online eviction cannot keep the budget" in line for line in told.output), told.output)
+        rematlas.apply(strict, ops.counted_bytes() + (2 << 20), unplanned="evict", time_limit=0.3)
+        with self.assertRaisesRegex(torch.OutOfMemoryError, "bytes are missing when all that can be evicted is gone"):
+            train(strict, 4)
+        rematlas.remove(strict)
+
     def test_it_ends_with_the_model(self):
         model = AsManyAsDrawn()
         rematlas.apply(model, ops.counted_bytes() + (12 << 20), time_limit=0.3)

@@ -1,0 +1,20 @@
+// What reports of runs say of the original beside them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace rematlas {
+
+/// `Report`: RunReport or EvictedReport, of a run that was verified.
+template <class Report>
+void add_comparison(nlohmann::json& object, const Report& report) {
+    object["outputs_identical"] = report.outputs_identical;
+    object["gradients_identical"] = report.gradients_identical;
+    object["buffers_identical"] = report.buffers_identical;
+    object["random_state_identical"] = report.random_state_identical;
+    object["original_peak_bytes"] = report.original_peak.value;
+    object["time_ratio_to_eager"] = report.time_ratio_to_eager;
+    if (!report.mismatch.empty()) object["mismatch"] = report.mismatch;
+}
+
+}  // namespace rematlas
