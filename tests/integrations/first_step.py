@@ -13,13 +13,13 @@ class FirstStep:
         self.told = None
         test = self
 
-        def record(applied, entry, args, kwargs, inputs, device, called):
+        def record(applied, entry, args, kwargs, inputs, device, *rest):
             Applied.record = test.record
             try:
                 test.told = from_shapes.record(applied.module, args, kwargs, inputs, device, applied.hooks)
             except from_shapes.Unknown as error:
                 test.why = str(error)
-            return test.record(applied, entry, args, kwargs, inputs, device, called)
+            return test.record(applied, entry, args, kwargs, inputs, device, *rest)
 
         def settle(applied, entry, pending):
             Applied.settle_recording = test.settle
