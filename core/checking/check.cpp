@@ -34,6 +34,8 @@ class Checker {
         for (at_ = 0; at_ < schedule_.steps.size() && !full(); ++at_) play(schedule_.steps[at_]);
         const bool played = at_ == schedule_.steps.size();
         at_ = schedule_.steps.size();
+        // The step lasts until the last copy that it began.
+        clock_ = std::max({clock_, to_host_free_, to_device_free_});
         if (played && report_.violations.empty()) at_the_end();
         report_.time = Nanoseconds(std::llround(clock_));
         report_.peak = Bytes(peak_);
@@ -96,12 +98,16 @@ class Checker {
             if (const auto copy = arrives_.find(t); copy != arrives_.end())
                 clock_ = std::max(clock_, copy->second);
         }
+        if (times_run_[id] == 1) play_updates(id);
+        for (TensorId t : op.outputs)
+            if (on_device_.contains(t)) await_copies_of(t);
         std::set<TensorId> overwritten, without_new_bytes;
         if (in_place) {
             if (op.inplace.empty()) violation(name(id) + " cannot run in place");
             for (const InplacePair& pair : op.inplace) {
                 if (!made_.contains(pair.in))
                     violation(name(id) + " would overwrite " + name(pair.in) + ", which is resident");
+                await_copies_of(pair.in);
                 overwritten.insert(pair.in);
                 without_new_bytes.insert(pair.out);
             }
@@ -120,12 +126,29 @@ class Checker {
         clock_ += static_cast<double>(op.time.value);
     }
 
+    /// The first run of an op changes residents, and so makes what the host has of them worthless.
+    void play_updates(OpId id) {
+        for (TensorId t : graph_.ops[id].mutates) {
+            if (!on_device_.contains(t))
+                violation(name(id) + " updates " + name(t) + ", which is not on the device");
+            await_copies_of(t);
+            on_host_.erase(t);
+        }
+    }
+
+    /// Bytes that are being copied, from or to the device, stay as they are until the copy is done.
+    void await_copies_of(TensorId t) {
+        if (const auto copy = on_host_.find(t); copy != on_host_.end())
+            clock_ = std::max(clock_, copy->second);
+        if (const auto copy = arrives_.find(t); copy != arrives_.end())
+            clock_ = std::max(clock_, copy->second);
+    }
+
     void play_free(TensorId t) {
         if (!on_device_.contains(t)) return violation("frees " + name(t) + ", which is not on the device");
-        const auto copy = on_host_.find(t);
-        if (copy == on_host_.end() && !made_.contains(t))
+        if (!on_host_.contains(t) && !made_.contains(t))
             return violation("frees " + name(t) + ", which is resident and has no copy on the host");
-        if (copy != on_host_.end()) clock_ = std::max(clock_, copy->second);
+        await_copies_of(t);
         remove(t);
     }
 
@@ -133,6 +156,7 @@ class Checker {
         const double speed = graph_.device ? graph_.device->to_host_bytes_per_second : 0;
         if (speed <= 0) return violation("offloads, but the graph names no link speed");
         if (!on_device_.contains(t)) return violation("offloads " + name(t) + ", which is not on the device");
+        if (on_host_.contains(t)) return violation("offloads " + name(t) + ", which is on the host already");
         const double earliest = arrives_.contains(t) ? std::max(clock_, arrives_[t]) : clock_;
         to_host_free_ =
             std::max(earliest, to_host_free_) + std::round(static_cast<double>(size(t)) / speed * 1e9);
@@ -164,6 +188,10 @@ class Checker {
     void at_the_end() {
         for (TensorId t : graph_.results) {
             if (!on_device_.contains(t)) violation_at_end("result " + name(t) + " is not on the device");
+        }
+        for (TensorId t : graph_.tensors.ids()) {
+            if (!made_.contains(t) && !on_device_.contains(t))
+                violation_at_end(name(t) + ", which is resident, is not on the device");
         }
         for (OpId id : graph_.ops.ids()) {
             const Op& op = graph_.ops[id];

@@ -38,14 +38,15 @@ class Simulator {
             }
             result_.steps.push_back(trace);
         }
-        result_.time = now_;
+        // The step is over when its copies are.
+        result_.time = std::max({now_, link_to_host_, link_to_device_});
         return std::move(result_);
     }
 
   private:
     struct Place {
         bool on_device = false;
-        bool on_host = false;
+        bool on_host = false;    ///< with the value that the tensor has now
         Nanoseconds ready;       ///< when the copy to the device is done
         Nanoseconds host_ready;  ///< when the copy to the host is done
     };
@@ -75,7 +76,8 @@ class Simulator {
         const Op& op = graph_.ops[id];
         if (in_place && op.inplace.empty())
             return Error{"op " + std::to_string(id.value) + " cannot run in place"};
-        if (run_count_[id]++ > 0 && !op.recomputable)
+        const bool first = run_count_[id]++ == 0;
+        if (!first && !op.recomputable)
             return Error{"op " + std::to_string(id.value) + " must run once only"};
         for (TensorId t : op.inputs) {
             if (!places_[t].on_device)
@@ -83,6 +85,13 @@ class Simulator {
                              ", which is not on the device"};
             now_ = std::max(now_, places_[t].ready);
         }
+        if (first) {
+            if (Result<void> done = update(id, op); !done) return done;
+        }
+        for (TensorId t : op.outputs)
+            if (places_[t].on_device) wait_for_copies(t);
+        if (in_place)
+            for (const InplacePair& pair : op.inplace) wait_for_copies(pair.in);
         trace.start = now_;
         Bytes during = alive_ + op.workspace;
         for (TensorId t : op.outputs) during += graph_.tensors[t].bytes;
@@ -104,11 +113,25 @@ class Simulator {
         return {};
     }
 
+    /// Residents that change: no copy may be under way then, and one on the host is of no use afterwards.
+    Result<void> update(OpId id, const Op& op) {
+        for (TensorId t : op.mutates) {
+            if (!places_[t].on_device)
+                return Error{"op " + std::to_string(id.value) + " updates " + label(t) +
+                             ", which is not on the device"};
+            wait_for_copies(t);
+            places_[t].on_host = false;
+        }
+        return {};
+    }
+
+    void wait_for_copies(TensorId t) { now_ = std::max({now_, places_[t].ready, places_[t].host_ready}); }
+
     Result<void> release(TensorId t, StepTrace& trace) {
         if (!places_[t].on_device) return Error{"free of " + label(t) + ", which is not on the device"};
         if (!producer_[t].valid() && !places_[t].on_host)
             return Error{"free of the resident " + label(t) + " without a copy on the host"};
-        if (places_[t].on_host) now_ = std::max(now_, places_[t].host_ready);
+        wait_for_copies(t);
         trace.start = now_;
         drop(t);
         return {};
@@ -118,6 +141,7 @@ class Simulator {
         if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
             return Error{"offload: the graph names no link speed to the host"};
         if (!places_[t].on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
+        if (places_[t].on_host) return Error{"offload of " + label(t) + ", which is on the host already"};
         const Nanoseconds start = std::max({now_, link_to_host_, places_[t].ready});
         link_to_host_ = start + copy_time(t, graph_.device->to_host_bytes_per_second);
         places_[t].on_host = true;

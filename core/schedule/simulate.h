@@ -22,9 +22,8 @@ struct Simulation {
     std::vector<StepTrace> steps;
 };
 
-/// Semantics: the file format's. Copies to and from the host run on one link each way beside compute, at the
-/// speeds of `graph.device`; a `free` of a tensor whose copy is not yet done waits for it. Errors: the first
-/// step that is not possible, named by its index.
+/// Semantics: the file format's, as core/schedule/README.md spells them out. Errors: the first step that is not
+/// possible, named by its index. What must hold at the end is not asked: a part of a schedule can be played.
 Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps);
 
 }  // namespace rematlas

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/run_sequence.h"
-#include "core/schedule/simulate.h"
 #include "tests/core/support/small_graph.h"
 
 namespace rematlas {
@@ -142,49 +141,6 @@ TEST(Check, a_schedule_of_another_graph_is_refused) {
     graph.sha256 = "aa";
     schedule.graph_sha256 = "bb";
     EXPECT_NE(violation(graph, schedule).find("another graph"), std::string::npos);
-}
-
-class Offloading : public testing::Test {
-  protected:
-    void SetUp() override {
-        graph_ = small_graph();
-        graph_.device = Device{.name = "d",
-                               .memory = Bytes(0),
-                               .to_host_bytes_per_second = 1e10,
-                               .to_device_bytes_per_second = 1e10};  // 100 bytes take 10 ns
-    }
-    Graph graph_;
-};
-
-TEST_F(Offloading, copies_run_beside_compute_and_are_waited_for) {
-    Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)), Step::run(OpId(1)),      Step::offload(TensorId(1)),
-                      Step::run(OpId(2)), Step::free(TensorId(1)), Step::fetch(TensorId(1)),
-                      Step::run(OpId(3)), Step::free(TensorId(2)), Step::free(TensorId(3)),
-                      Step::run(OpId(4)), Step::free(TensorId(1)), Step::free(TensorId(4))};
-    const CheckReport report = check(graph_, schedule);
-    ASSERT_TRUE(report.ok()) << report.violations.front();
-    EXPECT_EQ(report.time, Nanoseconds(60));  // 10 ns of waiting for the fetch
-    const Result<Simulation> simulated = simulate(graph_, schedule.steps);
-    ASSERT_TRUE(simulated);
-    EXPECT_EQ(simulated->time, report.time);
-    EXPECT_EQ(simulated->peak, report.peak);
-}
-
-TEST_F(Offloading, a_free_waits_for_the_copy_to_the_host) {
-    Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)), Step::offload(TensorId(1)), Step::free(TensorId(1)),
-                      Step::fetch(TensorId(1))};
-    const Result<Simulation> simulated = simulate(graph_, schedule.steps);
-    ASSERT_TRUE(simulated);
-    EXPECT_EQ(simulated->steps[2].end, Nanoseconds(20));
-}
-
-TEST_F(Offloading, what_has_no_copy_cannot_be_fetched) {
-    Schedule schedule;
-    schedule.steps = {Step::run(OpId(0)), Step::free(TensorId(1)), Step::fetch(TensorId(1))};
-    EXPECT_FALSE(simulate(graph_, schedule.steps));
-    EXPECT_NE(violation(graph_, schedule).find("no copy on the host"), std::string::npos);
 }
 
 }  // namespace

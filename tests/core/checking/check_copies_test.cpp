@@ -1,0 +1,181 @@
+// Copies to the host and back: what the checker and the simulator, which share no code, make of them alike.
+#include <gtest/gtest.h>
+
+#include "core/checking/check.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/support/small_graph.h"
+
+namespace rematlas {
+namespace {
+
+/// The small graph on a device to and from which 100 bytes take 10 ns.
+class Copies : public testing::Test {
+  protected:
+    void SetUp() override {
+        graph_ = small_graph();
+        graph_.device = Device{.name = "d",
+                               .memory = Bytes(0),
+                               .to_host_bytes_per_second = 1e10,
+                               .to_device_bytes_per_second = 1e10};
+    }
+
+    /// The time of steps that pass, which the simulator confirms; -1 with a failure where they do not.
+    std::int64_t time_of(const std::vector<Step>& steps) {
+        Schedule schedule;
+        schedule.steps = steps;
+        const CheckReport report = check(graph_, schedule);
+        const Result<Simulation> simulated = simulate(graph_, steps);
+        if (!report.ok() || !simulated) {
+            ADD_FAILURE() << (report.ok() ? simulated.error().message : report.violations.front());
+            return -1;
+        }
+        EXPECT_EQ(simulated->time, report.time);
+        EXPECT_EQ(simulated->peak, report.peak);
+        return report.time.value;
+    }
+
+    /// What the checker says of steps that the simulator refuses too.
+    std::string refusal(const std::vector<Step>& steps) {
+        Schedule schedule;
+        schedule.steps = steps;
+        EXPECT_FALSE(simulate(graph_, steps));
+        return violation(steps);
+    }
+
+    /// The checker's first violation, or nothing.
+    std::string violation(const std::vector<Step>& steps) {
+        Schedule schedule;
+        schedule.steps = steps;
+        const CheckReport report = check(graph_, schedule);
+        return report.ok() ? "" : report.violations.front();
+    }
+
+    /// All that is left of the step once a, b and b's gradient are there.
+    static std::vector<Step> with_backward(std::vector<Step> steps) {
+        steps.insert(steps.end(), {Step::run(OpId(3)), Step::run(OpId(4))});
+        return steps;
+    }
+
+    /// x (10 bytes) is updated by op `b`, op 1; a copy of it takes 1 ns.
+    void let_b_update_x() { graph_.ops[OpId(1)].mutates = {x}; }
+
+    static constexpr TensorId x{0}, a{1}, b{2}, grad_b{3}, grad_a{4};
+    Graph graph_;
+};
+
+TEST_F(Copies, run_beside_compute_and_are_waited_for) {
+    EXPECT_EQ(time_of({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(a), Step::run(OpId(2)),
+                       Step::free(a), Step::fetch(a), Step::run(OpId(3)), Step::free(b), Step::free(grad_b),
+                       Step::run(OpId(4)), Step::free(a), Step::free(grad_a)}),
+              60);  // 10 ns of waiting for the fetch
+}
+
+TEST_F(Copies, a_free_waits_for_the_copy_to_the_host) {
+    const Result<Simulation> simulated =
+        simulate(graph_, {Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a)});
+    ASSERT_TRUE(simulated);
+    EXPECT_EQ(simulated->steps[2].end, Nanoseconds(20));
+}
+
+TEST_F(Copies, what_has_no_copy_cannot_be_fetched) {
+    EXPECT_NE(refusal({Step::run(OpId(0)), Step::free(a), Step::fetch(a)}).find("no copy on the host"),
+              std::string::npos);
+}
+
+TEST_F(Copies, what_is_on_the_device_cannot_be_fetched) {
+    EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(a), Step::fetch(a)}).find("on the device"),
+              std::string::npos);
+}
+
+TEST_F(Copies, a_run_in_place_waits_until_what_it_overwrites_is_on_the_host) {
+    graph_.ops[OpId(2)].inplace = {{.out = grad_b, .in = b}};
+    // The copy of b runs from 20 to 30 and the loss after it; b is then copied back from 40 to 50.
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(b),
+                                     Step::run_inplace(OpId(2)), Step::fetch(b)})),
+              70);
+}
+
+TEST_F(Copies, a_run_waits_until_what_it_replaces_is_on_the_host) {
+    // The copy of a runs from 10 to 20, and the rerun of its op starts when it is done.
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::offload(a), Step::run(OpId(0)),
+                                     Step::run(OpId(1)), Step::run(OpId(2))})),
+              70);
+}
+
+TEST_F(Copies, a_run_waits_until_what_it_replaces_is_back) {
+    // a is copied out until 20 and back until 30.
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a),
+                                     Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(2))})),
+              80);
+}
+
+TEST_F(Copies, a_free_waits_for_the_copy_to_the_device) {
+    EXPECT_EQ(
+        time_of(with_backward({Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a),
+                               Step::free(a), Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(2))})),
+        80);
+}
+
+TEST_F(Copies, what_an_op_has_updated_since_its_copy_cannot_be_fetched) {
+    let_b_update_x();
+    const std::string stale =
+        refusal({Step::run(OpId(0)), Step::offload(x), Step::run(OpId(1)), Step::free(x), Step::fetch(x)});
+    EXPECT_NE(stale.find("frees tensor 0 (x), which is resident and has no copy"), std::string::npos)
+        << stale;
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(x), Step::free(x),
+                                     Step::run(OpId(2)), Step::fetch(x)})),
+              51);
+}
+
+TEST_F(Copies, only_the_first_run_of_an_op_updates) {
+    let_b_update_x();
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(x), Step::free(x),
+                                     Step::run(OpId(1)), Step::fetch(x), Step::run(OpId(2))})),
+              61);
+}
+
+TEST_F(Copies, what_is_updated_is_on_the_device) {
+    let_b_update_x();
+    EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(x), Step::free(x), Step::run(OpId(1))})
+                  .find("updates tensor 0 (x), which is not on the device"),
+              std::string::npos);
+}
+
+TEST_F(Copies, an_update_waits_for_the_copy_of_what_it_changes) {
+    graph_.tensors[x].bytes = Bytes(100);
+    let_b_update_x();
+    // x is copied out from 10 to 20, and b runs after that.
+    EXPECT_EQ(time_of(with_backward(
+                  {Step::run(OpId(0)), Step::offload(x), Step::run(OpId(1)), Step::run(OpId(2))})),
+              60);
+}
+
+TEST_F(Copies, residents_are_on_the_device_when_the_step_ends) {
+    const std::vector<Step> gone = with_backward(
+        {Step::run(OpId(0)), Step::offload(x), Step::free(x), Step::run(OpId(1)), Step::run(OpId(2))});
+    EXPECT_EQ(violation(gone), "at the end: tensor 0 (x), which is resident, is not on the device");
+    std::vector<Step> back = gone;
+    back.push_back(Step::fetch(x));
+    EXPECT_EQ(time_of(back), 52);  // two copies of 1 ns: the free waits for one, the end for the other
+}
+
+TEST_F(Copies, the_step_is_over_when_its_copies_are) {
+    const std::vector<Step> steps =
+        with_backward({Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(2))});
+    std::vector<Step> out = steps;
+    out.push_back(Step::offload(a));
+    EXPECT_EQ(time_of(out), 60);
+    out.insert(out.end(), {Step::free(a), Step::fetch(a)});
+    EXPECT_EQ(time_of(out), 70);
+}
+
+TEST_F(Copies, nothing_goes_to_the_host_twice) {
+    EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(a), Step::offload(a)}).find("on the host already"),
+              std::string::npos);
+    EXPECT_NE(refusal({Step::run(OpId(0)), Step::offload(a), Step::free(a), Step::fetch(a), Step::offload(a)})
+                  .find("on the host already"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace rematlas
