@@ -32,6 +32,9 @@ fi
 if [ -x "$bin/bench_chains" ]; then
     { "$bin/bench_chains"; "$bin/bench_chains" atlas 10 256 512 | grep -v '^name'; } | tee "$here/results/chains.csv"
 fi
+if [ -x "$bin/bench_eviction" ]; then
+    "$bin/bench_eviction" | tee "$here/results/eviction.csv"
+fi
 if [ -f "$problems/reference.json" ]; then
     python3 "$here/solvers/reference.py" "$bin" "$problems" | tee "$here/results/solvers.csv"
     {

@@ -26,7 +26,7 @@ void EvictionPool::follow_graph() {
 void EvictionPool::used(int storage, std::int64_t now) {
     follow_graph();
     last_use_[storage] = now;
-    update(storage);
+    if (factors_.staleness) update(storage);
 }
 
 void EvictionPool::forget(int storage) {
