@@ -1,6 +1,7 @@
 #include "runtime/allocator/counting_allocator.h"
 
 #include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/COW.h>
 #include <malloc.h>
 #include <sys/mman.h>
 
@@ -79,14 +80,23 @@ void count(std::int64_t bytes) {
     raise(bytes_watermark, now);
 }
 
+/// Of a block that libtorch's allocator of host memory handed out, now or before.
+Header* header_of(void* data) {
+    return reinterpret_cast<Header*>(static_cast<char*>(data) - header);
+}
+
+bool is_ours(void* data) {
+    return header_of(data)->seal == seal_of(header_of(data));
+}
+
 void release(void* data) {
     if (!data) return;
     if (const auto bytes = StepMemory::give_back(data)) {
         bytes_alive.fetch_sub(*bytes, std::memory_order_relaxed);
         return;
     }
-    auto* block = reinterpret_cast<Header*>(static_cast<char*>(data) - header);
-    if (block->seal != seal_of(block)) return std::free(data);
+    if (!is_ours(data)) return std::free(data);
+    Header* const block = header_of(data);
     block->seal = 0;
     bytes_alive.fetch_sub(block->bytes, std::memory_order_relaxed);
     free_block(block);
@@ -144,12 +154,13 @@ CountingAllocator::OwnPages::~OwnPages() {
     whom_ == For::process ? --own_pages_everywhere : --own_pages;
 }
 
-bool CountingAllocator::counts(const void* data) {
-    if (!data) return false;
-    if (Arena::holds(data)) return true;
-    if (reinterpret_cast<std::uintptr_t>(data) % header != 0) return false;
-    const auto* block = reinterpret_cast<const Header*>(static_cast<const char*>(data) - header);
-    return block->seal == seal_of(block);
+bool CountingAllocator::counts(const c10::DataPtr& memory) {
+    const RoomMaker* maker = MemoryLimit::maker(the_host);
+    const c10::DataPtr& pointer = maker ? maker->behind(memory) : memory;
+    if (!pointer) return false;
+    // Lazy copies hide the deleter, and are made of memory from libtorch's allocator alone.
+    return pointer.get_deleter() == &release || Arena::holds(pointer.get()) ||
+           (c10::impl::cow::is_cow_data_ptr(pointer) && is_ours(pointer.get()));
 }
 
 std::int64_t CountingAllocator::alive() {

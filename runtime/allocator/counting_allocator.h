@@ -9,6 +9,8 @@
 // like others. Counts what tensors ask for, not what malloc rounds it to. Threads: any; counters are atomic.
 #pragma once
 
+#include <c10/core/Allocator.h>
+
 #include <cstdint>
 
 namespace rematlas {
@@ -20,8 +22,8 @@ class CountingAllocator {
     /// Makes it libtorch's allocator of host memory for the rest of the process. Later calls do nothing.
     static void install(Heap heap = Heap::kept);
 
-    /// Whether it handed out the block that begins there.
-    static bool counts(const void* data);
+    /// Whether it handed out that memory.
+    static bool counts(const c10::DataPtr& memory);
 
     static std::int64_t alive();  ///< bytes
     static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()

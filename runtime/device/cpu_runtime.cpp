@@ -92,7 +92,7 @@ class CpuRuntime final : public DeviceRuntime {
     std::int64_t alive_bytes() const override { return CountingAllocator::alive(); }
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
-    bool counts(const void* data) const override { return CountingAllocator::counts(data); }
+    bool counts(const c10::DataPtr& memory) const override { return CountingAllocator::counts(memory); }
     std::optional<ArenaMemory> arena_memory() override { return host_memory(); }
     void synchronize() override {}
     std::int64_t now() override { return clock_now(); }

@@ -70,9 +70,9 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::int64_t context_bytes() const { return 0; }
     /// Gives back what is reserved and not used.
     virtual void trim() {}
-    /// Whether the memory that begins there is in `alive_bytes`: host memory from before the counting began
-    /// is not.
-    virtual bool counts(const void* /*data*/) const { return true; }
+    /// Whether that memory is in `alive_bytes`: host memory from before the counting began, or of others, is
+    /// not.
+    virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
     /// The most that it may take: an allocator may hand out a larger block whole.

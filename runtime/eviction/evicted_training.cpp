@@ -214,7 +214,7 @@ class Session {
 
     /// One after the other: together they might not fit.
     bool is_same(const at::Tensor& original, const at::Tensor& evicted) {
-        evictor_->touch(evicted, false);
+        evictor_->touch(evicted, Evictor::Look::now);
         const Aside aside(*this);
         return identical(original, evicted);
     }

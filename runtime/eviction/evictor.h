@@ -100,8 +100,17 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void keep(c10::ArrayRef<at::Tensor> tensors) override;
     std::shared_ptr<void> hold(c10::ArrayRef<at::Tensor> tensors) override;
     void changes(c10::ArrayRef<at::Tensor> tensors) override;
-    /// The tensor's memory is about to be looked at by others. `keep`: for as long as it lives.
-    void touch(const at::Tensor& tensor, bool keep);
+    /// How others get at a tensor's memory past the dispatcher.
+    enum class Look {
+        now,         ///< and are done before the next op
+        on,          ///< for as long as it lives
+        and_change,  ///< the same, and may write there: whoever has read it stays, and whoever will
+    };
+    void touch(const at::Tensor& tensor, Look look);
+    /// Others have the memory until `returned`, and may write there. Costs nothing where that is before the next
+    /// op; until then it is as Look::and_change. Negative: nobody minds.
+    std::int64_t lend(const at::Tensor& tensor);
+    void returned(std::int64_t loan);  ///< on any thread, at any time
 
     /// They stay too, and records call them so.
     void names(const std::vector<NamedTensor>& tensors);
@@ -132,7 +141,13 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         bool there = false;                              ///< its memory is
         bool resident = false;                           ///< made outside
         bool unfilled = false;                           ///< it holds what `empty` made
+        int lent = 0;                                    ///< to so many that may write there
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
+    };
+    struct Loan {
+        int storage = 0;
+        std::uint64_t digest = 0;  ///< of what it holds
+        bool seen = false;         ///< it went on after the op in which it began
     };
     /// What would be alive without eviction: what the program holds and is not there counts, what is there
     /// and the program does not hold counts not.
@@ -172,6 +187,10 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
                     std::vector<torch::jit::Stack> items, torch::jit::Stack* stack);
     void make_ready(const Call& call);
     void lose(int storage);
+    void lent(int storage);
+    void see_loans();
+    void see_change(int storage) const;
+    std::uint64_t digest_of_memory(int storage);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                       std::int64_t time, StepRecord::Span span);
     void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
@@ -195,6 +214,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void release(int storage);
     void freeze(int storage);
     void hang(int storage, c10::StorageImpl& user);
+    void let_shared_go();
+    void departed(int storage);
     void give(int storage, c10::DataPtr memory);
     c10::DataPtr take(int storage);
     c10::Storage memory_of(int storage);
@@ -243,7 +264,9 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::unique_ptr<DispatchModeGuard> guard_;
     std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
-    std::vector<Known> known_;                         ///< per storage of the books
+    std::vector<Known> known_;  ///< per storage of the books
+    /// In the books too: those in memory that processes share, whose DataPtr tells them so.
+    std::unordered_map<const c10::StorageImpl*, int> shared_;
     std::vector<std::unique_ptr<StoredCall>> stored_;  ///< per op of the books
     std::atomic<std::int64_t> limit_;                  ///< bytes; more when closing
     std::int64_t queue_ = 0;                           ///< that of the device's queues where it was opened
@@ -267,8 +290,12 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     bool measures_ = false;
     std::int64_t began_ = 0, most_ = 0, dropped_ = 0;  ///< bytes; see begin_measuring
     std::int64_t asked_ = 0;                           ///< bytes of the request that could not be met
-    mutable std::mutex engine_;                        ///< of the books; never held while a kernel runs
-    std::recursive_mutex program_;                     ///< one call at a time
+    std::unordered_map<std::int64_t, Loan> loans_;
+    std::int64_t last_loan_ = -1;
+    std::vector<std::int64_t> returned_;
+    std::mutex returned_lock_;
+    mutable std::mutex engine_;     ///< of the books; never held while a kernel runs
+    std::recursive_mutex program_;  ///< one call at a time
 };
 
 }  // namespace rematlas

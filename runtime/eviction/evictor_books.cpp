@@ -1,4 +1,5 @@
 // The books of storages, and what core/dtr asks for.
+#include <ATen/MapAllocator.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/impl/COW.h>
 #include <c10/util/Exception.h>
@@ -23,6 +24,10 @@ class OutsideTheBooks {
     std::mutex& books_;
 };
 
+bool lies_in_shared_memory(c10::StorageImpl& storage) {
+    return at::MapAllocator::fromDataPtr(storage._mutable_data_ptr_no_checks()) != nullptr;
+}
+
 }  // namespace
 
 // Storages.
@@ -39,8 +44,11 @@ bool Evictor::can_be_known(const at::Tensor& tensor) const {
 int Evictor::storage_of(const at::Tensor& tensor) const {
     if (!tensor.defined() || !tensor.has_storage()) return -1;
     const c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
-    const Ticket* ticket = ticket_of(*storage);
-    return ticket && ticket->departures == departures_ ? ticket->storage : -1;
+    if (const Ticket* ticket = ticket_of(*storage))
+        return ticket->departures == departures_ ? ticket->storage : -1;
+    if (shared_.empty()) return -1;
+    const auto found = shared_.find(storage);
+    return found == shared_.end() ? -1 : found->second;
 }
 
 /// Of what was made outside, or behind the dispatcher: it stays, and outlives the program's handles where
@@ -62,8 +70,8 @@ int Evictor::make_resident(const at::Tensor& tensor) {
 /// What it takes of what is counted: host memory may be of others.
 std::int64_t Evictor::counted(const at::Tensor& tensor) const {
     const c10::Storage& storage = tensor.storage();
-    return device_.counts(storage.data()) ? device_.footprint(static_cast<std::int64_t>(storage.nbytes()))
-                                          : 0;
+    return device_.counts(storage.data_ptr()) ? device_.footprint(static_cast<std::int64_t>(storage.nbytes()))
+                                              : 0;
 }
 
 int Evictor::declare(const Trace::Op& op, const std::vector<Trace::Output>& outputs,
@@ -103,8 +111,32 @@ void Evictor::freeze(int storage) {
 void Evictor::hang(int storage, c10::StorageImpl& user) {
     known_[storage].user =
         c10::weak_intrusive_ptr<c10::StorageImpl>(c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(&user));
-    hang_ticket(user, departures_, storage);
     note_memory(storage, true, true);
+    if (!lies_in_shared_memory(user)) {
+        hang_ticket(user, departures_, storage);
+        return;
+    }
+    shared_[&user] = storage;
+    known_[storage].own = c10::Storage(known_[storage].user.lock());
+}
+
+/// Without a ticket nobody tells when the program's last handle goes.
+void Evictor::let_shared_go() {
+    std::erase_if(shared_, [&](const auto& entry) {
+        const int storage = entry.second;
+        if (known_[storage].own.use_count() > 1) return false;
+        departed(storage);
+        return true;
+    });
+}
+
+/// The program's last handle is gone.
+void Evictor::departed(int storage) {
+    Known& known = known_[storage];
+    known.user = Known().user;
+    note_memory(storage, false, known.there);
+    release(storage);
+    dropped_by_program_.push_back(storage);
 }
 
 void Evictor::give(int storage, c10::DataPtr memory) {

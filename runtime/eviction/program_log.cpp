@@ -14,13 +14,14 @@ void ProgramLog::call(int op, Trace::Op called, const std::vector<Trace::Output>
     names_.push_back(std::move(name));
 }
 
-Trace ProgramLog::without_outside(std::size_t there_before) const {
-    constexpr std::int64_t number = 64;
+Trace ProgramLog::without_outside() const {
     Trace trace = trace_;
+    std::vector<std::uint8_t> released(trace.tensors.size());
+    for (const auto& [step, id] : trace.program)
+        if (step == Trace::Step::release) released[id] = 1;
     for (std::size_t op = 0; op < trace.ops.size(); ++op) {
-        if (names_[op] != "outside") continue;
-        std::int64_t& bytes = trace.bytes[trace.tensors[trace.ops[op].outputs.front()].storage];
-        if (op < there_before || bytes > number) bytes = 0;
+        const int tensor = trace.ops[op].outputs.front();
+        if (names_[op] == "outside" && !released[tensor]) trace.bytes[trace.tensors[tensor].storage] = 0;
     }
     return trace;
 }

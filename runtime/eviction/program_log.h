@@ -24,9 +24,9 @@ class ProgramLog {
     void workspace(std::int64_t bytes);
 
     const Trace& trace() const { return trace_; }
-    /// The program alone: what was there before it takes no bytes: the first `there_before` ops, and constants of
-    /// the model. Numbers in tensors' clothes, which are made on the way, keep theirs.
-    Trace without_outside(std::size_t there_before) const;
+    /// The program alone: what was made outside and is never let go takes no bytes, as weights and constants.
+    /// Numbers in tensors' clothes, which are made on the way, keep theirs.
+    Trace without_outside() const;
     const std::vector<DtrEvent>& events() const { return events_; }
     const std::vector<std::string>& names() const { return names_; }  ///< per op of the trace
 

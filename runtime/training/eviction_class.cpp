@@ -80,16 +80,11 @@ struct TorchEviction : torch::CustomClassHolder {
         TORCH_CHECK(written, "rematlas: ", written.error().message);
     }
 
-    void open() {
-        if (evictor.log()) there_before = evictor.log()->trace().ops.size();
-        evictor.open();
-    }
-
     /// What the simulation does on the program that was logged, within `room` bytes for what it makes.
     std::string simulate(std::int64_t room) const {
         TORCH_CHECK(evictor.log(), "rematlas: nothing is logged");
         const EvictorOptions options = evictor_options(budget, given.dump());
-        const DtrOutcome outcome = evict_online(evictor.log()->without_outside(there_before), Bytes(room),
+        const DtrOutcome outcome = evict_online(evictor.log()->without_outside(), Bytes(room),
                                                 {.heuristic = options.policy.pool.heuristic,
                                                  .deallocation = options.policy.deallocation,
                                                  .thrash = options.thrash,
@@ -123,19 +118,21 @@ struct TorchEviction : torch::CustomClassHolder {
     json given;
     PythonPlaces places;
     Evictor evictor;
-    std::size_t there_before = 0;  ///< ops of the log
 };
 
 TORCH_LIBRARY_FRAGMENT(rematlas, library) {
     using Eviction = c10::intrusive_ptr<TorchEviction>;
     library.class_<TorchEviction>("Eviction")
         .def(torch::init<const std::string&, std::int64_t, const std::string&>())
-        .def("open", [](const Eviction& self) { self->open(); })
+        .def("open", [](const Eviction& self) { self->evictor.open(); })
         .def("close", [](const Eviction& self) { self->evictor.close(); })
         .def("stays", [](const Eviction& self,
                          const std::vector<at::Tensor>& tensors) { self->evictor.keep(tensors); })
         .def("touch", [](const Eviction& self, const at::Tensor& tensor,
-                         bool keep) { self->evictor.touch(tensor, keep); })
+                         std::int64_t look) { self->evictor.touch(tensor, Evictor::Look(look)); })
+        .def("lend",
+             [](const Eviction& self, const at::Tensor& tensor) { return self->evictor.lend(tensor); })
+        .def("returned", [](const Eviction& self, std::int64_t loan) { self->evictor.returned(loan); })
         .def("names", [](const Eviction& self, const std::vector<at::Tensor>& tensors,
                          const std::vector<std::string>& names,
                          std::int64_t parameters) { self->names(tensors, names, parameters); })

@@ -34,7 +34,7 @@ std::int64_t counted_residents(const std::vector<NamedTensor>& tensors, const st
         if (!tensor.has_storage() || tensor.device() != device.device()) return;
         if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) return;
         const auto size = static_cast<std::int64_t>(tensor.storage().nbytes());
-        if (device.counts(tensor.storage().data())) bytes += device.footprint(size);
+        if (device.counts(tensor.storage().data_ptr())) bytes += device.footprint(size);
     };
     for (const NamedTensor& named : tensors) add(named.tensor);
     for (const at::Tensor& input : inputs) add(input);

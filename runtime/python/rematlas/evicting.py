@@ -15,6 +15,7 @@ import dataclasses
 import json
 import os
 import threading
+import weakref
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -194,19 +195,19 @@ def kept_by(optimizer) -> list:
 class LooksOutside:
     """Ways in which Python gets at a tensor's memory past all operators: what was dropped is made again first."""
 
-    # True: the memory may be looked at for as long as the tensor lives.
+    # As in Evictor::Look. Addresses and storages are taken to be for reading.
+    NOW, ON, AND_CHANGE = range(3)
     METHODS = {
-        "data_ptr": True,
-        "numpy": True,
-        "__array__": True,
-        "tolist": False,
-        "untyped_storage": True,
-        "storage": True,
-        "_typed_storage": True,
-        "__dlpack__": True,
-        "share_memory_": True,
-        "__reduce_ex__": False,
-        "__deepcopy__": False,
+        "data_ptr": ON,
+        "numpy": ON,  # and with it __array__; see `lend`
+        "tolist": NOW,
+        "untyped_storage": ON,
+        "storage": ON,
+        "_typed_storage": ON,
+        "__dlpack__": AND_CHANGE,
+        "share_memory_": AND_CHANGE,
+        "__reduce_ex__": NOW,
+        "__deepcopy__": NOW,
     }
 
     def __init__(self):
@@ -215,10 +216,11 @@ class LooksOutside:
 
     def watch(self, eviction):
         with self.lock:
-            for name, keep in self.METHODS.items():
+            for name, kind in self.METHODS.items():
                 own = torch.Tensor.__dict__.get(name)
                 self.replaced[name] = own
-                setattr(torch.Tensor, name, self.around(getattr(torch.Tensor, name), eviction, keep))
+                setattr(torch.Tensor, name, self.around(getattr(torch.Tensor, name), eviction, kind))
+            torch.Tensor.numpy = self.lend(torch.Tensor.numpy, eviction)
 
     def stop(self):
         with self.lock:
@@ -230,13 +232,27 @@ class LooksOutside:
             self.replaced = {}
 
     @staticmethod
-    def around(method, eviction, keep):
+    def around(method, eviction, kind):
         def look(self, *args, **kwargs):
-            eviction.touch(self, keep)
+            eviction.touch(self, kind)
             return method(self, *args, **kwargs)
 
         look.__name__ = getattr(method, "__name__", "look")
         return look
+
+    @staticmethod
+    def lend(numpy, eviction):
+        """Who has the array, or a view of it, may write there, and nobody else sees it."""
+
+        def lent(self, *args, **kwargs):
+            array = numpy(self, *args, **kwargs)
+            loan = eviction.lend(self)
+            if loan >= 0:
+                weakref.finalize(array, eviction.returned, loan).atexit = False
+            return array
+
+        lent.__name__ = "numpy"
+        return lent
 
 
 looks_outside = LooksOutside()

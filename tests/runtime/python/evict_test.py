@@ -242,6 +242,92 @@ class Looks(unittest.TestCase):
             numpy.testing.assert_array_equal(one.detach().numpy(), value)
         found[-1].sum().backward()
 
+    def step(self, module, x, change):
+        """A number for the loss, and the gradients, of a step in which `change` writes past all operators."""
+        module.zero_grad()
+        torch.manual_seed(3)
+        doubled = x * 2
+        held = change(doubled)
+        wide = torch.exp(doubled.repeat(1, 4))
+        loss = module(doubled).square().mean() + wide.mean()
+        if held is not None:
+            held[0] = 5.0
+        self.press()
+        loss.backward()
+        return loss.item(), doubled.sum().item(), wide.sum().item(), [p.grad.clone() for p in module.parameters()]
+
+    def test_what_is_written_past_all_operators_is_written_once(self):
+        def in_place(one):
+            held = one.numpy()
+            held[:] = held + 1
+            return held
+
+        def by_an_alias(one):
+            torch.as_tensor(numpy.asarray(one)).mul_(3)
+
+        def by_dlpack(one):
+            return torch.from_dlpack(one.__dlpack__())
+
+        changes = (in_place, by_an_alias, by_dlpack, lambda one: one.numpy().fill(0.25), lambda one: one.numpy()[1:][:4])
+        for change in changes:
+            expected = self.step(self.module, self.x, change)
+            gc.collect()
+            with rematlas.evict(self.module, ops.counted_bytes() + (5 << 18), **SAME) as context:
+                found = self.step(self.module, self.x, change)
+                self.assertGreater(context.status().rematerializations, 0)
+            self.assertEqual(found[:3], expected[:3])
+            self.assertTrue(all(torch.equal(a, b) for a, b in zip(found[3], expected[3])))
+
+    def test_what_was_made_from_other_contents_and_is_gone_is_told(self):
+        with rematlas.evict(self.module, ops.counted_bytes() + (5 << 18), **SAME):
+            doubled = self.x * 2
+            made = torch.exp(doubled)
+            self.press()
+            doubled.numpy().fill(1)
+            with self.assertRaisesRegex(RuntimeError, "changed past all operators"):
+                made.sum()
+
+    def test_a_short_look_by_numpy_lets_go(self):
+        expected = [one.detach().numpy().copy() for one in self.kept()]
+        gc.collect()
+        with rematlas.evict(self.module, ops.counted_bytes() + (3 << 19), **SAME) as context:
+            found = self.kept()
+            self.press()
+            before = context.status().known_ops
+            for one, value in zip(found, expected):
+                numpy.testing.assert_array_equal(one.detach().numpy(), value)
+            torch.ones(1)
+            self.assertGreaterEqual(context.status().known_ops, before)
+            arrays = [one.detach().numpy() for one in found]
+            torch.ones(1)
+            self.assertLess(context.status().known_ops, before)
+            del arrays
+
+    def test_memory_that_processes_share(self):
+        def step(batch):
+            torch.manual_seed(3)
+            self.module.zero_grad()
+            doubled = batch * 2
+            doubled.share_memory_()
+            loss = self.module(doubled).square().mean() + self.module(batch).mean()
+            self.press()
+            loss.backward()
+            batch.add_(1)
+            self.press()
+            shared = doubled.is_shared() and batch.is_shared()
+            return shared, loss.item(), doubled.sum().item(), [p.grad.clone() for p in self.module.parameters()]
+
+        batch = self.x.clone().share_memory_()
+        expected = [step(batch) for _ in range(3)]
+        batch.copy_(self.x)
+        gc.collect()
+        with rematlas.evict(self.module, ops.counted_bytes() + (3 << 19), **SAME) as context:
+            found = [step(batch) for _ in range(3)]
+            self.assertGreater(context.status().rematerializations, 0)
+        for ours, theirs in zip(found, expected):
+            self.assertEqual(ours[:3], theirs[:3])
+            self.assertTrue(ours[0] and all(torch.equal(a, b) for a, b in zip(ours[3], theirs[3])))
+
     def test_printing(self):
         expected = [repr(one) for one in self.kept()]
         with rematlas.evict(self.module, ops.counted_bytes() + (3 << 19), **SAME):
