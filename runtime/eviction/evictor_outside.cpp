@@ -79,13 +79,13 @@ void Evictor::touch(const at::Tensor& tensor, Look look) {
     if (!eviction_.begin(wanted)) fail(current_);
     eviction_.end(wanted);
     wait_for_own_queue();
-    if (look == Look::now) return;
-    freeze(storage);
+    if (look == Look::on) freeze(storage);
     if (look == Look::and_change) lent(storage);
 }
 
-/// Whoever has read it stays, and whoever will.
+/// It stays, and so does whoever has read it, and whoever will.
 void Evictor::lent(int storage) {
+    freeze(storage);
     if (known_[storage].lent++ == 0) lose(storage);
 }
 
@@ -94,7 +94,8 @@ std::int64_t Evictor::lend(const at::Tensor& tensor) {
     const Engine engine(engine_);
     if (!guard_ || !tensor.is_cpu()) return -1;
     const int storage = storage_of(tensor);
-    if (storage < 0 || known_[storage].resident || !known_[storage].there) return -1;
+    if (storage < 0 || known_[storage].resident) return -1;
+    if (!eviction_.begin({known_[storage].tensor})) fail(current_);
     loans_[++last_loan_] = {storage, digest_of_memory(storage)};
     return last_loan_;
 }
@@ -116,11 +117,13 @@ void Evictor::see_loans() {
         const auto loan = loans_.extract(id);
         if (loan.empty()) continue;
         const auto& [storage, digest, seen] = loan.mapped();
+        eviction_.end({known_[storage].tensor});
         if (seen) {
             --known_[storage].lent;
         } else if (digest_of_memory(storage) != digest) {
             see_change(storage);
-            lose(storage);
+            lent(storage);
+            --known_[storage].lent;
         }
     }
     for (auto& [id, loan] : loans_) {

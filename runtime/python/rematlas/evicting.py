@@ -199,7 +199,7 @@ class LooksOutside:
     NOW, ON, AND_CHANGE = range(3)
     METHODS = {
         "data_ptr": ON,
-        "numpy": ON,  # and with it __array__; see `lend`
+        "numpy": NOW,  # and with it __array__; see `lend`
         "tolist": NOW,
         "untyped_storage": ON,
         "storage": ON,
