@@ -24,7 +24,7 @@ using nlohmann::json;
 std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
     if (!graph.device || !graph.device->allocator) return std::nullopt;
     const Result<CachingAllocatorPeaks> peaks =
-        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator);
+        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator, schedule.homes);
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 
@@ -38,29 +38,69 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
     if (schedule.addresses) return std::optional(schedule.addresses->arena);
     if (!asked && runs > kMostRunsToPlan) return std::optional<Bytes>();
     const AddressOptions options{.alignment = alignment_for(graph),
+                                 .homes = schedule.homes,
                                  .effort = asked ? 1'000'000'000 : AddressOptions{}.effort};
     const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps, options);
     if (!plan && !asked) return std::optional<Bytes>();
     if (!plan) return plan.error();
     const Addresses addresses = addresses_from(*plan, options.alignment);
-    if (const Result<void> sound = check_addresses(graph, schedule.steps, addresses); !sound)
+    if (const Result<void> sound = check_addresses(graph, schedule.steps, addresses, true, schedule.homes);
+        !sound)
         return sound.error();
     return std::optional(plan->arena);
 }
 
-Result<Exit> check_command(const std::string& graph_path, const std::string& schedule_path,
-                           const std::string& budget_text, bool in_arena, const OutputFlags& output) {
+/// Of one link or of the host's ops, beside compute.
+json use_json(const SideUse& use) {
+    return {{"bytes", use.bytes.value}, {"busy_ns", use.busy.value}};
+}
+
+double share(Nanoseconds busy, Nanoseconds time) {
+    return time.value > 0 ? 100.0 * static_cast<double>(busy.value) / static_cast<double>(time.value) : 0;
+}
+
+/// What goes on beside compute; nothing where nothing ever is on the host.
+void print_host(const CheckReport& report, const std::optional<Bytes>& budget) {
+    if (report.host_peak.value == 0 && report.to_host.busy.value == 0 && report.host_runs == 0) return;
+    std::printf("host: peak %s (%lld bytes, at step %zu)%s\n", format_bytes(report.host_peak).c_str(),
+                static_cast<long long>(report.host_peak.value), report.host_peak_step,
+                budget ? (" of " + format_bytes(*budget)).c_str() : "");
+    for (const auto& [way, use] :
+         {std::pair("to the host", &report.to_host), std::pair("to the device", &report.to_device)})
+        std::printf("%s: %s in %s, busy %.1f %% of the step\n", way, format_bytes(use->bytes).c_str(),
+                    format_duration(use->busy).c_str(), share(use->busy, report.time));
+    if (report.host_runs > 0)
+        std::printf("on the host: %zu runs in %s, busy %.1f %% of the step\n", report.host_runs,
+                    format_duration(report.on_host.busy).c_str(), share(report.on_host.busy, report.time));
+}
+
+struct CheckFlags {
+    std::string graph, schedule, budget, host_budget;
+    bool in_arena = false;
+    OutputFlags output;
+};
+
+Result<Exit> check_command(const CheckFlags& flags) {
+    const OutputFlags& output = flags.output;
+    const std::string &graph_path = flags.graph, &schedule_path = flags.schedule;
+    const bool in_arena = flags.in_arena;
     const Result<Graph> graph = read_graph(graph_path);
     if (!graph) return graph.error();
     const Result<Schedule> schedule = schedule_in(schedule_path);
     if (!schedule) return schedule.error();
     std::optional<Bytes> budget;
-    if (!budget_text.empty()) {
-        const Result<Bytes> given = budget_flag(budget_text, step_bytes(flatten(*graph)));
+    if (!flags.budget.empty()) {
+        const Result<Bytes> given = budget_flag(flags.budget, step_bytes(flatten(*graph)));
         if (!given) return given.error();
         budget = *given;
     }
-    CheckReport report = check(*graph, *schedule, budget);
+    std::optional<Bytes> host_budget = schedule->host_budget;
+    if (!flags.host_budget.empty()) {
+        const Result<Bytes> given = parse_bytes(flags.host_budget);
+        if (!given) return Error{"--host-budget: " + given.error().message};
+        host_budget = *given;
+    }
+    CheckReport report = check(*graph, *schedule, CheckBudgets{.device = budget, .host = host_budget});
     std::optional<Bytes> arena;
     if (report.ok()) {
         const Result<std::optional<Bytes>> found = arena_of(*graph, *schedule, report.runs, in_arena);
@@ -85,6 +125,12 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
                     {"allocated_peak_bytes", caching ? json(caching->allocated.value) : json()},
                     {"reserved_peak_bytes", caching ? json(caching->reserved.value) : json()},
                     {"budget_bytes", budget ? budget->value : schedule->budget.value},
+                    {"host_peak_bytes", report.host_peak.value},
+                    {"host_peak_step", report.host_peak_step},
+                    {"host_budget_bytes", host_budget ? json(host_budget->value) : json()},
+                    {"to_host", use_json(report.to_host)},
+                    {"to_device", use_json(report.to_device)},
+                    {"host_ops", {{"runs", report.host_runs}, {"busy_ns", report.on_host.busy.value}}},
                     {"runs", report.runs},
                     {"reruns", report.reruns},
                     {"evictions", schedule->evicted.size()}});
@@ -96,6 +142,7 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
             schedule->evicted.empty()
                 ? ""
                 : (", " + std::to_string(schedule->evicted.size()) + " evictions").c_str());
+        print_host(report, host_budget);
         if (arena)
             std::printf("planned addresses: arena %s (%lld bytes, %.2f %% above the peak)\n",
                         format_bytes(*arena).c_str(), static_cast<long long>(arena->value),
@@ -114,17 +161,17 @@ Result<Exit> check_command(const std::string& graph_path, const std::string& sch
 }  // namespace
 
 void add_check_command(const Commands& commands) {
-    static OutputFlags output;
-    static std::string graph, schedule, budget;
-    static bool in_arena = false;
-    CLI::App* check_app =
-        commands.add("check", "re-simulate a schedule with the independent checker",
-                     "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB", output,
-                     [] { return check_command(graph, schedule, budget, in_arena, output); });
-    check_app->add_option("graph", graph, "a .graph.json file")->required();
-    check_app->add_option("schedule", schedule, "a .schedule.json file")->required();
-    check_app->add_option("--budget", budget, "check against this budget instead of the schedule's own");
-    check_app->add_flag("--arena", in_arena,
+    static CheckFlags flags;
+    CLI::App* check_app = commands.add("check", "re-simulate a schedule with the independent checker",
+                                       "rematlas check gpt12.graph.json gpt12.schedule.json --budget 2GiB",
+                                       flags.output, [] { return check_command(flags); });
+    check_app->add_option("graph", flags.graph, "a .graph.json file")->required();
+    check_app->add_option("schedule", flags.schedule, "a .schedule.json file")->required();
+    check_app->add_option("--budget", flags.budget,
+                          "check against this budget instead of the schedule's own");
+    check_app->add_option("--host-budget", flags.host_budget,
+                          "bytes that copies may take on the host, instead of the schedule's own");
+    check_app->add_flag("--arena", flags.in_arena,
                         "plan addresses where the schedule has none; the budget bounds the arena");
 }
 

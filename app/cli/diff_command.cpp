@@ -132,7 +132,7 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
         return can.error();
     std::optional<Comparison> compared;
     if (graph) {
-        Result<Comparison> found = compare(*graph, a->steps, b->steps);
+        Result<Comparison> found = compare(*graph, *a, *b);
         if (!found) return found.error();
         compared = std::move(*found);
         const Result<void> drawn = plot.empty() ? Result<void>() : draw_comparison_file(*graph, *a, *b, plot);

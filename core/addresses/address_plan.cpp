@@ -5,6 +5,7 @@
 
 #include "core/addresses/packing.h"
 #include "core/addresses/round_up.h"
+#include "core/schedule/held.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {
@@ -15,9 +16,9 @@ class Recorder {
   public:
     Recorder(const Graph& graph, const AddressOptions& options)
         : graph_(graph), options_(options), current_(graph.tensors.size(), kNone) {
-        const IdVector<TensorId, OpId> producer = producers(graph);
+        const IdVector<TensorId, char> there = on_device_at_start(graph, options.homes);
         for (TensorId t : graph.tensors.ids()) {
-            if (!producer[t].valid() && options.residents) begin(t, -1);
+            if (there[t] && options.residents) begin(t, -1);
         }
     }
 
@@ -155,7 +156,8 @@ Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& 
                                    const AddressOptions& options) {
     if (options.alignment < 1)
         return Error{"alignment must be at least 1, not " + std::to_string(options.alignment)};
-    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
+    if (const Result<Simulation> possible = simulate(graph, steps, options.homes); !possible)
+        return possible.error();
     Recorder recorder(graph, options);
     recorder.play(steps);
     return recorder.plan();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/addresses/round_up.h"
+#include "core/schedule/held.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {
@@ -130,11 +131,11 @@ namespace {
 /// Plays possible steps on the allocator.
 class Requests {
   public:
-    Requests(const Graph& graph, const CachingAllocatorOptions& options)
+    Requests(const Graph& graph, const CachingAllocatorOptions& options, const Homes& homes)
         : graph_(graph), allocator_(options), place_(graph.tensors.size(), kNone) {
-        const IdVector<TensorId, OpId> producer = producers(graph);
+        const IdVector<TensorId, char> there = on_device_at_start(graph, homes);
         for (TensorId t : graph.tensors.ids())
-            if (!producer[t].valid()) make(t);
+            if (there[t]) make(t);
     }
 
     void play(const Step& step) {
@@ -197,9 +198,10 @@ class Requests {
 }  // namespace
 
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
-                                                      const CachingAllocatorOptions& options) {
-    if (const Result<Simulation> possible = simulate(graph, steps); !possible) return possible.error();
-    Requests requests(graph, options);
+                                                      const CachingAllocatorOptions& options,
+                                                      const Homes& homes) {
+    if (const Result<Simulation> possible = simulate(graph, steps, homes); !possible) return possible.error();
+    Requests requests(graph, options, homes);
     for (const Step& step : steps) requests.play(step);
     if (requests.too_large()) return Error{"the tensors are too large for a device"};
     return requests.peaks();

@@ -86,6 +86,7 @@ struct CachingAllocatorPeaks {
 /// workspace as one block. Errors: those of `simulate`. Cost: that of `simulate` and a logarithm for each
 /// tensor made.
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
-                                                      const CachingAllocatorOptions& options);
+                                                      const CachingAllocatorOptions& options,
+                                                      const Homes& homes = {});
 
 }  // namespace rematlas

@@ -81,16 +81,18 @@ class Fields {
     std::string place_;
 };
 
-/// Checks the header that every file of ours begins with.
-inline void expect_format(const Fields& file, std::string_view format, int version) {
+/// Checks the header that every file of ours begins with, and returns the version: from 1 to `newest`.
+inline int expect_format(const Fields& file, std::string_view format, int newest) {
     if (!file.has("format")) file.fail("format is missing: this is no " + std::string(format) + " file");
     if (file.text("format") != format)
         file.fail("format is '" + file.text("format").substr(0, 60) + "', expected '" + std::string(format) +
                   "'");
-    if (file.integer("version") != version) {
-        file.fail("version " + std::to_string(file.integer("version")) + " is not supported, expected " +
-                  std::to_string(version));
+    const std::int64_t version = file.integer("version");
+    if (version < 1 || version > newest) {
+        file.fail("version " + std::to_string(version) + " is not supported, expected " +
+                  (newest > 1 ? "at most " : "") + std::to_string(newest));
     }
+    return static_cast<int>(version);
 }
 
 }  // namespace rematlas

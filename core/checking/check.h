@@ -10,20 +10,37 @@
 
 namespace rematlas {
 
+/// What one link, or the host's ops, did in the step.
+struct SideUse {
+    Bytes bytes;       ///< copied; of a link
+    Nanoseconds busy;  ///< latencies included
+};
+
 struct CheckReport {
     std::vector<std::string> violations;  ///< empty when the schedule is valid; each names its step
     Nanoseconds time;
     double overhead = 0;
     Bytes peak;
     std::size_t peak_step = 0;
-    std::size_t runs = 0;    ///< run and run_inplace steps
-    std::size_t reruns = 0;  ///< runs of an op that had run before
+    Bytes host_peak;  ///< 0 where nothing is ever on the host
+    std::size_t host_peak_step = 0;
+    SideUse to_host, to_device, on_host;
+    std::size_t runs = 0;       ///< run and run_inplace steps
+    std::size_t reruns = 0;     ///< runs of an op that had run before
+    std::size_t host_runs = 0;  ///< run_host steps
     bool ok() const { return violations.empty(); }
 };
 
+/// Budgets in place of the schedule's own.
+struct CheckBudgets {
+    std::optional<Bytes> device = {};  ///< else `schedule.budget` when positive
+    std::optional<Bytes> host = {};    ///< else `schedule.host_budget`
+};
+
 /// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set)
-/// and with the budget (`budget`, else `schedule.budget` when positive). Pins and planned addresses in the
+/// and with the budgets. Pins and planned addresses in the
 /// schedule are checked too, and the arena of these against the budget. Stops collecting at 20 violations.
+CheckReport check(const Graph& graph, const Schedule& schedule, const CheckBudgets& budgets);
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);
 
 }  // namespace rematlas

@@ -19,11 +19,12 @@ class AddressChecker {
   public:
     AddressChecker(const Graph& graph, const Addresses& addresses) : graph_(graph), addresses_(addresses) {}
 
-    Result<void> run(const std::vector<Step>& steps, bool residents) {
-        std::set<TensorId> made;
-        for (const Op& op : graph_.ops) made.insert(op.outputs.begin(), op.outputs.end());
+    Result<void> run(const std::vector<Step>& steps, bool residents, const Homes& homes) {
+        std::set<TensorId> later(homes.on_host.begin(), homes.on_host.end());
+        for (TensorId t : homes.stays) later.erase(t);
+        for (const Op& op : graph_.ops) later.insert(op.outputs.begin(), op.outputs.end());
         for (TensorId t : graph_.tensors.ids())
-            if (residents && !made.contains(t)) take(t, 0);
+            if (residents && !later.contains(t)) take(t, 0);
         for (at_ = 0; at_ < steps.size() && !failure_; ++at_) {
             const Step& step = steps[at_];
             if (step.runs()) play_run(step.op(), step.kind == StepKind::run_inplace);
@@ -111,10 +112,10 @@ class AddressChecker {
 }  // namespace
 
 Result<void> check_addresses(const Graph& graph, const std::vector<Step>& steps, const Addresses& addresses,
-                             bool residents) {
+                             bool residents, const Homes& homes) {
     if (addresses.alignment < 1)
         return Error{"addresses: the alignment is not positive", ErrorKind::negative};
-    return AddressChecker(graph, addresses).run(steps, residents);
+    return AddressChecker(graph, addresses).run(steps, residents, homes);
 }
 
 }  // namespace rematlas

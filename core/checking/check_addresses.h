@@ -11,11 +11,11 @@ namespace rematlas {
 
 /// Replays the steps, gives each lifetime and each workspace the next offset (residents come first, then step
 /// by step the outputs in the op's order and the workspace), and compares every range that is taken with
-/// every range held then, byte by byte wide. Without `residents` these have no offsets: they live elsewhere.
+/// every range held then, byte by byte wide. Without `residents` these have no offsets: they live elsewhere; those that `homes` keeps on the host come with their fetches.
 /// Errors: the first place, by step, where two overlap, an output of a run in place does not start where its
 /// input starts, an offset is not aligned, or a range leaves the arena; then another number of offsets than
 /// of lifetimes. The steps must be possible (`check`). Cost: runs times what is alive.
 Result<void> check_addresses(const Graph& graph, const std::vector<Step>& steps, const Addresses& addresses,
-                             bool residents = true);
+                             bool residents = true, const Homes& homes = {});
 
 }  // namespace rematlas

@@ -9,7 +9,8 @@
 //      "memory_bytes": ..., "matmul_flops": {"f32": ..., "bf16": ...}, "vector_flops": {"f32": ...},
 //      "memory_bytes_per_second": ..., "launch_ns": ..., "matmul_efficiency": 0.7,
 //      "convolution_efficiency": 0.5, "memory_efficiency": 0.8, "to_host_bytes_per_second": ...,
-//      "to_device_bytes_per_second": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
+//      "to_device_bytes_per_second": ..., "to_host_contended_bytes_per_second": ..., "to_device_contended_bytes_per_second": ...,
+//      "copy_latency_ns": ..., "least_copy_bytes": ..., "matmul_workspace_bytes": ..., "capability": 9.0,
 //      "sources": {"matmul_flops": "..."}}
 #pragma once
 
@@ -38,8 +39,12 @@ struct DeviceProfile {
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
     double to_host_bytes_per_second = 0, to_device_bytes_per_second = 0;
-    Bytes matmul_workspace;  ///< held for good by the library of matrix products
-    double capability = 0;   ///< CUDA compute capability, e.g. 9.0
+    /// While bytes move the other way too; 0: as if they did not.
+    double to_host_contended_bytes_per_second = 0, to_device_contended_bytes_per_second = 0;
+    Nanoseconds copy_latency = {};  ///< of each copy between device and host
+    Bytes least_copy = {};          ///< smaller tensors are not worth a copy
+    Bytes matmul_workspace;    ///< held for good by the library of matrix products
+    double capability = 0;     ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources;
 };
 

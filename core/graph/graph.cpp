@@ -48,7 +48,7 @@ class Validation {
   private:
     Result<void> amounts() {
         std::int64_t bytes = 0;
-        std::int64_t time = 0;
+        std::int64_t time = 0, host_time = 0;
         for (TensorId id : graph_.tensors.ids()) {
             const std::int64_t size = graph_.tensors[id].bytes.value;
             if (size < 0) return Error{tensor_label(graph_, id) + " has negative bytes"};
@@ -64,6 +64,14 @@ class Validation {
             if (op.workspace.value >= kLargestSum - bytes)
                 return Error{op_label(graph_, id) + " has too large a workspace"};
             time += op.time.value;
+            if (!op.host_time) continue;
+            if (op.phase != Phase::optimizer)
+                return Error{op_label(graph_, id) + " has a time on the host, but is not of phase optimizer"};
+            if (op.host_time->value < 0)
+                return Error{op_label(graph_, id) + " has a negative time on the host"};
+            if (op.host_time->value >= kLongestStep - host_time)
+                return Error{"ops: the sum of their times on the host is too large"};
+            host_time += op.host_time->value;
         }
         return {};
     }

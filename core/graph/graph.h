@@ -52,6 +52,8 @@ struct Op {
     bool random = false;               ///< draws from a generator
     std::vector<TensorId> mutates;     ///< resident tensors that the first run updates (running statistics)
     bool recomputable = true;          ///< false: runs exactly once
+    std::optional<Nanoseconds> host_time =
+        {};  ///< of a run on the host; none: it cannot. Of the optimizer's ops
 };
 
 /// A node of the hierarchy. A leaf holds ops directly; a block covers its own ops and those of its children.

@@ -80,10 +80,13 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
 }  // namespace
 
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
-    const bool copies = class_of(schedule.steps) == ScheduleClass::with_copies;
+    const ScheduleClass of = class_of(schedule.steps);
+    const bool copies = of >= ScheduleClass::with_copies;
     const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
     if (copies) {
-        if (!schedule.bound) bound_with_copies(problem, budget, limits, schedule);
+        // Of schedules with ops on the host nothing is proven: these take no time of the device.
+        if (!schedule.bound && of == ScheduleClass::with_copies)
+            bound_with_copies(problem, budget, limits, schedule);
     } else if (limits.bound_time.count() > 0 && !proven) {
         raise_bound(problem.flat, budget, limits, schedule);
     } else if (!schedule.bound) {

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "core/schedule/held.h"
+
 namespace rematlas {
 namespace {
 
@@ -36,11 +38,9 @@ void match_steps(const StepsOf& a, const StepsOf& b, Comparison& comparison) {
 }
 
 /// What is held while a step runs, by tensor; what it writes and what it writes over are both held.
-IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps,
-                                          std::size_t at) {
-    IdVector<TensorId, char> held(graph.tensors.size(), 0);
-    const IdVector<TensorId, OpId> producer = producers(graph);
-    for (const TensorId tensor : graph.tensors.ids()) held[tensor] = producer[tensor].valid() ? 0 : 1;
+IdVector<TensorId, char> on_device_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at,
+                                          const Homes& homes) {
+    IdVector<TensorId, char> held = on_device_at_start(graph, homes);
     for (std::size_t i = 0; i <= at && i < steps.size(); ++i) {
         const Step& step = steps[i];
         if (step.kind == StepKind::free && i < at) held[step.tensor()] = 0;
@@ -75,11 +75,18 @@ void sort_by_weight(std::vector<OpDifference>& ops) {
 
 }  // namespace
 
-Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b) {
+Result<Comparison> compare(const Graph& graph, const Schedule& a, const Schedule& b) {
     const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
-    return compare(graph, {a, *played_a}, {b, *played_b});
+    return compare(graph, {a.steps, *played_a, a.homes}, {b.steps, *played_b, b.homes});
+}
+
+Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b) {
+    Schedule of_a, of_b;
+    of_a.steps = a;
+    of_b.steps = b;
+    return compare(graph, of_a, of_b);
 }
 
 Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedSteps& of_b) {
@@ -97,8 +104,8 @@ Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedStep
                           .in_a = std::vector<int>(b.size(), -1)};
     const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
     match_steps(steps_a, steps_b, comparison);
-    const auto held_a = on_device_during(graph, a, of_a.played.peak_step);
-    const auto held_b = on_device_during(graph, b, of_b.played.peak_step);
+    const auto held_a = on_device_during(graph, a, of_a.played.peak_step, of_a.homes);
+    const auto held_b = on_device_during(graph, b, of_b.played.peak_step, of_b.homes);
     for (const OpId id : graph.ops.ids()) {
         const Op& op = graph.ops[id];
         OpDifference found{.op = id,

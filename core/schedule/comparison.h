@@ -38,11 +38,13 @@ struct Comparison {
 struct PlayedSteps {
     const std::vector<Step>& steps;
     const Simulation& played;
+    Homes homes = {};
 };
 
 /// Cost: linear in the steps.
 Comparison compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps& b);
 /// Errors: the first step of either that cannot be played.
+Result<Comparison> compare(const Graph& graph, const Schedule& a, const Schedule& b);
 Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
 
 /// How often two lists of steps run an op, where it is not equally often; the graph is not needed.

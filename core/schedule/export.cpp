@@ -17,7 +17,7 @@ double microseconds(Nanoseconds time) {
 }  // namespace
 
 Result<std::string> chrome_trace(const Graph& graph, const Schedule& schedule) {
-    const Result<Simulation> played = simulate(graph, schedule.steps);
+    const Result<Simulation> played = simulate(graph, schedule);
     if (!played) return played.error();
     json events = json::array();
     IdVector<OpId, int> count(graph.ops.size(), 0);
@@ -45,13 +45,13 @@ Result<std::string> chrome_trace(const Graph& graph, const Schedule& schedule) {
 }
 
 Result<std::string> step_table(const Graph& graph, const Schedule& schedule) {
-    const Result<Simulation> played = simulate(graph, schedule.steps);
+    const Result<Simulation> played = simulate(graph, schedule);
     if (!played) return played.error();
     std::string text = "index,step,id,name,module,phase,start_ns,end_ns,during_bytes,after_bytes\n";
     for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
         const Step& step = schedule.steps[i];
         const StepTrace& trace = played->steps[i];
-        const Op* op = step.runs() ? &graph.ops[step.op()] : nullptr;
+        const Op* op = step.names_op() ? &graph.ops[step.op()] : nullptr;
         text +=
             std::to_string(i) + ',' + std::string(to_string(step.kind)) + ',' + std::to_string(step.id) + ',';
         text += csv_field(op ? op->name : graph.tensors[step.tensor()].name) + ',' +
@@ -64,7 +64,7 @@ Result<std::string> step_table(const Graph& graph, const Schedule& schedule) {
 }
 
 Result<std::string> dot_graph(const Graph& graph, const Schedule& schedule) {
-    if (const Result<Simulation> played = simulate(graph, schedule.steps); !played) return played.error();
+    if (const Result<Simulation> played = simulate(graph, schedule); !played) return played.error();
     std::string text = "digraph " + json(schedule.graph).dump() + " {\n  node [shape=box];\n";
     IdVector<OpId, int> count(graph.ops.size(), 0);
     IdVector<TensorId, std::string> maker(graph.tensors.size());

@@ -6,16 +6,14 @@ namespace rematlas {
 namespace {
 
 /// What is on the device after `count` steps.
-IdVector<TensorId, char> held_after(const Graph& graph, const std::vector<Step>& steps, std::size_t count) {
-    IdVector<TensorId, char> held(graph.tensors.size(), 1);
-    for (const Op& op : graph.ops)
-        for (TensorId out : op.outputs) held[out] = 0;
+IdVector<TensorId, char> held_after(const Graph& graph, const std::vector<Step>& steps, std::size_t count,
+                                    const Homes& homes) {
+    IdVector<TensorId, char> held = on_device_at_start(graph, homes);
     for (std::size_t i = 0; i < count; ++i) {
         const Step& step = steps[i];
-        if (!step.runs()) {
-            held[step.tensor()] = step.kind != StepKind::free;
-            continue;
-        }
+        if (step.kind == StepKind::free) held[step.tensor()] = 0;
+        if (step.kind == StepKind::fetch) held[step.tensor()] = 1;
+        if (!step.runs()) continue;
         const Op& op = graph.ops[step.op()];
         if (step.kind == StepKind::run_inplace)
             for (const InplacePair& pair : op.inplace) held[pair.in] = 0;
@@ -26,14 +24,23 @@ IdVector<TensorId, char> held_after(const Graph& graph, const std::vector<Step>&
 
 }  // namespace
 
+IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes) {
+    IdVector<TensorId, char> there(graph.tensors.size(), 1);
+    for (TensorId t : homes.on_host) there[t] = 0;
+    for (TensorId t : homes.stays) there[t] = 1;
+    for (const Op& op : graph.ops)
+        for (TensorId out : op.outputs) there[out] = 0;
+    return there;
+}
+
 Bytes Held::total() const {
     Bytes sum = workspace;
     for (const HeldTensor& one : tensors) sum += one.bytes;
     return sum;
 }
 
-Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at) {
-    const IdVector<TensorId, char> before = held_after(graph, steps, at);
+Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at, const Homes& homes) {
+    const IdVector<TensorId, char> before = held_after(graph, steps, at, homes);
     IdVector<TensorId, Bytes> bytes(graph.tensors.size());
     for (TensorId t : graph.tensors.ids())
         if (before[t]) bytes[t] = graph.tensors[t].bytes;

@@ -8,6 +8,9 @@
 
 namespace rematlas {
 
+/// By tensor: whether it is on the device when the step starts.
+IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes = {});
+
 struct HeldTensor {
     TensorId tensor;
     Bytes bytes;  ///< of both copies where an output is still held from an earlier run; less where another
@@ -20,8 +23,8 @@ struct Held {
     Bytes total() const;              ///< what the simulator says of this step, `StepTrace::during`
 };
 
-/// `steps` can be played on the graph (simulate.h) and `at` is one of them. Cost: linear in the steps up to `at`
+/// `steps` can be played on the graph with these homes (simulate.h) and `at` is one of them. Cost: linear in the steps up to `at`
 /// and the tensors.
-Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at);
+Held held_during(const Graph& graph, const std::vector<Step>& steps, std::size_t at, const Homes& homes = {});
 
 }  // namespace rematlas

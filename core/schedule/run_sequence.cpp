@@ -140,7 +140,7 @@ std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> ru
 std::optional<RunSequence> runs_of(std::span<const Step> steps) {
     RunSequence runs;
     for (const Step& step : steps) {
-        if (step.kind == StepKind::offload || step.kind == StepKind::fetch) return std::nullopt;
+        if (!step.runs() && step.kind != StepKind::free) return std::nullopt;
         if (step.runs()) runs.push_back(step.id);
     }
     return runs;

@@ -14,11 +14,12 @@
 
 namespace rematlas {
 
-enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch };
+enum class StepKind : std::uint8_t { run, run_inplace, free, offload, fetch, drop, run_host };
 
 std::string_view to_string(StepKind kind);
 
-/// `id` is an op for run and run_inplace, a tensor for the others.
+/// `id` is an op for run, run_inplace and run_host, a tensor for the others. core/schedule/README.md says what each
+/// means.
 struct Step {
     StepKind kind = StepKind::run;
     std::int32_t id = -1;
@@ -28,8 +29,12 @@ struct Step {
     static Step free(TensorId t) { return {StepKind::free, t.value}; }
     static Step offload(TensorId t) { return {StepKind::offload, t.value}; }
     static Step fetch(TensorId t) { return {StepKind::fetch, t.value}; }
+    static Step drop(TensorId t) { return {StepKind::drop, t.value}; }
+    static Step run_host(OpId op) { return {StepKind::run_host, op.value}; }
 
+    /// On the device.
     bool runs() const { return kind == StepKind::run || kind == StepKind::run_inplace; }
+    bool names_op() const { return runs() || kind == StepKind::run_host; }
     OpId op() const { return OpId(id); }
     TensorId tensor() const { return TensorId(id); }
     bool operator==(const Step&) const = default;
@@ -37,9 +42,10 @@ struct Step {
 
 /// A class of schedules, from the smallest to the largest: each holds those before it.
 enum class ScheduleClass : std::uint8_t {
-    staged,       ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
-    any_order,    ///< any order of the ops, any reruns
-    with_copies,  ///< the same, with copies of tensors to the host and back
+    staged,         ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
+    any_order,      ///< any order of the ops, any reruns
+    with_copies,    ///< the same, with copies of tensors to the host and back
+    with_host_ops,  ///< the same, with ops that run on the host
 };
 
 /// As in files, `bound.class`.
@@ -72,6 +78,14 @@ struct Addresses {
     bool operator==(const Addresses&) const = default;
 };
 
+/// Where the step finds residents when it starts, and leaves them when it ends.
+struct Homes {
+    std::vector<TensorId> on_host;  ///< residents that are kept on the host, and results that end there
+    std::vector<TensorId> stays;    ///< of these residents: on the device too, at the start and at the end
+    bool cyclic = false;            ///< the next step starts while copies of these residents are under way
+    bool operator==(const Homes&) const = default;
+};
+
 struct Schedule {
     std::string graph;  ///< name of the graph
     std::string graph_sha256;
@@ -81,10 +95,13 @@ struct Schedule {
     Nanoseconds time;       ///< predicted
     double overhead = 1.0;  ///< predicted time over the time of the step without recomputation
     Bytes peak;             ///< predicted
+    std::optional<Bytes> host_budget = {};  ///< of what the host holds
+    std::optional<Bytes> host_peak = {};    ///< predicted
     std::optional<Bound> bound;
     std::string status;  ///< optimal or feasible
     double solve_seconds = 0;
     std::vector<Step> steps;
+    Homes homes = {};
     Pins pins;  ///< decisions that were the user's; `bound` is over the schedules that obey them
     std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
     /// Steps, all `free`, by which online eviction made room. In ascending order; none where steps were planned.

@@ -13,18 +13,32 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 5> kStepNames = {"run", "run_inplace", "free", "offload", "fetch"};
-constexpr std::array<std::string_view, 3> kClassNames = {"Checkmate's stages in the graph's order",
-                                                         "any order, any reruns",
-                                                         "any order, any reruns, copies to the host"};
+constexpr int kVersion = 2;
+constexpr std::array<std::string_view, 7> kStepNames = {"run",   "run_inplace", "free",    "offload",
+                                                        "fetch", "drop",        "run_host"};
+constexpr std::array<std::string_view, 4> kClassNames = {
+    "Checkmate's stages in the graph's order", "any order, any reruns",
+    "any order, any reruns, copies to the host",
+    "any order, any reruns, copies to the host, ops on the host"};
 
-Step read_step(const Fields& file, const json& step, std::size_t index) {
+/// What only the second version of the format can say.
+bool is_new(StepKind kind) {
+    return kind == StepKind::drop || kind == StepKind::run_host;
+}
+bool needs_second_version(const Schedule& schedule) {
+    return schedule.homes != Homes{} || std::any_of(schedule.steps.begin(), schedule.steps.end(),
+                                                    [](const Step& step) { return is_new(step.kind); });
+}
+
+Step read_step(const Fields& file, const json& step, std::size_t index, int version) {
     const std::string key = "steps[" + std::to_string(index) + "]";
     if (!step.is_array() || step.size() != 2 || !step[0].is_string())
         file.fail(key + " is not a pair such as [\"run\", 3]");
     const std::string& name = step[0].get_ref<const std::string&>();
     const auto kind = std::find(kStepNames.begin(), kStepNames.end(), name);
     if (kind == kStepNames.end()) file.fail(key + ": step '" + name.substr(0, 60) + "' is not known");
+    if (version < 2 && is_new(static_cast<StepKind>(kind - kStepNames.begin())))
+        file.fail(key + ": step '" + name + "' is of version 2");
     const std::int64_t id = file.whole(step[1], key);
     if (id < 0 || id > INT32_MAX) file.fail(key + ": id " + std::to_string(id) + " is out of range");
     return {static_cast<StepKind>(kind - kStepNames.begin()), static_cast<std::int32_t>(id)};
@@ -36,8 +50,37 @@ void read_predicted(const Fields& file, Schedule& schedule) {
     schedule.time = Nanoseconds(predicted.integer_or("time_ns", 0));
     schedule.overhead = predicted.number("overhead");
     schedule.peak = Bytes(predicted.integer("peak_bytes"));
+    if (predicted.has("host_peak_bytes")) schedule.host_peak = Bytes(predicted.integer("host_peak_bytes"));
+    if (schedule.host_peak && schedule.host_peak->value < 0) predicted.fail("host_peak_bytes is negative");
     if (schedule.time.value < 0 || schedule.overhead < 0 || schedule.peak.value < 0)
         predicted.fail("a value is negative");
+}
+
+std::vector<TensorId> read_tensors_once(const Fields& file, const char* key) {
+    std::vector<TensorId> tensors;
+    if (!file.has(key)) return tensors;
+    const json& list = file.array(key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const std::string place = std::string(key) + "[" + std::to_string(i) + "]";
+        const std::int64_t id = file.whole(list[i], place);
+        if (id < 0 || id > INT32_MAX) file.fail(place + ": id " + std::to_string(id) + " is out of range");
+        if (!tensors.empty() && tensors.back().value >= id)
+            file.fail(place + ": the tensors are not in ascending order");
+        tensors.emplace_back(id);
+    }
+    return tensors;
+}
+
+Homes read_homes(const Fields& file, int version) {
+    for (const char* key : {"home_on_host", "stays", "cyclic"})
+        if (version < 2 && file.has(key)) file.fail(std::string(key) + " is of version 2");
+    Homes homes{.on_host = read_tensors_once(file, "home_on_host"),
+                .stays = read_tensors_once(file, "stays"),
+                .cyclic = file.boolean_or("cyclic", false)};
+    for (TensorId t : homes.stays)
+        if (!std::binary_search(homes.on_host.begin(), homes.on_host.end(), t))
+            file.fail("stays names tensor " + std::to_string(t.value) + ", which home_on_host does not");
+    return homes;
 }
 
 std::vector<std::int32_t> read_evicted(const Fields& file, const std::vector<Step>& steps) {
@@ -87,8 +130,10 @@ std::optional<ScheduleClass> schedule_class_from(std::string_view text) {
 }
 
 ScheduleClass class_of(const std::vector<Step>& steps) {
+    const auto on_host = [](const Step& step) { return step.kind == StepKind::run_host; };
+    if (std::any_of(steps.begin(), steps.end(), on_host)) return ScheduleClass::with_host_ops;
     const bool copies = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-        return step.kind == StepKind::offload || step.kind == StepKind::fetch;
+        return !step.runs() && step.kind != StepKind::free;
     });
     return copies ? ScheduleClass::with_copies : ScheduleClass::any_order;
 }
@@ -99,20 +144,25 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
     Schedule schedule;
     try {
         const Fields file(*parsed, "");
-        expect_format(file, "rematlas.schedule", 1);
+        const int version = expect_format(file, "rematlas.schedule", kVersion);
         schedule.graph = file.text("graph");
         schedule.graph_sha256 = file.text_or("graph_sha256", "");
         schedule.solver = file.text_or("solver", "");
         if (file.has("config")) schedule.config = std::make_shared<const json>(file.at("config"));
         schedule.budget = Bytes(file.integer_or("budget_bytes", 0));
         if (schedule.budget.value < 0) file.fail("budget_bytes is negative");
+        if (file.has("host_budget_bytes")) schedule.host_budget = Bytes(file.integer("host_budget_bytes"));
+        if (schedule.host_budget && schedule.host_budget->value < 0)
+            file.fail("host_budget_bytes is negative");
         read_predicted(file, schedule);
         schedule.bound = bound_from(file);
         schedule.status = file.text_or("status", "feasible");
         schedule.solve_seconds = file.has("solve_seconds") ? file.number("solve_seconds") : 0;
         const json& steps = file.array("steps");
         schedule.steps.reserve(steps.size());
-        for (std::size_t i = 0; i < steps.size(); ++i) schedule.steps.push_back(read_step(file, steps[i], i));
+        for (std::size_t i = 0; i < steps.size(); ++i)
+            schedule.steps.push_back(read_step(file, steps[i], i, version));
+        schedule.homes = read_homes(file, version);
         schedule.pins = pins_from(file);
         schedule.addresses = read_addresses(file);
         schedule.evicted = read_evicted(file, schedule.steps);
@@ -171,9 +221,19 @@ json bound_json(const std::optional<Bound>& bound) {
     return object;
 }
 
+namespace {
+
+json plain(const std::vector<TensorId>& tensors) {
+    json list = json::array();
+    for (TensorId t : tensors) list.push_back(t.value);
+    return list;
+}
+
+}  // namespace
+
 std::string schedule_text(const Schedule& schedule) {
     json head = {{"format", "rematlas.schedule"},
-                 {"version", 1},
+                 {"version", needs_second_version(schedule) ? kVersion : 1},
                  {"graph", schedule.graph},
                  {"graph_sha256", schedule.graph_sha256},
                  {"solver", schedule.solver},
@@ -186,6 +246,11 @@ std::string schedule_text(const Schedule& schedule) {
                  {"bound", bound_json(schedule.bound)},
                  {"status", schedule.status},
                  {"solve_seconds", schedule.solve_seconds}};
+    if (schedule.host_budget) head["host_budget_bytes"] = schedule.host_budget->value;
+    if (schedule.host_peak) head["predicted"]["host_peak_bytes"] = schedule.host_peak->value;
+    if (!schedule.homes.on_host.empty()) head["home_on_host"] = plain(schedule.homes.on_host);
+    if (!schedule.homes.stays.empty()) head["stays"] = plain(schedule.homes.stays);
+    if (schedule.homes.cyclic) head["cyclic"] = true;
     if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
     if (!schedule.evicted.empty()) head["evicted"] = schedule.evicted;
     if (schedule.addresses) {

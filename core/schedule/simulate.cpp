@@ -2,61 +2,175 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace rematlas {
 namespace {
 
+constexpr int kMostRepetitions = 64;
+constexpr std::int64_t kLongestCopy = std::int64_t{1} << 52;  // ns
+constexpr std::int64_t kLongestTime = std::int64_t{1} << 60;  // ns
+
 class Simulator {
   public:
-    explicit Simulator(const Graph& graph)
+    Simulator(const Graph& graph, const Homes& homes)
         : graph_(graph),
+          homes_(homes),
           producer_(producers(graph)),
           places_(graph.tensors.size()),
-          run_count_(graph.ops.size(), 0) {
-        for (TensorId t : graph.tensors.ids()) {
-            if (producer_[t].valid()) continue;
-            places_[t].on_device = true;
-            alive_ += graph.tensors[t].bytes;
-        }
-        result_.peak = alive_;
-    }
+          run_count_(graph.ops.size(), 0) {}
 
     Result<Simulation> run(const std::vector<Step>& steps) {
-        result_.steps.reserve(steps.size());
-        for (std::size_t i = 0; i < steps.size(); ++i) {
-            StepTrace trace;
-            trace.start = now_;
-            trace.during = alive_;
-            if (Result<void> done = step(steps[i], trace); !done) {
-                return Error{"step " + std::to_string(i) + ": " + done.error().message, ErrorKind::negative};
-            }
-            trace.end = now_;
-            trace.after = alive_;
-            if (trace.during > result_.peak) {
-                result_.peak = trace.during;
-                result_.peak_step = i;
-            }
-            result_.steps.push_back(trace);
+        if (Result<void> known = take_homes(); !known) return known.error();
+        for (int repetition = 1;; ++repetition) {
+            const std::vector<SideQueues::Pending> before = queues_.pending();
+            if (Result<void> played = play(steps); !played) return played.error();
+            if (!homes_.cyclic) return finish(0);
+            if (Result<void> alike = end_as_begun(); !alike) return alike.error();
+            if (queues_.pending() == before) return steady(steps);
+            if (repetition == kMostRepetitions) return average();
         }
-        // The step is over when its copies are.
-        result_.time = std::max({now_, link_to_host_, link_to_device_});
-        return std::move(result_);
     }
 
   private:
     struct Place {
         bool on_device = false;
-        bool on_host = false;    ///< with the value that the tensor has now
-        Nanoseconds ready;       ///< when the copy to the device is done
-        Nanoseconds host_ready;  ///< when the copy to the host is done
+        bool on_host = false;  ///< with the value that the tensor has now
+        bool lives_on_host = false;
+        bool stays = false;
+        int to_device = -1, to_host = -1;  ///< the latest copies
+        int host_op = -1;                  ///< the latest that reads or makes it
     };
+
+    Result<void> take_homes() {
+        const auto& results = graph_.results;
+        for (TensorId t : homes_.on_host) {
+            if (!graph_.tensors.contains(t))
+                return refuse("home_on_host: no such tensor " + std::to_string(t.value));
+            if (places_[t].lives_on_host) return refuse("home_on_host names " + label(t) + " twice");
+            places_[t].lives_on_host = true;
+            if (!producer_[t].valid())
+                host_held_ += graph_.tensors[t].bytes;
+            else if (std::find(results.begin(), results.end(), t) == results.end())
+                return refuse("home_on_host: " + label(t) + " is neither resident nor a result");
+        }
+        for (TensorId t : homes_.stays) {
+            if (!graph_.tensors.contains(t))
+                return refuse("stays: no such tensor " + std::to_string(t.value));
+            if (!has_slot(t))
+                return refuse("stays: " + label(t) + " is no resident with its home on the host");
+            places_[t].stays = true;
+        }
+        return {};
+    }
+
+    /// What is where when the step starts; copies under way go on.
+    void begin() {
+        result_ = {};
+        alive_ = Bytes(0);
+        for (TensorId t : graph_.tensors.ids()) {
+            Place& place = places_[t];
+            const bool resident = !producer_[t].valid();
+            if (place.on_host && !(resident && place.lives_on_host)) leave_host(t);
+            place.on_host = resident && place.lives_on_host;
+            place.on_device = resident && (!place.lives_on_host || place.stays);
+            if (place.on_device) alive_ += graph_.tensors[t].bytes;
+        }
+        std::fill(run_count_.begin(), run_count_.end(), 0);
+        side_.clear();
+        result_.peak = alive_;
+        result_.host_peak = host_held_;
+    }
+
+    Result<void> play(const std::vector<Step>& steps) {
+        begin();
+        started_ = now();
+        result_.steps.reserve(steps.size());
+        for (at_ = 0; at_ < steps.size(); ++at_) {
+            StepTrace trace;
+            trace.start = now();
+            trace.during = alive_;
+            if (Result<void> done = step(steps[at_], trace); !done)
+                return refuse("step " + std::to_string(at_) + ": " + done.error().message);
+            if (now().value > kLongestTime)
+                return refuse("step " + std::to_string(at_) + ": the time is too long to count");
+            trace.end = now() - started_;
+            trace.start -= started_;
+            trace.after = alive_;
+            trace.host = host_held_;
+            if (trace.during > result_.peak) {
+                result_.peak = trace.during;
+                result_.peak_step = at_;
+            }
+            result_.host_peak = std::max(result_.host_peak, host_held_);
+            result_.steps.push_back(trace);
+        }
+        end();
+        return {};
+    }
+
+    /// Everything beside compute ends within the step, but for copies of residents that live on the host where
+    /// the next step takes them over.
+    void end() {
+        for (TensorId t : graph_.tensors.ids()) {
+            const Place& place = places_[t];
+            queues_.wait_for(place.host_op);
+            if (homes_.cyclic && place.lives_on_host && !producer_[t].valid()) continue;
+            queues_.wait_for(place.to_host);
+            queues_.wait_for(place.to_device);
+        }
+    }
+
+    Result<void> end_as_begun() const {
+        for (TensorId t : graph_.tensors.ids()) {
+            const Place& place = places_[t];
+            if (producer_[t].valid()) continue;
+            if (place.on_device != (!place.lives_on_host || place.stays))
+                return refuse("at the end: " + label(t) + (place.on_device ? " is" : " is not") +
+                              " on the device");
+            if (place.lives_on_host && !place.on_host)
+                return refuse("at the end: " + label(t) + " is not on the host");
+        }
+        return {};
+    }
+
+    /// One more repetition, like the one before, tells when its last copies end.
+    Result<Simulation> steady(const std::vector<Step>& steps) {
+        if (queues_.pending().empty()) return finish(now().value - started_.value);
+        const Simulation measured = result_;
+        const std::vector<int> side = side_;
+        const Nanoseconds started = started_, time = now() - started_;
+        if (Result<void> played = play(steps); !played) return played.error();
+        result_ = measured;
+        side_ = side;
+        started_ = started;
+        return finish(time.value);
+    }
+
+    Result<Simulation> average() {
+        for (const Place& place : places_) {
+            queues_.wait_for(place.to_host);
+            queues_.wait_for(place.to_device);
+        }
+        return finish((now().value + kMostRepetitions - 1) / kMostRepetitions);
+    }
+
+    /// `time` of a step that is not cyclic is told by the clock.
+    Simulation finish(std::int64_t time) {
+        result_.time = homes_.cyclic ? Nanoseconds(time) : now();
+        for (std::size_t i = 0; i < side_.size(); ++i) {
+            result_.beside[i].start = Nanoseconds(queues_.begin(side_[i])) - started_;
+            result_.beside[i].end = Nanoseconds(queues_.end(side_[i])) - started_;
+        }
+        return std::move(result_);
+    }
 
     Result<void> step(const Step& step, StepTrace& trace) {
         const bool known =
-            step.runs() ? graph_.ops.contains(step.op()) : graph_.tensors.contains(step.tensor());
+            step.names_op() ? graph_.ops.contains(step.op()) : graph_.tensors.contains(step.tensor());
         if (!known)
             return Error{std::string(to_string(step.kind)) + " " + std::to_string(step.id) + ": no such " +
-                         (step.runs() ? "op" : "tensor")};
+                         (step.names_op() ? "op" : "tensor")};
         switch (step.kind) {
             case StepKind::run:
                 return execute(step.op(), false, trace);
@@ -68,6 +182,10 @@ class Simulator {
                 return offload(step.tensor());
             case StepKind::fetch:
                 return fetch(step.tensor(), trace);
+            case StepKind::drop:
+                return drop_from_host(step.tensor());
+            case StepKind::run_host:
+                return execute_on_host(step.op());
         }
         return Error{"unknown step"};
     }
@@ -76,6 +194,8 @@ class Simulator {
         const Op& op = graph_.ops[id];
         if (in_place && op.inplace.empty())
             return Error{"op " + std::to_string(id.value) + " cannot run in place"};
+        if (run_count_[id] == kOnHost)
+            return Error{"op " + std::to_string(id.value) + " has run on the host"};
         const bool first = run_count_[id]++ == 0;
         if (!first && !op.recomputable)
             return Error{"op " + std::to_string(id.value) + " must run once only"};
@@ -83,7 +203,7 @@ class Simulator {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " needs " + label(t) +
                              ", which is not on the device"};
-            now_ = std::max(now_, places_[t].ready);
+            queues_.wait_for(places_[t].to_device);
         }
         if (first) {
             if (Result<void> done = update(id, op); !done) return done;
@@ -92,7 +212,7 @@ class Simulator {
             if (places_[t].on_device) wait_for_copies(t);
         if (in_place)
             for (const InplacePair& pair : op.inplace) wait_for_copies(pair.in);
-        trace.start = now_;
+        trace.start = now();
         Bytes during = alive_ + op.workspace;
         for (TensorId t : op.outputs) during += graph_.tensors[t].bytes;
         if (in_place) {
@@ -109,89 +229,179 @@ class Simulator {
             if (places_[t].on_device) drop(t);
             place(t);
         }
-        now_ += op.time;
+        queues_.move_to(now().value + op.time.value);
         return {};
     }
 
-    /// Residents that change: no copy may be under way then, and one on the host is of no use afterwards.
+    /// Residents that change: nothing may be under way with them then, and what is on the host is of no use
+    /// afterwards.
     Result<void> update(OpId id, const Op& op) {
         for (TensorId t : op.mutates) {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " updates " + label(t) +
                              ", which is not on the device"};
             wait_for_copies(t);
-            places_[t].on_host = false;
+            queues_.wait_for(places_[t].host_op);
+            if (places_[t].on_host) leave_host(t);
         }
         return {};
     }
 
-    void wait_for_copies(TensorId t) { now_ = std::max({now_, places_[t].ready, places_[t].host_ready}); }
+    void wait_for_copies(TensorId t) {
+        queues_.wait_for(places_[t].to_device);
+        queues_.wait_for(places_[t].to_host);
+    }
 
     Result<void> release(TensorId t, StepTrace& trace) {
         if (!places_[t].on_device) return Error{"free of " + label(t) + ", which is not on the device"};
         if (!producer_[t].valid() && !places_[t].on_host)
             return Error{"free of the resident " + label(t) + " without a copy on the host"};
         wait_for_copies(t);
-        trace.start = now_;
+        trace.start = now();
         drop(t);
         return {};
     }
 
     Result<void> offload(TensorId t) {
+        Place& place = places_[t];
         if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
             return Error{"offload: the graph names no link speed to the host"};
-        if (!places_[t].on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
-        if (places_[t].on_host) return Error{"offload of " + label(t) + ", which is on the host already"};
-        const Nanoseconds start = std::max({now_, link_to_host_, places_[t].ready});
-        link_to_host_ = start + copy_time(t, graph_.device->to_host_bytes_per_second);
-        places_[t].on_host = true;
-        places_[t].host_ready = link_to_host_;
+        if (!place.on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
+        if (place.on_host) return Error{"offload of " + label(t) + ", which is on the host already"};
+        Result<int> copy =
+            begin_copy(t, SideQueue::to_host, graph_.device->to_host_bytes_per_second,
+                       graph_.device->to_host_contended_bytes_per_second, {place.to_device, place.host_op});
+        if (!copy) return copy.error();
+        place.to_host = *copy;
+        reach_host(t);
         return {};
     }
 
     Result<void> fetch(TensorId t, StepTrace& trace) {
+        Place& place = places_[t];
         if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0)
             return Error{"fetch: the graph names no link speed to the device"};
-        if (places_[t].on_device) return Error{"fetch of " + label(t) + ", which is on the device"};
-        if (!places_[t].on_host) return Error{"fetch of " + label(t) + ", which has no copy on the host"};
-        const Nanoseconds start = std::max({now_, link_to_device_, places_[t].host_ready});
-        link_to_device_ = start + copy_time(t, graph_.device->to_device_bytes_per_second);
-        place(t);
-        places_[t].ready = link_to_device_;
+        if (place.on_device) return Error{"fetch of " + label(t) + ", which is on the device"};
+        if (!place.on_host) return Error{"fetch of " + label(t) + ", which has no copy on the host"};
+        Result<int> copy =
+            begin_copy(t, SideQueue::to_device, graph_.device->to_device_bytes_per_second,
+                       graph_.device->to_device_contended_bytes_per_second, {place.to_host, place.host_op});
+        if (!copy) return copy.error();
+        this->place(t);
+        place.to_device = *copy;
         trace.during = alive_;
         return {};
     }
 
+    Result<void> drop_from_host(TensorId t) {
+        const Place& place = places_[t];
+        if (!place.on_host) return Error{"drop of " + label(t) + ", which has no copy on the host"};
+        if (!producer_[t].valid() && place.lives_on_host)
+            return Error{"drop of " + label(t) + ", whose home is on the host"};
+        if (!producer_[t].valid() && !place.on_device)
+            return Error{"drop of the only copy of the resident " + label(t)};
+        wait_for_copies(t);
+        queues_.wait_for(place.host_op);
+        leave_host(t);
+        return {};
+    }
+
+    Result<void> execute_on_host(OpId id) {
+        const Op& op = graph_.ops[id];
+        const std::string name = "op " + std::to_string(id.value);
+        if (!op.host_time) return Error{name + " cannot run on the host"};
+        if (run_count_[id] != 0) return Error{name + " has run before"};
+        SideWork work{.queue = SideQueue::host, .alone = op.host_time->value, .label = id.value};
+        for (const auto* list : {&op.inputs, &op.mutates}) {
+            for (TensorId t : *list) {
+                if (!places_[t].on_host) return Error{name + " needs " + label(t) + " on the host"};
+                work.after.push_back(places_[t].to_host);
+            }
+        }
+        for (TensorId t : op.mutates) {
+            if (places_[t].on_device)
+                return Error{name + " updates " + label(t) + " on the host, which is on the device too"};
+        }
+        const int number = queues_.add(std::move(work));
+        for (const auto* list : {&op.inputs, &op.mutates, &op.outputs})
+            for (TensorId t : *list) places_[t].host_op = number;
+        for (TensorId t : op.outputs) reach_host(t);
+        run_count_[id] = kOnHost;
+        trace_beside(number, SideQueue::host);
+        return {};
+    }
+
+    Result<int> begin_copy(TensorId t, SideQueue queue, double speed, double contended,
+                           std::vector<int> after) {
+        const std::optional<std::int64_t> alone = copy_time(t, speed),
+                                          beside = copy_time(t, contended > 0 ? contended : speed);
+        if (alone && beside) promised_ += *beside + graph_.device->copy_latency.value;
+        if (!alone || !beside || promised_ > kLongestTime)
+            return Error{"the copy of " + label(t) + " takes too long to count"};
+        const int number = queues_.add(
+            {queue, *alone, *beside, graph_.device->copy_latency.value, std::move(after), t.value});
+        trace_beside(number, queue);
+        return number;
+    }
+    void trace_beside(int number, SideQueue queue) {
+        side_.push_back(number);
+        result_.beside.push_back({at_, queue, {}, {}});
+    }
+
     void place(TensorId t) {
         places_[t].on_device = true;
-        places_[t].ready = Nanoseconds(0);
         alive_ += graph_.tensors[t].bytes;
     }
     void drop(TensorId t) {
         places_[t].on_device = false;
         alive_ -= graph_.tensors[t].bytes;
     }
-    Nanoseconds copy_time(TensorId t, double bytes_per_second) const {
-        return Nanoseconds(
-            std::llround(static_cast<double>(graph_.tensors[t].bytes.value) / bytes_per_second * 1e9));
+    /// A resident that lives on the host has its bytes there all the time.
+    bool has_slot(TensorId t) const { return places_[t].lives_on_host && !producer_[t].valid(); }
+    void reach_host(TensorId t) {
+        places_[t].on_host = true;
+        if (!has_slot(t)) host_held_ += graph_.tensors[t].bytes;
     }
+    void leave_host(TensorId t) {
+        places_[t].on_host = false;
+        if (!has_slot(t)) host_held_ -= graph_.tensors[t].bytes;
+    }
+
+    std::optional<std::int64_t> copy_time(TensorId t, double bytes_per_second) const {
+        const double time = static_cast<double>(graph_.tensors[t].bytes.value) / bytes_per_second * 1e9;
+        if (!(time <= static_cast<double>(kLongestCopy))) return std::nullopt;
+        return std::llround(time);
+    }
+    Nanoseconds now() const { return Nanoseconds(queues_.now()); }
     std::string label(TensorId t) const {
         return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")";
     }
+    static Error refuse(std::string message) { return {std::move(message), ErrorKind::negative}; }
+
+    static constexpr int kOnHost = -1;  ///< in `run_count_`, of an op that ran there
 
     const Graph& graph_;
+    const Homes& homes_;
     IdVector<TensorId, OpId> producer_;
     IdVector<TensorId, Place> places_;
     IdVector<OpId, int> run_count_;
-    Bytes alive_;
-    Nanoseconds now_, link_to_host_, link_to_device_;
+    std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
+    std::int64_t promised_ = 0;  ///< ns, that the copies so far take at most
+    Bytes alive_, host_held_;
+    Nanoseconds started_;
+    std::size_t at_ = 0;
+    SideQueues queues_;
     Simulation result_;
 };
 
 }  // namespace
 
-Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps) {
-    return Simulator(graph).run(steps);
+Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes) {
+    return Simulator(graph, homes).run(steps);
+}
+
+Result<Simulation> simulate(const Graph& graph, const Schedule& schedule) {
+    return simulate(graph, schedule.steps, schedule.homes);
 }
 
 }  // namespace rematlas

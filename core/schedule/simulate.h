@@ -5,6 +5,7 @@
 
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
+#include "core/schedule/side_queues.h"
 
 namespace rematlas {
 
@@ -13,17 +14,29 @@ struct StepTrace {
     Nanoseconds start, end;  ///< start == end for steps that take no compute time
     Bytes during;  ///< device bytes held while it runs: everything alive, its outputs and its workspace
     Bytes after;   ///< device bytes alive after it
+    Bytes host;    ///< bytes held on the host after it
+};
+
+/// A copy that an offload or a fetch started, or a run on the host.
+struct SideTrace {
+    std::size_t step = 0;
+    SideQueue queue = SideQueue::to_host;
+    Nanoseconds start, end;  ///< of cyclic steps the end may lie in the next step, after `Simulation::time`
 };
 
 struct Simulation {
     Nanoseconds time;
     Bytes peak;
     std::size_t peak_step = 0;  ///< the first step that reaches the peak
+    Bytes host_peak;
     std::vector<StepTrace> steps;
+    std::vector<SideTrace> beside;  ///< in the order of their steps
 };
 
-/// Semantics: the file format's, as core/schedule/README.md spells them out. Errors: the first step that is not
-/// possible, named by its index. What must hold at the end is not asked: a part of a schedule can be played.
-Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps);
+/// Semantics: the file format's, as core/schedule/README.md spells them out. Traces of cyclic steps are of the
+/// repetition that gives the time, from its start on. Errors: the first step that is not possible, named by its index. What must
+/// hold at the end is asked of cyclic steps alone: a part of a schedule can be played.
+Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {});
+Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -120,7 +120,8 @@ std::optional<std::string> recording_obstacle(const Graph& graph, const Tape& ta
     const Inspector inspector(graph, tape);
     IdVector<OpId, std::uint8_t> seen(graph.ops.size(), 0);
     for (const Step& step : steps) {
-        if (step.kind == StepKind::offload || step.kind == StepKind::fetch)
+        if (step.kind == StepKind::run_host) return "op " + graph.ops[step.op()].name + " runs on the host";
+        if (!step.runs() && step.kind != StepKind::free)
             return "tensor " + graph.tensors[step.tensor()].name + " is moved to the host and back";
         if (!step.runs() || seen[step.op()]) continue;
         seen[step.op()] = true;

@@ -16,9 +16,9 @@ Result<void> count_runs(const BoundModel& model, StepPlan& plan) {
     plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
     int turn = 0;
     for (const Step& step : plan.steps) {
-        if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
+        if (!step.runs() && step.kind != StepKind::free) {
             return Error{"step '" + std::string(to_string(step.kind)) + "' of " +
-                         graph.tensors[step.tensor()].name +
+                         (step.names_op() ? model.label(step.op()) : graph.tensors[step.tensor()].name) +
                          ": the executor does not move tensors to the host"};
         }
         if (!step.runs()) continue;

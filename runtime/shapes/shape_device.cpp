@@ -21,6 +21,10 @@ class ShapeDevice final : public DeviceRuntime {
                      .memory = profile_.memory,
                      .to_host_bytes_per_second = profile_.to_host_bytes_per_second,
                      .to_device_bytes_per_second = profile_.to_device_bytes_per_second,
+                     .to_host_contended_bytes_per_second = profile_.to_host_contended_bytes_per_second,
+                     .to_device_contended_bytes_per_second = profile_.to_device_contended_bytes_per_second,
+                     .copy_latency = profile_.copy_latency,
+                     .least_copy = profile_.least_copy,
                      .kind = profile_.kind};
         if (cuda_) {
             facts.alignment = cuda_granularity;

@@ -81,7 +81,7 @@ Result<void> draw_schedule_file(const Graph& graph, const Schedule& schedule,
     auto format = format_of(path);
     if (!format) return format.error();
     if (auto same = check_belongs(schedule.graph_sha256, graph, path, "schedule"); !same) return same;
-    auto simulation = simulate(graph, schedule.steps);
+    auto simulation = simulate(graph, schedule);
     if (!simulation)
         return Error{path.string() + ": the schedule does not run: " + simulation.error().message,
                      ErrorKind::negative};

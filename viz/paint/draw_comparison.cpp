@@ -18,10 +18,10 @@ std::string title_of(const std::string& name, const Schedule& schedule, const Si
 
 Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const Schedule& b,
                                     PictureFormat format) {
-    const Result<Simulation> played_a = simulate(graph, a.steps), played_b = simulate(graph, b.steps);
+    const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
-    const Comparison found = compare(graph, {a.steps, *played_a}, {b.steps, *played_b});
+    const Comparison found = compare(graph, {a.steps, *played_a, a.homes}, {b.steps, *played_b, b.homes});
     const LaneAxis axis = natural_axis(*played_a);
     const LaneData lanes_a = lane_data(graph, a.steps, *played_a, axis),
                    lanes_b = lane_data(graph, b.steps, *played_b, axis);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 #include <string_view>
 
 namespace rematlas {
@@ -26,39 +24,10 @@ int shared_parts(std::string_view a, std::string_view b) {
     }
 }
 
-/// When copies run: on one link each way, each after the one before it, as the simulator has it.
-class Links {
-  public:
-    explicit Links(const Graph& graph) : graph_(graph) {}
-
-    LaneBar offload(TensorId t, double now) {
-        LaneBar bar = copy(t, std::max(now, host_free_), graph_.device->to_host_bytes_per_second);
-        bar.lane = Lane::to_host;
-        host_free_ = on_host_[t] = bar.end;
-        return bar;
-    }
-    LaneBar fetch(TensorId t, double now) {
-        LaneBar bar =
-            copy(t, std::max({now, device_free_, on_host_[t]}), graph_.device->to_device_bytes_per_second);
-        bar.lane = Lane::to_device;
-        device_free_ = bar.end;
-        return bar;
-    }
-
-  private:
-    LaneBar copy(TensorId t, double start, double speed) const {
-        double length = std::round(static_cast<double>(graph_.tensors[t].bytes.value) / speed * 1e9);
-        return {.begin = start, .end = start + length};
-    }
-    const Graph& graph_;
-    double host_free_ = 0, device_free_ = 0;
-    std::map<TensorId, double> on_host_;
-};
-
 /// Makes the bars step by step.
 class LaneMaker {
   public:
-    LaneMaker(const Graph& graph, LaneAxis axis) : graph_(graph), links_(graph), ran_(graph.ops.size(), 0) {
+    LaneMaker(const Graph& graph, LaneAxis axis) : graph_(graph), ran_(graph.ops.size(), 0) {
         data.axis = axis;
     }
 
@@ -69,12 +38,23 @@ class LaneMaker {
         if (step.runs()) {
             end = timed ? static_cast<double>(trace.end.value) : ++runs_;
             run(step.op(), index, begin, end);
-        } else if (step.kind == StepKind::offload || step.kind == StepKind::fetch) {
-            copy(step, index, begin);
         }
         data.step_begin.push_back(begin);
         remember(begin, end, {begin, trace.during.value, index});
         data.length = std::max(data.length, end);
+    }
+
+    /// After all steps.
+    void add(const SideTrace& copy) {
+        if (copy.queue == SideQueue::host) return;
+        LaneBar bar{.begin = static_cast<double>(copy.start.value),
+                    .end = static_cast<double>(copy.end.value),
+                    .step = static_cast<int>(copy.step),
+                    .lane = copy.queue == SideQueue::to_host ? Lane::to_host : Lane::to_device};
+        if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[copy.step], bar.end = bar.begin + 1;
+        data.bars.push_back(bar);
+        if (std::find(data.lanes.begin(), data.lanes.end(), bar.lane) == data.lanes.end())
+            data.lanes.push_back(bar.lane);
     }
 
     LaneData data;
@@ -89,23 +69,12 @@ class LaneMaker {
         last = id;
     }
 
-    void copy(const Step& step, int index, double begin) {
-        bool out = step.kind == StepKind::offload;
-        LaneBar bar = out ? links_.offload(step.tensor(), begin) : links_.fetch(step.tensor(), begin);
-        if (data.axis == LaneAxis::steps) bar.begin = begin, bar.end = begin + 1;
-        bar.step = index;
-        data.bars.push_back(bar);
-        if (std::find(data.lanes.begin(), data.lanes.end(), bar.lane) == data.lanes.end())
-            data.lanes.push_back(bar.lane);
-    }
-
     void remember(double begin, double end, const MemoryPoint& point) {
         if (begin == end && !data.memory.empty() && point.bytes <= data.memory.back().bytes) return;
         data.memory.push_back(point);
     }
 
     const Graph& graph_;
-    Links links_;
     IdVector<OpId, int> ran_;
     std::array<OpId, 5> last_;  ///< by lane
     double runs_ = 0;
@@ -121,6 +90,7 @@ LaneData lane_data(const Graph& graph, const std::vector<Step>& steps, const Sim
                    LaneAxis axis) {
     LaneMaker maker(graph, axis);
     for (std::size_t i = 0; i < simulation.steps.size(); ++i) maker.add(steps[i], simulation.steps[i]);
+    for (const SideTrace& copy : simulation.beside) maker.add(copy);
     LaneData& data = maker.data;
     std::stable_sort(data.bars.begin(), data.bars.end(),
                      [](const LaneBar& a, const LaneBar& b) { return a.begin < b.begin; });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/schedule/held.h"
+
 namespace rematlas {
 
 namespace {
@@ -9,7 +11,7 @@ namespace {
 /// Plays the steps, one count of bytes a layer.
 class StackPlayer {
   public:
-    StackPlayer(const Graph& graph, const ModuleGroups& groups)
+    StackPlayer(const Graph& graph, const ModuleGroups& groups, const Homes& homes)
         : graph_(graph),
           layer_of_(graph.tensors.size(), 0),
           held_(groups.names.size() + 2, 0),
@@ -18,9 +20,9 @@ class StackPlayer {
         for (const OpId op : graph.ops.ids())
             for (const TensorId output : graph.ops[op].outputs)
                 layer_of_[output] = static_cast<std::size_t>(groups.of[op]) + 1;
-        const IdVector<TensorId, OpId> producer = producers(graph);
+        const IdVector<TensorId, char> there = on_device_at_start(graph, homes);
         for (const TensorId tensor : graph.tensors.ids())
-            if (!producer[tensor].valid()) place(tensor);
+            if (there[tensor]) place(tensor);
     }
 
     /// Bytes by layer while the step runs; then it is done.
@@ -69,13 +71,14 @@ class StackPlayer {
 
 }  // namespace
 
-MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups) {
+MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
+                         const Homes& homes) {
     MemoryStack stack(groups.names.size() + 2);
     stack.front() = {MemoryLayer::Kind::resident, "resident", {}};
     stack.back() = {MemoryLayer::Kind::workspace, "workspace", {}};
     for (std::size_t i = 0; i < groups.names.size(); ++i) stack[i + 1].name = groups.names[i];
     for (MemoryLayer& layer : stack) layer.during.reserve(steps.size());
-    StackPlayer player(graph, groups);
+    StackPlayer player(graph, groups, homes);
     for (const Step& step : steps) {
         const std::vector<std::int64_t> during = player.play(step);
         for (std::size_t i = 0; i < stack.size(); ++i) stack[i].during.push_back(during[i]);

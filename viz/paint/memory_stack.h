@@ -22,9 +22,10 @@ struct MemoryLayer {
 /// that are always empty are left out.
 using MemoryStack = std::vector<MemoryLayer>;
 
-/// `steps` are such as the simulator plays; at each step the layers together take what it says is held
+/// `steps` are such as the simulator plays with these homes; at each step the layers together take what it says is held
 /// (`StepTrace::during`), to the byte. What an op writes over counts for the part of what is written. Cost: steps
 /// times layers.
-MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups);
+MemoryStack memory_stack(const Graph& graph, const std::vector<Step>& steps, const ModuleGroups& groups,
+                         const Homes& homes = {});
 
 }  // namespace rematlas

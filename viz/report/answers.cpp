@@ -64,6 +64,8 @@ std::string among(const Schedule& schedule) {
     }
     if (schedule.bound->over == ScheduleClass::with_copies)
         return which + ", whatever it computes again or copies to the host,";
+    if (schedule.bound->over == ScheduleClass::with_host_ops)
+        return which + ", whatever it computes again, copies to the host or computes there,";
     return which + ", in any order and whatever it computes again,";
 }
 

@@ -43,7 +43,7 @@ void add_figures(HtmlPage& page, const Graph& graph, const Schedule& schedule, c
 }
 
 Result<void> add_memory(HtmlPage& page, const Graph& graph, const Schedule& schedule) {
-    const Result<Simulation> played = simulate(graph, schedule.steps);
+    const Result<Simulation> played = simulate(graph, schedule);
     if (!played) return played.error();
     const Result<std::string> light =
         schedule_in_page(graph, schedule, *played, {.paper = palette::kLight, .ids = "memory-light-"});

@@ -142,7 +142,7 @@ Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule) {
     BlockSums sums(graph, reruns);
     if (!schedule.steps.empty()) {
         const Step& step = schedule.steps[figures.check.peak_step];
-        figures.at_peak = held_during(graph, schedule.steps, figures.check.peak_step);
+        figures.at_peak = held_during(graph, schedule.steps, figures.check.peak_step, schedule.homes);
         if (step.runs()) figures.peak_op = step.op();
     }
     for (const HeldTensor& held : figures.at_peak.tensors)

@@ -75,7 +75,8 @@ void LanesView::show_schedule() {
         groups_ = module_groups(grouped_->graph);
     }
     if (!schedule->simulation.steps.empty())
-        stack_ = memory_stack(schedule->graph->graph, schedule->schedule.steps, groups_);
+        stack_ =
+            memory_stack(schedule->graph->graph, schedule->schedule.steps, groups_, schedule->schedule.homes);
     set_axis(axis_button_->isChecked() ? LaneAxis::steps : natural_axis(schedule->simulation));
 }
 

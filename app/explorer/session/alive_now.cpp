@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/explorer/session/wording.h"
+#include "core/schedule/held.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -26,8 +27,9 @@ Lifetimes::Lifetimes(const LoadedSchedule& schedule)
       is_result_(schedule.graph->graph.tensors.size(), 0) {
     const Graph& graph = schedule.graph->graph;
     for (const TensorId result : graph.results) is_result_[result] = 1;
+    const IdVector<TensorId, char> there = on_device_at_start(graph, schedule.schedule.homes);
     for (const TensorId tensor : graph.tensors.ids())
-        if (!schedule.graph->producer[tensor].valid()) begin(tensor, -1);
+        if (there[tensor]) begin(tensor, -1);
     for (int i = 0; i < static_cast<int>(schedule.schedule.steps.size()); ++i) {
         const Step& step = schedule.schedule.steps[static_cast<std::size_t>(i)];
         if (step.kind == StepKind::free) end(step.tensor(), i);

@@ -58,8 +58,8 @@ void CompareController::compare_plans(SchedulePtr a, const QString& name_a, std:
         if (other->ok())
             compared = std::make_shared<const Compared>(
                 Compared{a, other, name_a, name_b,
-                         compare(a->graph->graph, {a->schedule.steps, a->simulation},
-                                 {other->schedule.steps, other->simulation})});
+                         compare(a->graph->graph, {a->schedule.steps, a->simulation, a->schedule.homes},
+                                 {other->schedule.steps, other->simulation, other->schedule.homes})});
         return [this, compared] { set_compared(compared); };
     });
 }

@@ -38,7 +38,7 @@ SchedulePtr prepare_schedule(GraphPtr graph, Schedule schedule, std::filesystem:
     loaded->schedule = std::move(schedule);
     loaded->path = std::move(path);
     loaded->report = check(loaded->graph->graph, loaded->schedule);
-    if (Result<Simulation> simulation = simulate(loaded->graph->graph, loaded->schedule.steps)) {
+    if (Result<Simulation> simulation = simulate(loaded->graph->graph, loaded->schedule)) {
         loaded->simulation = simulation.take();
     }
     derive_steps(*loaded);

@@ -56,6 +56,7 @@ QString key_of(const Schedule& schedule) {
         bytes += ' ';
         bytes += to_string(step.kind).front();
         if (step.kind == StepKind::run_inplace) bytes += 'i';
+        if (step.kind == StepKind::run_host) bytes += 'h';
         bytes += step.kind == StepKind::free ? "-" : step.kind == StepKind::fetch ? "+" : "";
         bytes += std::to_string(step.id);
     }

@@ -31,7 +31,7 @@ const Step& StepsTable::step_at(int row) const {
 
 OpId StepsTable::op_of(int row) const {
     const Step& step = step_at(row);
-    return step.runs() ? step.op() : schedule_->graph->producer[step.tensor()];
+    return step.names_op() ? step.op() : schedule_->graph->producer[step.tensor()];
 }
 
 Selected StepsTable::selected_at(int row) const {
@@ -79,6 +79,10 @@ QString StepsTable::what_happens(int row) const {
             return tr("copy to host");
         case StepKind::fetch:
             return tr("copy to device");
+        case StepKind::drop:
+            return tr("free on host");
+        case StepKind::run_host:
+            return tr("run on host");
         case StepKind::run:
         case StepKind::run_inplace:
             break;
@@ -98,7 +102,7 @@ QString StepsTable::text_at(int row, int column) const {
         case what:
             return what_happens(row);
         case name:
-            return step.runs() ? numbered_op(graph, op) : tensor_name(graph, step.tensor());
+            return step.names_op() ? numbered_op(graph, op) : tensor_name(graph, step.tensor());
         case module:
             return op.valid() ? text(graph.graph.ops[op].module) : QString();
         case phase:

@@ -187,6 +187,38 @@ TEST_F(CommandLine, a_broken_graph_file_is_refused_by_every_command_that_reads_o
     EXPECT_FALSE(fs::exists("p.svg"));
 }
 
+TEST_F(CommandLine, check_tells_what_goes_on_beside_compute) {
+    Graph graph = small_graph();
+    graph.device = Device{.name = "d",
+                          .memory = Bytes(0),
+                          .to_host_bytes_per_second = 1e10,
+                          .to_device_bytes_per_second = 1e10};
+    ASSERT_TRUE(write_graph(graph, file("links.graph.json")));
+    Schedule schedule;
+    schedule.graph_sha256 = graph.sha256;
+    schedule.host_budget = Bytes(100);
+    schedule.steps = {Step::run(OpId(0)), Step::offload(TensorId(1)), Step::run(OpId(1)),
+                      Step::run(OpId(2)), Step::free(TensorId(1)),    Step::fetch(TensorId(1)),
+                      Step::run(OpId(3)), Step::run(OpId(4))};
+    ASSERT_TRUE(write_schedule(schedule, file("copies.schedule.json")));
+    const std::string check = "check " + file("links.graph.json") + " " + file("copies.schedule.json");
+    const Ran told = run(check);
+    ASSERT_EQ(told.exit, 0) << told.err;
+    EXPECT_THAT(told.out, HasSubstr("host: peak 100 B (100 bytes, at step 1) of 100 B"));
+    EXPECT_THAT(told.out, HasSubstr("to the device: 100 B in 10 ns, busy 16.7 % of the step"));
+    const Ran object = run(check + " --json");
+    ASSERT_EQ(object.exit, 0) << object.err;
+    const json answer = json::parse(object.out);
+    EXPECT_EQ(answer["time_ns"], 60);
+    EXPECT_EQ(answer["host_peak_bytes"], 100);
+    EXPECT_EQ(answer["host_budget_bytes"], 100);
+    EXPECT_EQ(answer["to_host"], json({{"bytes", 100}, {"busy_ns", 10}}));
+    EXPECT_EQ(answer["to_device"], json({{"bytes", 100}, {"busy_ns", 10}}));
+    EXPECT_EQ(answer["host_ops"], json({{"runs", 0}, {"busy_ns", 0}}));
+    expect_error(run(check + " --host-budget 99"), 1, "peak on the host");
+    expect_error(run(check + " --host-budget lots"), 2, "--host-budget");
+}
+
 TEST_F(CommandLine, check_names_the_step_and_exits_1) {
     ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
                   file("s.schedule.json"))

@@ -40,6 +40,8 @@ TEST(DeviceProfiles, EveryFactIsReadFromItsField) {
             "memory_bytes_per_second": 5, "launch_ns": 6, "matmul_efficiency": 0.1,
             "convolution_efficiency": 0.2, "attention_efficiency": 0.3, "memory_efficiency": 0.4,
             "to_host_bytes_per_second": 8, "to_device_bytes_per_second": 9, "matmul_workspace_bytes": 10,
+            "to_host_contended_bytes_per_second": 7.5, "to_device_contended_bytes_per_second": 6.5,
+            "copy_latency_ns": 12, "least_copy_bytes": 13,
             "capability": 11, "sources": {"launch_ns": "measured"}})",
         "d");
     ASSERT_TRUE(profile) << profile.error().message;
@@ -58,6 +60,10 @@ TEST(DeviceProfiles, EveryFactIsReadFromItsField) {
     EXPECT_EQ(profile->memory_efficiency, 0.4);
     EXPECT_EQ(profile->to_host_bytes_per_second, 8);
     EXPECT_EQ(profile->to_device_bytes_per_second, 9);
+    EXPECT_EQ(profile->to_host_contended_bytes_per_second, 7.5);
+    EXPECT_EQ(profile->to_device_contended_bytes_per_second, 6.5);
+    EXPECT_EQ(profile->copy_latency, Nanoseconds(12));
+    EXPECT_EQ(profile->least_copy, Bytes(13));
     EXPECT_EQ(profile->matmul_workspace, Bytes(10));
     EXPECT_EQ(profile->capability, 11);
     EXPECT_EQ(profile->sources.at("launch_ns"), "measured");
@@ -73,6 +79,10 @@ TEST(DeviceProfiles, WhatAFileDoesNotTellFollowsFromTheRest) {
     EXPECT_EQ(profile.matmul_workspace, Bytes(0));
     EXPECT_EQ(profile.to_host_bytes_per_second, 0);
     EXPECT_EQ(profile.to_device_bytes_per_second, 0);
+    EXPECT_EQ(profile.to_host_contended_bytes_per_second, 0) << "as without the other way";
+    EXPECT_EQ(profile.to_device_contended_bytes_per_second, 0);
+    EXPECT_EQ(profile.copy_latency, Nanoseconds(0));
+    EXPECT_EQ(profile.least_copy, Bytes(0));
     EXPECT_EQ(profile.capability, 0);
 }
 
@@ -92,14 +102,16 @@ TEST(DeviceProfiles, FiguresAreAcceptedUpToTheirLimits) {
         for (const double fine : {1e-9, 1.0}) EXPECT_TRUE(accepted(key, fine)) << key << fine;
         for (const double wrong : {0.0, 1.001}) EXPECT_FALSE(accepted(key, wrong)) << key << wrong;
     }
-    for (const char* key : {"memory_bytes", "matmul_workspace_bytes"}) {
+    for (const char* key : {"memory_bytes", "matmul_workspace_bytes", "least_copy_bytes"}) {
         for (const std::int64_t fine : {std::int64_t{0}, std::int64_t{1} << 50})
             EXPECT_TRUE(accepted(key, fine)) << key;
         for (const std::int64_t wrong : {std::int64_t{-1}, (std::int64_t{1} << 50) + 1})
             EXPECT_FALSE(accepted(key, wrong)) << key;
     }
-    for (const int fine : {0, 1'000'000'000}) EXPECT_TRUE(accepted("launch_ns", fine));
-    for (const int wrong : {-1, 1'000'000'001}) EXPECT_FALSE(accepted("launch_ns", wrong));
+    for (const char* key : {"launch_ns", "copy_latency_ns"}) {
+        for (const int fine : {0, 1'000'000'000}) EXPECT_TRUE(accepted(key, fine)) << key;
+        for (const int wrong : {-1, 1'000'000'001}) EXPECT_FALSE(accepted(key, wrong)) << key;
+    }
     EXPECT_FALSE(accepted("matmul_flops", {{"f32", 0}}));
     EXPECT_FALSE(accepted("convolution_flops", {{"f32", 0}}));
 }
@@ -122,6 +134,8 @@ TEST(DeviceProfiles, ErrorsNameTheField) {
     EXPECT_EQ(message("matmul_flops", {{"bf16", 1e12}}), "d.json: matmul_flops: f32 is missing");
     EXPECT_EQ(message("vector_flops", {{"f32", "fast"}}), "d.json: vector_flops: f32 is not a number");
     EXPECT_EQ(message("matmul_efficiency", 1.5), "d.json: matmul_efficiency is more than 1");
+    EXPECT_EQ(message("to_host_contended_bytes_per_second", 1),
+              "d.json: to_host_contended_bytes_per_second is more than the speed without the other way");
     EXPECT_EQ(message("kind", "gpu"), "d.json: kind is neither cpu nor cuda");
     EXPECT_EQ(message("kind", "cuda"), "d.json: capability is missing");
     EXPECT_EQ(message("colour", 1), "d.json: key 'colour' is not known");

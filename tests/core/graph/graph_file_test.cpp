@@ -136,6 +136,10 @@ TEST(GraphFile, facts_of_the_device_read_back_equal) {
                           .memory = Bytes(1LL << 37),
                           .to_host_bytes_per_second = 5e10,
                           .to_device_bytes_per_second = 6e10,
+                          .to_host_contended_bytes_per_second = 4e10,
+                          .to_device_contended_bytes_per_second = 2.5e10,
+                          .copy_latency = Nanoseconds(9000),
+                          .least_copy = Bytes(1 << 20),
                           .kind = "cuda",
                           .alignment = 512,
                           .allocator = CachingAllocatorOptions{true, 1LL << 22}};
@@ -143,6 +147,63 @@ TEST(GraphFile, facts_of_the_device_read_back_equal) {
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->device, graph.device);
     EXPECT_EQ(alignment_for(*read), 512);
+}
+
+TEST(GraphFile, links_are_as_before_where_a_file_does_not_tell_more) {
+    json graph = json::parse(graph_text(small_graph()));
+    graph["device"] = {{"to_host_bytes_per_second", 5e10}, {"to_device_bytes_per_second", 6e10}};
+    const Result<Graph> read = parse_graph(graph.dump(), "g");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->device, (Device{.name = "",
+                                    .memory = Bytes(0),
+                                    .to_host_bytes_per_second = 5e10,
+                                    .to_device_bytes_per_second = 6e10}));
+    const json written = json::parse(graph_text(*read))["device"];
+    for (const char* key : {"to_host_contended_bytes_per_second", "to_device_contended_bytes_per_second",
+                            "copy_latency_ns", "least_copy_bytes"})
+        EXPECT_FALSE(written.contains(key)) << key;
+}
+
+TEST(GraphFile, what_is_wrong_about_links_is_named) {
+    const auto complaint = [](const char* key, const json& value) {
+        json graph = json::parse(graph_text(small_graph()));
+        graph["device"] = {{"to_host_bytes_per_second", 10}, {"to_device_bytes_per_second", 5}};
+        graph["device"][key] = value;
+        const Result<Graph> read = parse_graph(graph.dump(), "g");
+        return read ? "" : read.error().message;
+    };
+    EXPECT_EQ(complaint("to_host_contended_bytes_per_second", 10), "");
+    EXPECT_EQ(complaint("to_host_contended_bytes_per_second", 0.5), "");
+    EXPECT_EQ(complaint("to_host_contended_bytes_per_second", 10.5),
+              "g: device: to_host_contended_bytes_per_second is more than the speed without the other way");
+    EXPECT_EQ(complaint("to_device_contended_bytes_per_second", 5.5),
+              "g: device: to_device_contended_bytes_per_second is more than the speed without the other way");
+    EXPECT_EQ(complaint("to_device_contended_bytes_per_second", 0),
+              "g: device: to_device_contended_bytes_per_second is not positive");
+    EXPECT_EQ(complaint("copy_latency_ns", 0), "");
+    EXPECT_EQ(complaint("copy_latency_ns", 1'000'000'000), "");
+    EXPECT_EQ(complaint("copy_latency_ns", 1'000'000'001), "g: device: copy_latency_ns is out of range");
+    EXPECT_EQ(complaint("copy_latency_ns", -1), "g: device: copy_latency_ns is out of range");
+    EXPECT_EQ(complaint("least_copy_bytes", -1), "g: device: least_copy_bytes is negative");
+    EXPECT_EQ(complaint("least_copy_bytes", "1MiB"), "g: device: least_copy_bytes is not an integer");
+}
+
+TEST(GraphFile, only_ops_of_the_optimizer_have_times_on_the_host) {
+    const auto read_with = [](const char* phase, const json& time) {
+        json graph = json::parse(graph_text(small_graph()));
+        graph["ops"][4]["phase"] = phase;
+        graph["ops"][4]["host_time_ns"] = time;
+        return parse_graph(graph.dump(), "g");
+    };
+    const Result<Graph> read = read_with("optimizer", 30);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->ops[OpId(4)].host_time, Nanoseconds(30));
+    EXPECT_FALSE(read->ops[OpId(3)].host_time);
+    EXPECT_EQ(parse_graph(graph_text(*read), "g")->ops[OpId(4)].host_time, Nanoseconds(30));
+    EXPECT_NE(read_with("backward", 30).error().message.find("not of phase optimizer"), std::string::npos);
+    EXPECT_NE(read_with("optimizer", -1).error().message.find("negative time on the host"),
+              std::string::npos);
+    EXPECT_NE(read_with("optimizer", 0x1p52).error().message.find("too large"), std::string::npos);
 }
 
 TEST(GraphFile, every_truncation_is_refused_with_one_line) {

@@ -15,6 +15,8 @@
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/schedule_file.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/support/random_copies.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
@@ -133,6 +135,26 @@ TEST(DamagedFiles, config) {
                     [](const std::string& text) { return message_of(parse_config(text, "c")); });
 }
 
+TEST(DamagedFiles, graph_and_schedule_with_links_and_homes) {
+    const Graph graph = random_graph_with_links(2);
+    expect_survives(graph_text(graph),
+                    [](const std::string& text) { return message_of(parse_graph(text, "g")); });
+    Schedule schedule = random_schedule_with_copies(graph, 2);
+    schedule.homes.cyclic = true;
+    schedule.host_budget = schedule.host_peak = Bytes(100);
+    expect_survives(schedule_text(schedule), [&](const std::string& text) {
+        const Result<Schedule> read = parse_schedule(text, "s");
+        if (read) {
+            check(graph, *read);
+            EXPECT_EQ(parse_schedule(schedule_text(*read), "s")->homes, read->homes);
+            if (const Result<Simulation> played = simulate(graph, *read); !played) {
+                EXPECT_NE(played.error().message, "");
+            }
+        }
+        return message_of(read);
+    });
+}
+
 /// What the fuzzers start from (tests/fuzz/seeds) is read whole, and has pins where the format has them.
 TEST(DamagedFiles, seeds_of_the_fuzzers_have_pins) {
     const std::filesystem::path seeds = REMATLAS_SOURCE_DIR "/tests/fuzz/seeds";
@@ -144,6 +166,17 @@ TEST(DamagedFiles, seeds_of_the_fuzzers_have_pins) {
     EXPECT_EQ(sweep->pins, schedule->pins);
     EXPECT_EQ(plan->schedule.pins, schedule->pins);
     EXPECT_TRUE(check(plan->graph, plan->schedule).ok());
+}
+
+TEST(DamagedFiles, seeds_of_the_fuzzers_have_links_and_homes) {
+    const std::filesystem::path seeds = REMATLAS_SOURCE_DIR "/tests/fuzz/seeds";
+    const Result<Graph> graph = read_graph(seeds / "graph/links.graph.json");
+    const Result<Schedule> schedule = read_schedule(seeds / "schedule/homes.schedule.json");
+    ASSERT_TRUE(graph && schedule);
+    EXPECT_EQ(graph->device->copy_latency, Nanoseconds(3));
+    const CheckReport report = check(*graph, *schedule);
+    EXPECT_TRUE(report.ok()) << report.violations.front();
+    EXPECT_EQ(report.host_peak, *schedule->host_peak);
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ TEST(ScheduleFile, config_bound_and_addresses_read_back) {
     Schedule schedule = some_schedule("ab");
     schedule.config = std::make_shared<const json>(json{{"seed", 3}});
     schedule.addresses = Addresses{512, Bytes(1024), {Bytes(0), Bytes(512)}};
-    for (const ScheduleClass over :
-         {ScheduleClass::staged, ScheduleClass::any_order, ScheduleClass::with_copies}) {
+    for (const ScheduleClass over : {ScheduleClass::staged, ScheduleClass::any_order,
+                                     ScheduleClass::with_copies, ScheduleClass::with_host_ops}) {
         schedule.bound->over = over;
         const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
         ASSERT_TRUE(read) << read.error().message;
@@ -168,6 +168,96 @@ TEST(ScheduleFile, pins_are_pairs_of_a_pattern_and_a_decision) {
         EXPECT_NE(broken.error().message.find("s: pins[0]"), std::string::npos) << broken.error().message;
     }
     EXPECT_FALSE(read("{}"));
+}
+
+/// With everything that only version 2 can say.
+Schedule schedule_with_homes() {
+    Schedule schedule = some_schedule("ab");
+    schedule.homes = {.on_host = {TensorId(0), TensorId(5)}, .stays = {TensorId(0)}, .cyclic = true};
+    schedule.steps.push_back(Step::drop(TensorId(3)));
+    schedule.steps.push_back(Step::run_host(OpId(4)));
+    return schedule;
+}
+
+TEST(ScheduleFile, homes_and_steps_on_the_host_read_back_and_are_of_version_2) {
+    const Schedule schedule = schedule_with_homes();
+    const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->homes, schedule.homes);
+    EXPECT_EQ(read->steps, schedule.steps);
+    EXPECT_EQ(schedule_text(*read), schedule_text(schedule));
+    EXPECT_EQ(json::parse(schedule_text(schedule))["version"], 2);
+    EXPECT_EQ(json::parse(schedule_text(some_schedule("ab")))["version"], 1);
+}
+
+TEST(ScheduleFile, each_of_them_alone_makes_version_2) {
+    const auto version_with = [](auto change) {
+        Schedule schedule = some_schedule("ab");
+        change(schedule);
+        return json::parse(schedule_text(schedule))["version"].get<int>();
+    };
+    EXPECT_EQ(version_with([](Schedule&) {}), 1);
+    EXPECT_EQ(version_with([](Schedule& s) { s.homes.on_host = {TensorId(1)}; }), 2);
+    EXPECT_EQ(version_with([](Schedule& s) { s.homes.cyclic = true; }), 2);
+    EXPECT_EQ(version_with([](Schedule& s) { s.steps.push_back(Step::drop(TensorId(3))); }), 2);
+    EXPECT_EQ(version_with([](Schedule& s) { s.steps.push_back(Step::run_host(OpId(3))); }), 2);
+    EXPECT_EQ(version_with([](Schedule& s) { s.host_budget = Bytes(3); }), 1);
+}
+
+TEST(ScheduleFile, the_class_of_steps_is_the_smallest_that_has_their_kinds) {
+    EXPECT_EQ(class_of({Step::run(OpId(0)), Step::free(TensorId(1))}), ScheduleClass::any_order);
+    for (const Step copy : {Step::offload(TensorId(1)), Step::fetch(TensorId(1)), Step::drop(TensorId(1))})
+        EXPECT_EQ(class_of({Step::run(OpId(0)), copy}), ScheduleClass::with_copies);
+    EXPECT_EQ(class_of({Step::run_host(OpId(0)), Step::fetch(TensorId(1))}), ScheduleClass::with_host_ops);
+}
+
+TEST(ScheduleFile, what_is_wrong_about_homes_is_named) {
+    const auto complaint = [&](auto change) {
+        json file = json::parse(schedule_text(schedule_with_homes()));
+        change(file);
+        const Result<Schedule> read = parse_schedule(file.dump(), "s");
+        return read ? std::string("none") : read.error().message;
+    };
+    EXPECT_EQ(complaint([](json&) {}), "none");
+    EXPECT_EQ(complaint([](json& f) { f["version"] = 3; }),
+              "s: version 3 is not supported, expected at most 2");
+    EXPECT_EQ(complaint([](json& f) { f["version"] = 0; }),
+              "s: version 0 is not supported, expected at most 2");
+    EXPECT_EQ(complaint([](json& f) { f["version"] = 1; }), "s: steps[5]: step 'drop' is of version 2");
+    EXPECT_EQ(complaint([](json& f) { f["version"] = 1, f["steps"] = json::array(); }),
+              "s: home_on_host is of version 2");
+    EXPECT_EQ(complaint([](json& f) {
+                  f["home_on_host"] = {5, 0};
+              }),
+              "s: home_on_host[1]: the tensors are not in ascending order");
+    EXPECT_EQ(complaint([](json& f) {
+                  f["home_on_host"] = {0, 0};
+              }),
+              "s: home_on_host[1]: the tensors are not in ascending order");
+    EXPECT_EQ(complaint([](json& f) { f["home_on_host"] = {-1}; }),
+              "s: home_on_host[0]: id -1 is out of range");
+    EXPECT_EQ(complaint([](json& f) { f["stays"] = {3}; }),
+              "s: stays names tensor 3, which home_on_host does not");
+    EXPECT_EQ(complaint([](json& f) { f["stays"] = 3; }), "s: stays is not a list");
+    EXPECT_EQ(complaint([](json& f) { f["cyclic"] = 1; }), "s: cyclic is neither true nor false");
+}
+
+TEST(ScheduleFile, bytes_on_the_host_read_back_and_are_not_negative) {
+    Schedule schedule = some_schedule("ab");
+    EXPECT_FALSE(parse_schedule(schedule_text(schedule), "s")->host_budget);
+    EXPECT_FALSE(parse_schedule(schedule_text(schedule), "s")->host_peak);
+    schedule.host_budget = Bytes(0);
+    schedule.host_peak = Bytes(7);
+    const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->host_budget, Bytes(0));
+    EXPECT_EQ(read->host_peak, Bytes(7));
+    json file = json::parse(schedule_text(schedule));
+    file["host_budget_bytes"] = -1;
+    EXPECT_EQ(parse_schedule(file.dump(), "s").error().message, "s: host_budget_bytes is negative");
+    file["host_budget_bytes"] = 1;
+    file["predicted"]["host_peak_bytes"] = -1;
+    EXPECT_EQ(parse_schedule(file.dump(), "s").error().message, "s: predicted: host_peak_bytes is negative");
 }
 
 TEST(ScheduleFile, every_truncation_is_refused) {

@@ -1,0 +1,377 @@
+#include "core/checking/play.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/checking/host_traffic.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::size_t kMostViolations = 20;
+constexpr int kMostRepetitions = 64;
+constexpr double kLongestCopy = 0x1p52;                   // ns
+constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // ns
+
+class Player {
+  public:
+    Player(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {
+        for (const Op& op : graph.ops) {
+            step_time_ += static_cast<double>(op.time.value);
+            made_.insert(op.outputs.begin(), op.outputs.end());
+        }
+    }
+
+    CheckReport run() {
+        take_homes();
+        if (sound()) play_repetitions();
+        report_.overhead = step_time_ > 0 ? static_cast<double>(report_.time.value) / step_time_ : 1.0;
+        return std::move(report_);
+    }
+
+  private:
+    bool sound() const { return report_.violations.empty(); }
+    bool full() const { return report_.violations.size() >= kMostViolations; }
+    std::int64_t size(TensorId t) const { return graph_.tensors[t].bytes.value; }
+    bool resident(TensorId t) const { return !made_.contains(t); }
+    /// A resident that the host holds from one step to the next.
+    bool kept_on_host(TensorId t) const { return resident(t) && home_on_host_.contains(t); }
+    std::string name(TensorId t) const {
+        return "tensor " + std::to_string(t.value) + " (" + graph_.tensors[t].name + ")";
+    }
+    std::string name(OpId op) const {
+        return "op " + std::to_string(op.value) + " (" + graph_.ops[op].name + ")";
+    }
+
+    void say(const std::string& what) {
+        if (!full()) report_.violations.push_back(what);
+    }
+    void violation(const std::string& what) { say("step " + std::to_string(at_) + ": " + what); }
+    void violation_at_end(const std::string& what) { say("at the end: " + what); }
+
+    void take_homes() {
+        for (TensorId t : schedule_.homes.on_host) {
+            if (!graph_.tensors.contains(t)) {
+                say("home_on_host names tensor " + std::to_string(t.value) + ", which does not exist");
+                continue;
+            }
+            if (!home_on_host_.insert(t).second) say("home_on_host names " + name(t) + " twice");
+            const auto& results = graph_.results;
+            if (!resident(t) && std::find(results.begin(), results.end(), t) == results.end())
+                say("home_on_host names " + name(t) + ", which is neither resident nor a result");
+        }
+        for (TensorId t : schedule_.homes.stays) {
+            if (!graph_.tensors.contains(t) || !kept_on_host(t))
+                say("stays names tensor " + std::to_string(t.value) +
+                    ", which is no resident with its home on the host");
+            stays_.insert(t);
+        }
+    }
+
+    void play_repetitions() {
+        std::int64_t started = 0;
+        for (int repetition = 1; repetition <= kMostRepetitions; ++repetition) {
+            const HostTraffic::UnderWay before = traffic_.under_way();
+            started = traffic_.clock();
+            const auto busy = busy_ways();
+            begin_step();
+            for (at_ = 0; at_ < schedule_.steps.size() && !full(); ++at_) play(schedule_.steps[at_]);
+            if (repetition == 1) counts_ = false;
+            end_step();
+            report_.time = Nanoseconds(traffic_.clock() - started);
+            tell_use(busy, 1);
+            if (!sound() || !schedule_.homes.cyclic || traffic_.under_way() == before) return;
+        }
+        // Never twice alike: the mean.
+        for (const auto& [t, copy] : to_host_) traffic_.await(copy);
+        for (const auto& [t, copy] : to_device_) traffic_.await(copy);
+        const std::int64_t all = traffic_.clock();
+        report_.time = Nanoseconds(all / kMostRepetitions + (all % kMostRepetitions == 0 ? 0 : 1));
+        tell_use({}, kMostRepetitions);
+    }
+
+    std::array<std::int64_t, 3> busy_ways() const {
+        return {traffic_.busy(Way::out), traffic_.busy(Way::in), traffic_.busy(Way::host)};
+    }
+    void tell_use(const std::array<std::int64_t, 3>& before, std::int64_t steps) {
+        const auto now = busy_ways();
+        report_.to_host.busy = Nanoseconds((now[0] - before[0]) / steps);
+        report_.to_device.busy = Nanoseconds((now[1] - before[1]) / steps);
+        report_.on_host.busy = Nanoseconds((now[2] - before[2]) / steps);
+    }
+
+    void begin_step() {
+        on_device_.clear();
+        on_host_.clear();
+        times_run_.clear();
+        ran_on_host_.clear();
+        held_ = host_held_ = 0;
+        for (TensorId t : graph_.tensors.ids()) {
+            if (!resident(t)) continue;
+            if (!kept_on_host(t) || stays_.contains(t)) add(t);
+            if (!kept_on_host(t)) continue;
+            on_host_.insert(t);
+            host_held_ += size(t);
+        }
+        see_peaks(held_);
+    }
+
+    void see_peaks(std::int64_t device) {
+        if (device > report_.peak.value) {
+            report_.peak = Bytes(device);
+            report_.peak_step = at_;
+        }
+        if (host_held_ > report_.host_peak.value) {
+            report_.host_peak = Bytes(host_held_);
+            report_.host_peak_step = at_;
+        }
+    }
+
+    void play(const Step& step) {
+        if (step.names_op() ? !graph_.ops.contains(step.op()) : !graph_.tensors.contains(step.tensor())) {
+            return violation(std::string(to_string(step.kind)) + " names " + std::to_string(step.id) +
+                             ", which does not exist");
+        }
+        switch (step.kind) {
+            case StepKind::run:
+                play_run(step.op(), false);
+                break;
+            case StepKind::run_inplace:
+                play_run(step.op(), true);
+                break;
+            case StepKind::free:
+                play_free(step.tensor());
+                break;
+            case StepKind::offload:
+                play_offload(step.tensor());
+                break;
+            case StepKind::fetch:
+                play_fetch(step.tensor());
+                break;
+            case StepKind::drop:
+                play_drop(step.tensor());
+                break;
+            case StepKind::run_host:
+                play_run_host(step.op());
+                break;
+        }
+        if (traffic_.clock() > kLongest) violation("the time is too long to count");
+    }
+
+    void play_run(OpId id, bool in_place) {
+        const Op& op = graph_.ops[id];
+        const bool first = ++times_run_[id] == 1;
+        if (counts_) ++report_.runs;
+        if (counts_ && !first) ++report_.reruns;
+        if (!first && !op.recomputable) violation(name(id) + " runs again, but may run only once");
+        if (ran_on_host_.contains(id)) violation(name(id) + " runs, but has run on the host");
+        for (TensorId t : op.inputs) {
+            if (!on_device_.contains(t))
+                violation(name(id) + " reads " + name(t) + ", which is not on the device");
+            await(to_device_, t);
+        }
+        if (first) play_updates(id);
+        for (TensorId t : op.outputs)
+            if (on_device_.contains(t)) await_copies_of(t);
+        std::set<TensorId> overwritten, without_new_bytes;
+        if (in_place) {
+            if (op.inplace.empty()) violation(name(id) + " cannot run in place");
+            for (const InplacePair& pair : op.inplace) {
+                if (resident(pair.in))
+                    violation(name(id) + " would overwrite " + name(pair.in) + ", which is resident");
+                await_copies_of(pair.in);
+                overwritten.insert(pair.in);
+                without_new_bytes.insert(pair.out);
+            }
+        }
+        std::int64_t new_bytes = 0;
+        for (TensorId t : op.outputs) {
+            if (!without_new_bytes.contains(t)) new_bytes += size(t);
+        }
+        for (const InplacePair& pair : op.inplace) {
+            if (in_place) new_bytes += std::max<std::int64_t>(0, size(pair.out) - size(pair.in));
+        }
+        see_peaks(held_ + new_bytes + op.workspace.value);
+        for (TensorId t : overwritten) remove(t);
+        for (TensorId t : op.outputs) remove(t);
+        for (TensorId t : op.outputs) add(t);
+        traffic_.compute(op.time.value);
+    }
+
+    /// The first run of an op changes residents, and so makes what the host has of them worthless.
+    void play_updates(OpId id) {
+        for (TensorId t : graph_.ops[id].mutates) {
+            if (!on_device_.contains(t))
+                violation(name(id) + " updates " + name(t) + ", which is not on the device");
+            await_copies_of(t);
+            await(host_ops_, t);
+            leave_host(t);
+        }
+    }
+
+    void play_free(TensorId t) {
+        if (!on_device_.contains(t)) return violation("frees " + name(t) + ", which is not on the device");
+        if (!on_host_.contains(t) && resident(t))
+            return violation("frees " + name(t) + ", which is resident and has no copy on the host");
+        await_copies_of(t);
+        remove(t);
+    }
+
+    void play_offload(TensorId t) {
+        if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
+            return violation("offloads, but the graph names no link speed");
+        if (!on_device_.contains(t)) return violation("offloads " + name(t) + ", which is not on the device");
+        if (on_host_.contains(t)) return violation("offloads " + name(t) + ", which is on the host already");
+        const double contended = graph_.device->to_host_contended_bytes_per_second;
+        start_copy(t, Way::out, graph_.device->to_host_bytes_per_second, contended, to_host_);
+        on_host_.insert(t);
+        if (!kept_on_host(t)) host_held_ += size(t);
+        if (counts_) report_.to_host.bytes += Bytes(size(t));
+        see_peaks(held_);
+    }
+
+    void play_fetch(TensorId t) {
+        if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0)
+            return violation("fetches, but the graph names no link speed");
+        if (on_device_.contains(t)) return violation("fetches " + name(t) + ", which is on the device");
+        if (!on_host_.contains(t)) return violation("fetches " + name(t) + ", which has no copy on the host");
+        const double contended = graph_.device->to_device_contended_bytes_per_second;
+        start_copy(t, Way::in, graph_.device->to_device_bytes_per_second, contended, to_device_);
+        add(t);
+        if (counts_) report_.to_device.bytes += Bytes(size(t));
+        see_peaks(held_);
+    }
+
+    void play_drop(TensorId t) {
+        if (!on_host_.contains(t)) return violation("drops " + name(t) + ", which has no copy on the host");
+        if (kept_on_host(t)) return violation("drops " + name(t) + ", whose home is on the host");
+        if (resident(t) && !on_device_.contains(t))
+            return violation("drops the only copy of " + name(t) + ", which is resident");
+        await_copies_of(t);
+        await(host_ops_, t);
+        leave_host(t);
+    }
+
+    void play_run_host(OpId id) {
+        const Op& op = graph_.ops[id];
+        if (counts_) ++report_.host_runs;
+        if (!op.host_time) return violation(name(id) + " cannot run on the host");
+        if (++times_run_[id] > 1) violation(name(id) + " runs on the host, but has run before");
+        ran_on_host_.insert(id);
+        std::set<HostTraffic::TaskId> first;
+        for (const auto& list : {op.inputs, op.mutates}) {
+            for (TensorId t : list) {
+                if (!on_host_.contains(t))
+                    violation(name(id) + " runs on the host and reads " + name(t) + ", which is not there");
+                if (const auto copy = to_host_.find(t); copy != to_host_.end()) first.insert(copy->second);
+            }
+        }
+        for (TensorId t : op.mutates) {
+            if (on_device_.contains(t))
+                violation(name(id) + " updates " + name(t) + " on the host, while it is on the device too");
+        }
+        const HostTraffic::TaskId task = traffic_.run_on_host(id.value, op.host_time->value, first);
+        for (const auto& list : {op.inputs, op.mutates, op.outputs})
+            for (TensorId t : list) host_ops_[t] = task;
+        for (TensorId t : op.outputs) {
+            if (on_host_.insert(t).second) host_held_ += size(t);
+        }
+        see_peaks(held_);
+    }
+
+    using Latest = std::map<TensorId, HostTraffic::TaskId>;
+
+    void start_copy(TensorId t, Way way, double speed, double contended, Latest& latest) {
+        const double alone = static_cast<double>(size(t)) / speed * 1e9;
+        const double beside = contended > 0 ? static_cast<double>(size(t)) / contended * 1e9 : alone;
+        const std::int64_t latency = graph_.device->copy_latency.value;
+        if (!(alone <= kLongestCopy && beside <= kLongestCopy) ||
+            (copy_time_ += std::llround(beside) + latency) > kLongest)
+            return violation("copies " + name(t) + " for longer than can be counted");
+        std::set<HostTraffic::TaskId> first;
+        for (const Latest* list : {&to_host_, &to_device_, &host_ops_})
+            if (const auto found = list->find(t); found != list->end()) first.insert(found->second);
+        latest[t] =
+            traffic_.copy(way, t.value, std::llround(alone), std::llround(beside), latency, std::move(first));
+    }
+
+    void await(const Latest& list, TensorId t) {
+        if (const auto found = list.find(t); found != list.end()) traffic_.await(found->second);
+    }
+    void await_copies_of(TensorId t) {
+        await(to_host_, t);
+        await(to_device_, t);
+    }
+
+    void add(TensorId t) {
+        if (on_device_.insert(t).second) held_ += size(t);
+    }
+    void remove(TensorId t) {
+        if (on_device_.erase(t) > 0) held_ -= size(t);
+    }
+    void leave_host(TensorId t) {
+        if (on_host_.erase(t) > 0 && !kept_on_host(t)) host_held_ -= size(t);
+    }
+
+    void end_step() {
+        for (const auto& [t, op] : host_ops_) traffic_.await(op);
+        for (const Latest* list : {&to_host_, &to_device_}) {
+            for (const auto& [t, copy] : *list)
+                if (!schedule_.homes.cyclic || !kept_on_host(t)) traffic_.await(copy);
+        }
+        if (!sound()) return;
+        for (TensorId t : graph_.results) {
+            if (resident(t)) continue;
+            const bool host = home_on_host_.contains(t);
+            if (!(host ? on_host_ : on_device_).contains(t))
+                violation_at_end("result " + name(t) + " is not on the " + (host ? "host" : "device"));
+        }
+        for (TensorId t : graph_.tensors.ids()) {
+            if (resident(t)) end_of_resident(t);
+        }
+        for (OpId id : graph_.ops.ids()) {
+            const Op& op = graph_.ops[id];
+            if (times_run_[id] > 0) continue;
+            if (op.phase != Phase::forward)
+                violation_at_end(name(id) + " of phase " + std::string(to_string(op.phase)) + " never ran");
+            else if (!op.recomputable)
+                violation_at_end(name(id) + " must run exactly once and never ran");
+            else if (!op.mutates.empty())
+                violation_at_end(name(id) + " updates residents and never ran");
+        }
+    }
+
+    void end_of_resident(TensorId t) {
+        const bool there = on_device_.contains(t), belongs = !kept_on_host(t) || stays_.contains(t);
+        if (belongs && !there) violation_at_end(name(t) + ", which is resident, is not on the device");
+        if (there && !belongs)
+            violation_at_end(name(t) + " is on the device, where the next step does not find it");
+        if (kept_on_host(t) && !on_host_.contains(t))
+            violation_at_end(name(t) + ", whose home is on the host, is not there");
+    }
+
+    const Graph& graph_;
+    const Schedule& schedule_;
+    std::set<TensorId> made_;  ///< by some op; the others are resident
+    std::set<TensorId> home_on_host_, stays_;
+    std::set<TensorId> on_device_, on_host_;
+    Latest to_host_, to_device_, host_ops_;  ///< the latest copy of a tensor, the latest op that names it
+    std::map<OpId, std::size_t> times_run_;
+    std::set<OpId> ran_on_host_;
+    std::size_t at_ = 0;
+    std::int64_t held_ = 0, host_held_ = 0, copy_time_ = 0;
+    bool counts_ = true;  ///< in the first repetition
+    double step_time_ = 0;
+    HostTraffic traffic_;
+    CheckReport report_;
+};
+
+}  // namespace
+
+CheckReport play_schedule(const Graph& graph, const Schedule& schedule) {
+    return Player(graph, schedule).run();
+}
+
+}  // namespace rematlas

@@ -1,0 +1,87 @@
+// The checker and the simulator, which share no code, play thousands of random schedules alike.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/checking/check.h"
+#include "core/schedule/held.h"
+#include "core/schedule/simulate.h"
+#include "tests/core/support/random_copies.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::uint64_t kGraphs = 4000, kSchedulesEach = 5;
+
+bool at_the_end(const std::string& violation) {
+    return violation.starts_with("at the end:");
+}
+bool of_residents(const std::string& violation) {
+    return violation.find("resident") != std::string::npos || violation.find("home") != std::string::npos ||
+           violation.find("next step") != std::string::npos;
+}
+
+/// The simulator asks what must hold at the end of cyclic steps alone, and then of residents only.
+bool seen_by_the_simulator(const std::string& violation, bool cyclic) {
+    return !at_the_end(violation) || (cyclic && of_residents(violation));
+}
+
+struct Counts {
+    int accepted = 0, refused = 0, cyclic = 0, shorter = 0, with_host_runs = 0;
+};
+
+void expect_alike(const Graph& graph, const Schedule& schedule, const std::string& which, Counts& counts) {
+    const CheckReport report = check(graph, schedule);
+    const Result<Simulation> played = simulate(graph, schedule);
+    const bool possible =
+        std::none_of(report.violations.begin(), report.violations.end(),
+                     [&](const auto& v) { return seen_by_the_simulator(v, schedule.homes.cyclic); });
+    ASSERT_EQ(bool(played), possible)
+        << which << (played ? report.violations.front() : played.error().message);
+    ++(report.ok() ? counts.accepted : counts.refused);
+    if (!played || !report.ok()) return;
+    ASSERT_EQ(played->time, report.time) << which;
+    ASSERT_EQ(played->peak, report.peak) << which;
+    ASSERT_EQ(played->peak_step, report.peak_step) << which;
+    ASSERT_EQ(played->host_peak, report.host_peak) << which;
+    ASSERT_EQ(held_during(graph, schedule.steps, report.peak_step, schedule.homes).total(),
+              played->steps[report.peak_step].during)
+        << which;
+    Nanoseconds busy;
+    for (const SideTrace& one : played->beside) {
+        ASSERT_LE(one.start, one.end) << which;
+        if (one.queue == SideQueue::host) busy += one.end - one.start;
+    }
+    ASSERT_EQ(busy, report.on_host.busy) << which;
+    counts.with_host_runs += report.host_runs > 0;
+    if (!schedule.homes.cyclic) return;
+    ++counts.cyclic;
+    Schedule alone = schedule;
+    alone.homes.cyclic = false;
+    const CheckReport once = check(graph, alone);
+    ASSERT_TRUE(once.ok()) << which << once.violations.front();
+    ASSERT_EQ(once.peak, report.peak) << which;
+    counts.shorter += report.time < once.time;
+}
+
+TEST(Players, agree_on_random_schedules_with_copies) {
+    Counts counts;
+    for (std::uint64_t seed = 0; seed < kGraphs; ++seed) {
+        const Graph graph = random_graph_with_links(seed);
+        ASSERT_TRUE(validate(graph)) << validate(graph).error().message;
+        for (std::uint64_t i = 0; i < kSchedulesEach; ++i) {
+            const Schedule schedule = random_schedule_with_copies(graph, seed * 100 + i);
+            expect_alike(graph, schedule,
+                         "graph " + std::to_string(seed) + " schedule " + std::to_string(i) + ": ", counts);
+            if (HasFatalFailure()) return;
+        }
+    }
+    EXPECT_GT(counts.accepted, 5000);
+    EXPECT_GT(counts.refused, 1000);
+    EXPECT_GT(counts.cyclic, 1000);
+    EXPECT_GT(counts.shorter, 100);
+    EXPECT_GT(counts.with_host_runs, 1000);
+}
+
+}  // namespace
+}  // namespace rematlas
