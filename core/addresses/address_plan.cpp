@@ -5,7 +5,7 @@
 
 #include "core/addresses/packing.h"
 #include "core/addresses/round_up.h"
-#include "core/schedule/held.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/simulate.h"
 
 namespace rematlas {

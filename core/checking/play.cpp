@@ -22,6 +22,8 @@ class Player {
             step_time_ += static_cast<double>(op.time.value);
             made_.insert(op.outputs.begin(), op.outputs.end());
         }
+        for (OpId id : graph.ops.ids())
+            for (TensorId t : graph.ops[id].mutates) updated_by_[t].insert(id);
     }
 
     CheckReport run() {
@@ -172,6 +174,7 @@ class Player {
                 violation(name(id) + " reads " + name(t) + ", which is not on the device");
             await(to_device_, t);
         }
+        see_values(id, op.inputs);
         if (first) play_updates(id);
         for (TensorId t : op.outputs)
             if (on_device_.contains(t)) await_copies_of(t);
@@ -200,8 +203,24 @@ class Player {
         traffic_.compute(op.time.value);
     }
 
+    /// What an op finds in residents is what it finds there in the graph's order: other ops before it have
+    /// updated them, and others after it have not.
+    void see_values(OpId id, const std::vector<TensorId>& tensors) {
+        for (TensorId t : tensors) {
+            for (OpId other : updated_by_[t]) {
+                if (other == id) continue;
+                const bool updated = times_run_[other] > 0, comes_before = other < id;
+                if (updated && !comes_before)
+                    violation(name(id) + " uses " + name(t) + " after " + name(other) + " has updated it");
+                if (!updated && comes_before)
+                    violation(name(id) + " uses " + name(t) + " before " + name(other) + " has updated it");
+            }
+        }
+    }
+
     /// The first run of an op changes residents, and so makes what the host has of them worthless.
     void play_updates(OpId id) {
+        see_values(id, graph_.ops[id].mutates);
         for (TensorId t : graph_.ops[id].mutates) {
             if (!on_device_.contains(t))
                 violation(name(id) + " updates " + name(t) + ", which is not on the device");
@@ -260,6 +279,8 @@ class Player {
         if (!op.host_time) return violation(name(id) + " cannot run on the host");
         if (++times_run_[id] > 1) violation(name(id) + " runs on the host, but has run before");
         ran_on_host_.insert(id);
+        see_values(id, op.inputs);
+        see_values(id, op.mutates);
         std::set<HostTraffic::TaskId> first;
         for (const auto& list : {op.inputs, op.mutates}) {
             for (TensorId t : list) {
@@ -355,6 +376,7 @@ class Player {
     const Graph& graph_;
     const Schedule& schedule_;
     std::set<TensorId> made_;  ///< by some op; the others are resident
+    std::map<TensorId, std::set<OpId>> updated_by_;
     std::set<TensorId> home_on_host_, stays_;
     std::set<TensorId> on_device_, on_host_;
     Latest to_host_, to_device_, host_ops_;  ///< the latest copy of a tensor, the latest op that names it

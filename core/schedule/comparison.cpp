@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "core/schedule/held.h"
+#include "core/schedule/homes.h"
 
 namespace rematlas {
 namespace {

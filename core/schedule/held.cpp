@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/schedule/homes.h"
+
 namespace rematlas {
 namespace {
 
@@ -23,15 +25,6 @@ IdVector<TensorId, char> held_after(const Graph& graph, const std::vector<Step>&
 }
 
 }  // namespace
-
-IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes) {
-    IdVector<TensorId, char> there(graph.tensors.size(), 1);
-    for (TensorId t : homes.on_host) there[t] = 0;
-    for (TensorId t : homes.stays) there[t] = 1;
-    for (const Op& op : graph.ops)
-        for (TensorId out : op.outputs) there[out] = 0;
-    return there;
-}
 
 Bytes Held::total() const {
     Bytes sum = workspace;

@@ -8,9 +8,6 @@
 
 namespace rematlas {
 
-/// By tensor: whether it is on the device when the step starts.
-IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes = {});
-
 struct HeldTensor {
     TensorId tensor;
     Bytes bytes;  ///< of both copies where an output is still held from an earlier run; less where another

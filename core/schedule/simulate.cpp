@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "core/schedule/homes.h"
+
 namespace rematlas {
 namespace {
 
@@ -18,10 +20,15 @@ class Simulator {
           homes_(homes),
           producer_(producers(graph)),
           places_(graph.tensors.size()),
-          run_count_(graph.ops.size(), 0) {}
+          run_count_(graph.ops.size(), 0),
+          updaters_(graph.tensors.size()) {
+        for (OpId op : graph.ops.ids())
+            for (TensorId t : graph.ops[op].mutates) updaters_[t].push_back(op);
+    }
 
     Result<Simulation> run(const std::vector<Step>& steps) {
-        if (Result<void> known = take_homes(); !known) return known.error();
+        if (Result<void> sound = sound_homes(graph_, homes_); !sound) return sound.error();
+        take_homes();
         for (int repetition = 1;; ++repetition) {
             const std::vector<SideQueues::Pending> before = queues_.pending();
             if (Result<void> played = play(steps); !played) return played.error();
@@ -42,26 +49,12 @@ class Simulator {
         int host_op = -1;                  ///< the latest that reads or makes it
     };
 
-    Result<void> take_homes() {
-        const auto& results = graph_.results;
+    void take_homes() {
         for (TensorId t : homes_.on_host) {
-            if (!graph_.tensors.contains(t))
-                return refuse("home_on_host: no such tensor " + std::to_string(t.value));
-            if (places_[t].lives_on_host) return refuse("home_on_host names " + label(t) + " twice");
             places_[t].lives_on_host = true;
-            if (!producer_[t].valid())
-                host_held_ += graph_.tensors[t].bytes;
-            else if (std::find(results.begin(), results.end(), t) == results.end())
-                return refuse("home_on_host: " + label(t) + " is neither resident nor a result");
+            if (has_slot(t)) host_held_ += graph_.tensors[t].bytes;
         }
-        for (TensorId t : homes_.stays) {
-            if (!graph_.tensors.contains(t))
-                return refuse("stays: no such tensor " + std::to_string(t.value));
-            if (!has_slot(t))
-                return refuse("stays: " + label(t) + " is no resident with its home on the host");
-            places_[t].stays = true;
-        }
-        return {};
+        for (TensorId t : homes_.stays) places_[t].stays = true;
     }
 
     /// What is where when the step starts; copies under way go on.
@@ -205,6 +198,7 @@ class Simulator {
                              ", which is not on the device"};
             queues_.wait_for(places_[t].to_device);
         }
+        if (Result<void> right = reads_right(id, op.inputs); !right) return right;
         if (first) {
             if (Result<void> done = update(id, op); !done) return done;
         }
@@ -236,6 +230,7 @@ class Simulator {
     /// Residents that change: nothing may be under way with them then, and what is on the host is of no use
     /// afterwards.
     Result<void> update(OpId id, const Op& op) {
+        if (Result<void> right = reads_right(id, op.mutates); !right) return right;
         for (TensorId t : op.mutates) {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " updates " + label(t) +
@@ -243,6 +238,19 @@ class Simulator {
             wait_for_copies(t);
             queues_.wait_for(places_[t].host_op);
             if (places_[t].on_host) leave_host(t);
+        }
+        return {};
+    }
+
+    /// Whether residents have been updated by the ops before this one in the graph's order, and by no others.
+    Result<void> reads_right(OpId id, const std::vector<TensorId>& tensors) const {
+        for (TensorId t : tensors) {
+            for (OpId other : updaters_[t]) {
+                if (other == id || (other < id) == (run_count_[other] != 0)) continue;
+                return Error{"op " + std::to_string(id.value) + " needs " + label(t) + " as it is " +
+                             (other < id ? "after" : "before") + " op " + std::to_string(other.value) +
+                             " updates it"};
+            }
         }
         return {};
     }
@@ -311,6 +319,8 @@ class Simulator {
         const std::string name = "op " + std::to_string(id.value);
         if (!op.host_time) return Error{name + " cannot run on the host"};
         if (run_count_[id] != 0) return Error{name + " has run before"};
+        for (const auto* list : {&op.inputs, &op.mutates})
+            if (Result<void> right = reads_right(id, *list); !right) return right;
         SideWork work{.queue = SideQueue::host, .alone = op.host_time->value, .label = id.value};
         for (const auto* list : {&op.inputs, &op.mutates}) {
             for (TensorId t : *list) {
@@ -385,6 +395,7 @@ class Simulator {
     IdVector<TensorId, OpId> producer_;
     IdVector<TensorId, Place> places_;
     IdVector<OpId, int> run_count_;
+    IdVector<TensorId, std::vector<OpId>> updaters_;
     std::vector<int> side_;      ///< numbers in the queues, in the order of `Simulation::beside`
     std::int64_t promised_ = 0;  ///< ns, that the copies so far take at most
     Bytes alive_, host_held_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/schedule/held.h"
+#include "core/schedule/homes.h"
 
 namespace rematlas {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/explorer/session/wording.h"
-#include "core/schedule/held.h"
+#include "core/schedule/homes.h"
 
 namespace rematlas::explorer {
 namespace {

@@ -150,6 +150,26 @@ TEST_F(Copies, an_update_waits_for_the_copy_of_what_it_changes) {
               60);
 }
 
+TEST_F(Copies, what_reads_a_resident_finds_it_as_in_the_order_of_the_graph) {
+    let_b_update_x();  // which a reads
+    EXPECT_EQ(refusal({Step::run(OpId(0)), Step::run(OpId(1)), Step::run(OpId(0))}),
+              "step 2: op 0 (a) uses tensor 0 (x) after op 1 (b) has updated it");
+    graph_.ops[OpId(1)].mutates = {};
+    graph_.ops[OpId(0)].mutates = {x};
+    graph_.ops.push_back(graph_.ops[OpId(0)]);
+    graph_.ops[OpId(5)].outputs = {};
+    graph_.ops[OpId(5)].mutates = {};
+    EXPECT_EQ(refusal({Step::run(OpId(5))}),
+              "step 0: op 5 (a) uses tensor 0 (x) before op 0 (a) has updated it");
+    EXPECT_EQ(time_of(with_backward({Step::run(OpId(0)), Step::run(OpId(5)), Step::run(OpId(0)),
+                                     Step::run(OpId(1)), Step::run(OpId(2))})),
+              70)
+        << "the updating op itself may run again";
+    graph_.ops[OpId(5)].mutates = {x};
+    EXPECT_EQ(refusal({Step::run(OpId(5))}),
+              "step 0: op 5 (a) uses tensor 0 (x) before op 0 (a) has updated it");
+}
+
 TEST_F(Copies, residents_are_on_the_device_when_the_step_ends) {
     const std::vector<Step> gone = with_backward(
         {Step::run(OpId(0)), Step::offload(x), Step::free(x), Step::run(OpId(1)), Step::run(OpId(2))});

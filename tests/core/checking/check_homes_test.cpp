@@ -181,12 +181,14 @@ TEST_F(HostHomes, an_op_runs_on_the_host_once_its_inputs_are_there) {
 }
 
 TEST_F(HostHomes, compute_goes_on_beside_an_op_on_the_host_and_a_fetch_waits_for_it) {
+    const TensorId norm = graph_.tensors.push_back(Tensor{"norm", Bytes(1), TensorKind::activation});
+    op("norm", Phase::optimizer, {w}, {norm});
     Schedule schedule = updated_on_host();
-    schedule.steps.push_back(Step::run(forward));
-    EXPECT_EQ(refusal(schedule), "step 8: op 0 (forward) reads tensor 1 (w), which is not on the device");
+    schedule.steps.push_back(Step::run(OpId(4)));
+    EXPECT_EQ(refusal(schedule), "step 8: op 4 (norm) reads tensor 1 (w), which is not on the device");
     schedule.steps.insert(schedule.steps.end() - 1, {Step::run(loss), Step::fetch(w)});
     schedule.steps.push_back(Step::free(w));
-    // The loss again beside the update, w back from 80 to 90, forward until 100.
+    // The loss again beside the update, w back from 80 to 90, its norm until 100.
     EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 

@@ -1,0 +1,15 @@
+// Where residents are between steps.
+#pragma once
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+
+namespace rematlas {
+
+/// Errors: a tensor that does not exist, is named twice, or has no place in its list.
+Result<void> sound_homes(const Graph& graph, const Homes& homes);
+
+/// By tensor: whether it is on the device when the step starts.
+IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes = {});
+
+}  // namespace rematlas
