@@ -127,7 +127,8 @@ class Recorder {
             const Placement& life = lives_[at];
             const std::int64_t width = round_up(life.bytes.value, alignment);
             const std::int32_t by = taken_over_by_[at];
-            std::int32_t last = life.end - 1;
+            // What is there at the start lies beside all else that is, even if the first step frees it.
+            std::int32_t last = life.first < 0 ? std::max(life.end - 1, 0) : life.end - 1;
             if (by != kNone && lives_[by].bytes < life.bytes) last = lives_[by].first;
             if (from > last) continue;
             BlockSegment* before = blocks.segments.size() > static_cast<std::size_t>(blocks.begin.back())

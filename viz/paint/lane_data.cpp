@@ -53,6 +53,7 @@ class LaneMaker {
                     .lane = copy.queue == SideQueue::to_host ? Lane::to_host : Lane::to_device};
         if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[copy.step], bar.end = bar.begin + 1;
         data.bars.push_back(bar);
+        data.length = std::max(data.length, bar.end);
         if (std::find(data.lanes.begin(), data.lanes.end(), bar.lane) == data.lanes.end())
             data.lanes.push_back(bar.lane);
     }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include "core/addresses/address_plan.h"
+#include "core/addresses/caching_allocator.h"
 #include "core/checking/check.h"
+#include "core/checking/check_addresses.h"
 #include "core/schedule/held.h"
 #include "core/schedule/simulate.h"
 #include "tests/core/support/random_copies.h"
@@ -62,6 +65,31 @@ void expect_alike(const Graph& graph, const Schedule& schedule, const std::strin
     ASSERT_TRUE(once.ok()) << which << once.violations.front();
     ASSERT_EQ(once.peak, report.peak) << which;
     counts.shorter += report.time < once.time;
+}
+
+/// Places for what comes and goes: the same bytes at the peak, and ranges that the checker accepts.
+TEST(Players, agree_with_planned_addresses_and_the_allocator) {
+    int with_homes = 0;
+    for (std::uint64_t seed = 0; seed < 600; ++seed) {
+        const Graph graph = random_graph_with_links(seed);
+        Schedule schedule = random_schedule_with_copies(graph, seed);
+        const Result<Simulation> played = simulate(graph, schedule);
+        if (!played) continue;
+        with_homes += schedule.homes.on_host.size() > schedule.homes.stays.size();
+        const Result<AddressPlan> plan =
+            plan_addresses(graph, schedule.steps, {.alignment = 1, .homes = schedule.homes});
+        ASSERT_TRUE(plan) << plan.error().message;
+        ASSERT_EQ(plan->live_peak, played->peak) << seed;
+        schedule.addresses = addresses_from(*plan, 1);
+        const Result<void> sound =
+            check_addresses(graph, schedule.steps, *schedule.addresses, true, schedule.homes);
+        ASSERT_TRUE(sound) << seed << ": " << sound.error().message;
+        const Result<CachingAllocatorPeaks> peaks =
+            caching_allocator_peaks(graph, schedule.steps, {}, schedule.homes);
+        ASSERT_TRUE(peaks) << peaks.error().message;
+        ASSERT_GE(peaks->allocated, played->peak) << seed;
+    }
+    EXPECT_GT(with_homes, 200);
 }
 
 TEST(Players, agree_on_random_schedules_with_copies) {
