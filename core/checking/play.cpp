@@ -296,6 +296,8 @@ class Player {
         const HostTraffic::TaskId task = traffic_.run_on_host(id.value, op.host_time->value, first);
         for (const auto& list : {op.inputs, op.mutates, op.outputs})
             for (TensorId t : list) host_ops_[t] = task;
+        for (const auto& list : {op.mutates, op.outputs})
+            for (TensorId t : list) host_writes_[t] = task;
         for (TensorId t : op.outputs) {
             if (on_host_.insert(t).second) host_held_ += size(t);
         }
@@ -312,7 +314,7 @@ class Player {
             (copy_time_ += std::llround(beside) + latency) > kLongest)
             return violation("copies " + name(t) + " for longer than can be counted");
         std::set<HostTraffic::TaskId> first;
-        for (const Latest* list : {&to_host_, &to_device_, &host_ops_})
+        for (const Latest* list : {&to_host_, &to_device_, way == Way::out ? &host_ops_ : &host_writes_})
             if (const auto found = list->find(t); found != list->end()) first.insert(found->second);
         latest[t] =
             traffic_.copy(way, t.value, std::llround(alone), std::llround(beside), latency, std::move(first));
@@ -379,7 +381,8 @@ class Player {
     std::map<TensorId, std::set<OpId>> updated_by_;
     std::set<TensorId> home_on_host_, stays_;
     std::set<TensorId> on_device_, on_host_;
-    Latest to_host_, to_device_, host_ops_;  ///< the latest copy of a tensor, the latest op that names it
+    Latest to_host_, to_device_;     ///< the latest copy of a tensor
+    Latest host_ops_, host_writes_;  ///< the latest op that names it, that mutates or makes it
     std::map<OpId, std::size_t> times_run_;
     std::set<OpId> ran_on_host_;
     std::size_t at_ = 0;

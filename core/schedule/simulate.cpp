@@ -46,7 +46,8 @@ class Simulator {
         bool lives_on_host = false;
         bool stays = false;
         int to_device = -1, to_host = -1;  ///< the latest copies
-        int host_op = -1;                  ///< the latest that reads or makes it
+        int host_op = -1;                  ///< the latest that reads, mutates or makes it
+        int host_write = -1;               ///< the latest that mutates or makes it
     };
 
     void take_homes() {
@@ -291,9 +292,9 @@ class Simulator {
             return Error{"fetch: the graph names no link speed to the device"};
         if (place.on_device) return Error{"fetch of " + label(t) + ", which is on the device"};
         if (!place.on_host) return Error{"fetch of " + label(t) + ", which has no copy on the host"};
-        Result<int> copy =
-            begin_copy(t, SideQueue::to_device, graph_.device->to_device_bytes_per_second,
-                       graph_.device->to_device_contended_bytes_per_second, {place.to_host, place.host_op});
+        Result<int> copy = begin_copy(t, SideQueue::to_device, graph_.device->to_device_bytes_per_second,
+                                      graph_.device->to_device_contended_bytes_per_second,
+                                      {place.to_host, place.host_write});
         if (!copy) return copy.error();
         this->place(t);
         place.to_device = *copy;
@@ -335,6 +336,8 @@ class Simulator {
         const int number = queues_.add(std::move(work));
         for (const auto* list : {&op.inputs, &op.mutates, &op.outputs})
             for (TensorId t : *list) places_[t].host_op = number;
+        for (const auto* list : {&op.mutates, &op.outputs})
+            for (TensorId t : *list) places_[t].host_write = number;
         for (TensorId t : op.outputs) reach_host(t);
         run_count_[id] = kOnHost;
         trace_beside(number, SideQueue::host);

@@ -1,6 +1,8 @@
 // Residents that live on the host, ops that run there, and steps that follow each other: checker and simulator alike.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/checking/check.h"
 #include "core/schedule/simulate.h"
 
@@ -199,6 +201,23 @@ TEST_F(HostHomes, a_drop_waits_for_the_op_that_reads_what_it_frees) {
     ASSERT_TRUE(simulated);
     EXPECT_EQ(simulated->steps.back().end, Nanoseconds(80));
     EXPECT_EQ(simulated->steps.back().host, Bytes(200));
+}
+
+TEST_F(HostHomes, an_update_on_the_device_waits_for_the_op_on_the_host_that_reads_what_was_there) {
+    const TensorId norm = graph_.tensors.push_back(Tensor{"norm", Bytes(1), TensorKind::activation});
+    Op reads = graph_.ops[update];
+    reads.name = "norm";
+    reads.inputs = {w};
+    reads.outputs = {norm};
+    reads.mutates = {};
+    reads.host_time = Nanoseconds(70);
+    graph_.ops.push_back(graph_.ops[update]);
+    graph_.ops[update] = reads;
+    Schedule schedule = streamed();
+    std::replace(schedule.steps.begin(), schedule.steps.end(), Step::run(update), Step::run(OpId(4)));
+    schedule.steps.insert(schedule.steps.begin(), Step::run_host(update));
+    // w comes meanwhile; the update waits from 50 until 70, and both go until 100.
+    EXPECT_EQ(played(schedule).time, Nanoseconds(100));
 }
 
 TEST_F(HostHomes, what_an_op_on_the_host_reads_is_there_and_what_it_changes_nowhere_else) {

@@ -218,6 +218,16 @@ Graph random_graph_with_links(std::uint64_t seed) {
             graph.tensors.push_back({"state", Bytes(1 + draw.upto(8)), TensorKind::optimizer_state});
         const TensorId gradient =
             graph.results[static_cast<std::size_t>(draw.upto(static_cast<int>(graph.results.size()) - 1))];
+        if (draw.chance(0.4)) {
+            Op norm;
+            norm.name = "norm";
+            norm.time = Nanoseconds(1 + draw.upto(3));
+            norm.phase = Phase::optimizer;
+            norm.inputs = {parameter};
+            norm.outputs = {graph.tensors.push_back({"norm", Bytes(1), TensorKind::activation})};
+            norm.host_time = Nanoseconds(draw.upto(40));
+            graph.ops.push_back(std::move(norm));
+        }
         Op update;
         update.name = "update";
         update.time = Nanoseconds(1 + draw.upto(5));
