@@ -19,6 +19,13 @@ struct FieldError {
     std::string message;
 };
 
+/// What a file says of itself may hold line breaks; a message that quotes it is one line.
+inline std::string on_one_line(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+    return text;
+}
+
 class Fields {
   public:
     Fields(const nlohmann::json& object, std::string place) : object_(object), place_(std::move(place)) {
@@ -73,7 +80,7 @@ class Fields {
         fail(std::string(key) + " is not an integer");
     }
     [[noreturn]] void fail(const std::string& what) const {
-        throw FieldError{place_.empty() ? what : place_ + ": " + what};
+        throw FieldError{on_one_line(place_.empty() ? what : place_ + ": " + what)};
     }
 
   private:

@@ -282,7 +282,7 @@ Result<Graph> parse_graph(std::string_view text, std::string_view name) {
         return Error{std::string(name) + ": " + failure.message};
     }
     if (Result<void> valid = validate(graph); !valid)
-        return Error{std::string(name) + ": " + valid.error().message};
+        return Error{std::string(name) + ": " + on_one_line(valid.error().message)};
     graph.sha256 = sha256(text);
     return graph;
 }

@@ -216,6 +216,17 @@ TEST(GraphFile, every_truncation_is_refused_with_one_line) {
     }
 }
 
+TEST(GraphFile, a_message_that_quotes_line_breaks_is_one_line) {
+    json graph = json::parse(graph_text(small_graph()));
+    graph["tensors"][1]["kind"] = "acti\nvation";
+    EXPECT_EQ(parse_graph(graph.dump(), "g").error().message,
+              "g: tensors[1]: kind 'acti vation' is not known");
+    graph = json::parse(graph_text(small_graph()));
+    graph["tensors"][1]["name"] = "a\nb";
+    graph["tensors"][1]["bytes"] = -1;
+    EXPECT_EQ(parse_graph(graph.dump(), "g").error().message, "g: tensor 1 (a b) has negative bytes");
+}
+
 struct Hostile {
     const char* what;
     std::function<void(json&)> damage;
