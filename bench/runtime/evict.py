@@ -124,21 +124,33 @@ def overheads(name, shares, rounds, steps):
     for run in range(rounds):
         for share in shares:
             before_ours, _ = course.steps(steps)
-            gc.collect()
-            alive = ops.counted_bytes()
             budget = lasting + int(share * (peak - lasting))
-            with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
-                ours = statistics.mean(course.step() for _ in range(steps))
+            with rematlas.evict(course.module, budget, thrash=1e6) as context:
+                course.step()
+                before = context.status()
+                ours, _ = course.steps(steps)
                 status = context.status()
-                simulated = json.loads(context.eviction.simulate(budget - alive))
             after_ours, _ = course.steps(steps)
+            theirs, same = simulated(course, budget)
             system = ours / ((before_ours + after_ours) / 2)
-            theirs = simulated["time_ns"] / simulated["base_time_ns"]
-            same = (simulated["evictions"], simulated["rematerializations"]) == (status.evictions, status.rematerializations)
-            found[share].append((system, theirs, 100 * (system - theirs), status.rematerializations / steps, int(same)))
+            reruns = (status.rematerializations - before.rematerializations) / steps
+            found[share].append((system, theirs, 100 * (system - theirs), reruns, int(same)))
             report(name, share, run, found[share][-1])
     for share in shares:
         report(name, share, "median", [statistics.median(values) for values in zip(*found[share])])
+
+
+def simulated(course, budget):
+    """Of two steps apart, which are logged: what the simulation takes, and whether it does what the system did."""
+    gc.collect()
+    alive = ops.counted_bytes()
+    with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
+        course.step()
+        course.step()
+        status = context.status()
+        found = json.loads(context.eviction.simulate(budget - alive))
+    same = (found["evictions"], found["rematerializations"]) == (status.evictions, status.rematerializations)
+    return found["time_ns"] / found["base_time_ns"], same
 
 
 def report(name, share, run, row):

@@ -21,6 +21,7 @@ std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::int64_t> bytes_watermark{0};
 std::atomic<std::int64_t> from_system{0};
+std::atomic<bool> heap_is_kept{false};  ///< for good
 
 /// Each allocation starts with a header of as many bytes as keep the data aligned for vector instructions.
 constexpr std::size_t header = 64;
@@ -140,11 +141,21 @@ void CountingAllocator::install(Heap heap) {
         static Allocator allocator;
         c10::SetCPUAllocator(&allocator, /*priority=*/100);
         if (heap == Heap::callers) return;
+        heap_is_kept = true;
         // Memory once touched stays with the process: returning it after every large tensor makes each step
         // fault it in again, which costs more than many of the operations and makes their times vary.
         mallopt(M_MMAP_MAX, 0);
         mallopt(M_TRIM_THRESHOLD, -1);
     });
+}
+
+CountingAllocator::KeptHeap::KeptHeap() {
+    if (heap_is_kept) return;
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // or blocks beyond 128 KiB would lie outside of the heap
+    mallopt(M_TRIM_THRESHOLD, -1);
+}
+CountingAllocator::KeptHeap::~KeptHeap() {
+    if (!heap_is_kept) mallopt(M_TRIM_THRESHOLD, 64 << 20);
 }
 
 CountingAllocator::OwnPages::OwnPages(For whom) : whom_(whom) {

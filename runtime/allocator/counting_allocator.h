@@ -48,6 +48,17 @@ class CountingAllocator {
         For whom_;
     };
 
+    /// While one lives, the heap keeps what was once given to it. Malloc gives much free memory at its end back,
+    /// and that comes and goes in each step whose tensors are dropped and made again. Afterwards malloc's limits
+    /// are those that it comes to by itself once it has freed a large block.
+    class KeptHeap {
+      public:
+        KeptHeap();
+        KeptHeap(const KeptHeap&) = delete;
+        KeptHeap& operator=(const KeptHeap&) = delete;
+        ~KeptHeap();
+    };
+
     /// How often the system was asked since the process began; what an arena serves is not counted.
     static std::int64_t system_allocations();
 };

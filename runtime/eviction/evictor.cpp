@@ -39,6 +39,7 @@ void Evictor::open() {
     begin_on_queue();
     guard_ = std::make_unique<DispatchModeGuard>(*this);
     opened_by_ = std::this_thread::get_id();
+    if (device_.device().is_cpu()) heap_.emplace();
     MemoryLimit::set(this);
 }
 
@@ -89,6 +90,7 @@ void Evictor::close() {
     for (std::size_t s = 0; s < known_.size(); ++s) known_[s] = {};
     program_memory_.absent = 0;
     shared_.clear();
+    heap_.reset();
     stored_.clear();
     device_.trim();  // what comes may be of other sizes than the gaps that evictions left
     if (!all_there && error_) std::rethrow_exception(std::exchange(error_, nullptr));

@@ -39,6 +39,7 @@
 
 #include "core/dtr/evict_online.h"
 #include "core/dtr/online_eviction.h"
+#include "runtime/allocator/counting_allocator.h"
 #include "runtime/allocator/memory_limit.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
@@ -262,6 +263,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     OnlineEviction eviction_;
     std::shared_ptr<Departures> departures_;
     std::unique_ptr<DispatchModeGuard> guard_;
+    std::optional<CountingAllocator::KeptHeap> heap_;
     std::thread::id opened_by_;
     std::unordered_map<const c10::FunctionSchema*, OpFacts> facts_;
     std::vector<Known> known_;  ///< per storage of the books

@@ -76,7 +76,7 @@ std::tuple<Tensor, Tensor> sample_backward(const Tensor&, const Tensor& input, c
     return {mask[0] ? contiguous_like(input) : Tensor(), contiguous_like(grid)};
 }
 
-std::int64_t product(IntArrayRef list) {
+std::int64_t product_of(IntArrayRef list) {
     return std::accumulate(list.begin(), list.end(), std::int64_t{1}, std::multiplies<>());
 }
 
@@ -88,14 +88,14 @@ Tensor im2col(const Tensor& input, IntArrayRef kernel, IntArrayRef dilation, Int
                       (dilation[i] * (kernel[i] - 1) + 1)) /
                          stride[i] +
                      1;
-    Sizes sizes{input.size(-3) * product(kernel), positions};
+    Sizes sizes{input.size(-3) * product_of(kernel), positions};
     if (input.dim() == 4) sizes.insert(sizes.begin(), input.size(0));
     return contiguous_like(input).resize_(sizes);
 }
 /// The kernels begin with a tensor like the input, whose bytes stay when the result is smaller.
 Tensor col2im(const Tensor& input, IntArrayRef output, IntArrayRef kernel, IntArrayRef, IntArrayRef,
               IntArrayRef) {
-    Sizes sizes{input.size(-2) / product(kernel), output[0], output[1]};
+    Sizes sizes{input.size(-2) / product_of(kernel), output[0], output[1]};
     if (input.dim() == 3) sizes.insert(sizes.begin(), input.size(0));
     return contiguous_like(input).resize_(sizes);
 }
