@@ -35,6 +35,14 @@ bool is_held_here_alone(const at::Tensor& tensor) {
     return alone && tensor.storage().use_count() == 1;
 }
 
+/// Of elements that share memory, as of an expanded tensor, the first: who writes may write each once.
+at::Tensor once_each(const at::Tensor& tensor) {
+    std::vector<std::int64_t> sizes = tensor.sizes().vec();
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        if (tensor.stride(static_cast<std::int64_t>(i)) == 0) sizes[i] = std::min<std::int64_t>(sizes[i], 1);
+    return tensor.as_strided(sizes, tensor.strides());
+}
+
 }  // namespace
 
 Snapshot::Snapshot(const BoundModel& model, Of of)
@@ -153,7 +161,8 @@ std::int64_t OpenForward::take_given(std::vector<at::Tensor> gradients) {
         const Operand& operand = model.tape.operands[gradient_operands(model)[i]];
         at::Tensor& given = gradients[i];
         const bool usable = given.defined() && given.has_storage() && !given.is_conj() && !given.is_neg() &&
-                            given.storage_offset() == 0 && given.scalar_type() == operand.dtype &&
+                            given.storage_offset() == operand.offset &&
+                            given.scalar_type() == operand.dtype &&
                             given.sizes() == c10::IntArrayRef(operand.sizes) &&
                             lies_as(given, operand.strides) && given.device() == model.device.device() &&
                             model.device.footprint(static_cast<std::int64_t>(given.storage().nbytes())) ==
@@ -180,7 +189,7 @@ Result<std::vector<std::pair<int, at::Tensor>>> OpenForward::next_part(
         const std::int64_t taken = take_given(std::move(output_gradients));
         run_->outside = alive - held_ - taken;
         run_->fill_gradients = [this](std::vector<at::Tensor>& made) {
-            for (std::size_t i = 0; i < made.size(); ++i) made[i].copy_(given_[i]);
+            for (std::size_t i = 0; i < made.size(); ++i) once_each(made[i]).copy_(once_each(given_[i]));
             given_.clear();
         };
     }

@@ -1,7 +1,7 @@
 #include "runtime/replay/step_run.h"
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_strided.h>
 
 #include <algorithm>
 #include <bit>
@@ -129,10 +129,11 @@ void StepRun::make_output_gradients(OpId id) {
     for (std::size_t i = 0; i < op.returns.size(); ++i) {
         if (operands.holds(op.returns[i])) continue;  // the caller's own
         const Operand& operand = model.tape.operands[op.arguments[1].operands[i]];
-        made.push_back(
-            at::empty_strided(operand.sizes, operand.strides,
-                              c10::TensorOptions().dtype(operand.dtype).device(model.device.device())));
-        operands.place(op.returns[i], made.back().storage());
+        const std::size_t bytes = at::detail::computeStorageNbytes(
+            operand.sizes, operand.strides, c10::elementSize(operand.dtype), operand.offset);
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(model.device.device());
+        operands.place(op.returns[i], at::empty({static_cast<std::int64_t>(bytes)}, options).storage());
+        made.push_back(operands.view(operand));
     }
     if (fill_gradients) fill_gradients(made);
 }

@@ -104,7 +104,7 @@ TEST(Pins, WhatIsProvenUnderThemIsToldBesideWhatWorksWithout) {
     const Result<Graph> graph =
         read_graph(std::filesystem::path(REMATLAS_SOURCE_DIR) / "resources/graphs/gpt.graph.json");
     ASSERT_TRUE(graph);
-    SolveRequest request{.budget = *parse_budget("69%"), .limits = {.time = 1s}};
+    SolveRequest request{.budget = *parse_budget("69%"), .limits = {.time = 4s}};
     const Result<Outcome> without = solve(*graph, request);
     ASSERT_TRUE(without && without->schedule());
     request.pins = {{"blocks.*.attn", PinKind::keep}};

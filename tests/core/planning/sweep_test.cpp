@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 SweepOptions quick(std::vector<std::string> solvers) {
     SweepOptions options{.solvers = std::move(solvers), .budgets = {}, .count = 6, .limits = {}};
-    options.limits.time = 200ms;
+    options.limits.time = 1s;
     return options;
 }
 
