@@ -32,6 +32,13 @@ fi
 if [ -x "$bin/bench_chains" ]; then
     { "$bin/bench_chains"; "$bin/bench_chains" atlas 10 256 512 | grep -v '^name'; } | tee "$here/results/chains.csv"
 fi
+if [ -x "$bin/bench_copy_bounds" ]; then
+    graphs=()
+    for name in gpt12b64 gpt48b64 irr500; do
+        [ -f "$problems/$name.graph.json" ] && graphs+=("$problems/$name.graph.json")
+    done
+    "$bin/bench_copy_bounds" "${graphs[@]}" | tee "$here/results/bounds_with_copies.csv"
+fi
 if [ -x "$bin/bench_eviction" ]; then
     "$bin/bench_eviction" | tee "$here/results/eviction.csv"
 fi

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "core/bounds/first_order_lp.h"
+#include "core/bounds/moment_chain.h"
+#include "core/bounds/two_sided_moments.h"
 #include "core/bounds/whole_moments.h"
 
 namespace rematlas {
@@ -12,7 +18,7 @@ namespace {
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kExactDouble = std::int64_t{1} << 53;
 constexpr int kMostOpsAllMoments = 200, kMostOpsSomeMoments = 2500;
-constexpr int kSomeMoments = 16, kJoin = 4;
+constexpr int kSomeMoments = 16, kJoin = 4, kFewMarginRows = 6;
 constexpr double kRelaxedShare = 0.4;  // of the time that is left, where a whole solution is sought as well
 
 class BestBound {
@@ -46,12 +52,57 @@ class BestBound {
     }
 
     void try_with_copies() {
-        for (const int moments : {1, kSomeMoments}) {
-            if (is_done() || graph_.op_count > kMostOpsSomeMoments || !fits_doubles()) return;
-            const ChainMoments relaxation(graph_, budget_.value, {.moments = moments, .host = limits_.host});
-            const bool none = relaxation.impossible();
-            raise(none ? kNone : relax(relaxation).bound, ProvenBound::By::chain_moments);
+        if (graph_.op_count > kMostOpsSomeMoments || !fits_doubles()) return;
+        for (const int op : moments_by_promise()) {
+            if (is_done()) return;
+            try_two_sided({.ops = {op}, .fullest = 0});
         }
+        const MomentChain chain = moment_chain(graph_, budget_.value, kSomeMoments);
+        if (!is_done() && graph_.op_count <= kMostOpsAllMoments && chain.ops.size() > 1) try_two_sided(chain);
+    }
+
+    /// The fullest of the chain, then in turn the next fullest of all and one of an even spread.
+    std::vector<int> moments_by_promise() const {
+        const std::vector<std::int64_t> during = memory_without_reruns(graph_);
+        std::vector<int> over, order = moment_chain(graph_, budget_.value, 1).ops;
+        for (int op = 0; op < graph_.op_count; ++op) {
+            if (graph_.required[op] && during[op] > budget_.value) over.push_back(op);
+        }
+        std::vector<int> fullest = over;
+        std::stable_sort(fullest.begin(), fullest.end(), [&](int a, int b) { return during[a] > during[b]; });
+        const std::size_t most = std::min(over.size(), static_cast<std::size_t>(limits_.moments));
+        for (std::size_t i = 0; i < most; ++i) {
+            order.push_back(fullest[i]);
+            order.push_back(over[(2 * i + 1) * over.size() / (2 * most)]);
+        }
+        std::vector<int> once;
+        for (const int op : order) {
+            if (once.size() < most && std::find(once.begin(), once.end(), op) == once.end())
+                once.push_back(op);
+        }
+        return once;
+    }
+
+    /// One moment or a few, by a library where there is one: its multipliers are as good as they can be.
+    std::int64_t try_two_sided(MomentChain chain) {
+        const bool library = limits_.whole && !milp_libraries().empty();
+        const TwoSidedMoments relaxation(graph_, budget_.value, std::move(chain), *limits_.host,
+                                         library ? TwoSidedMoments::kAllMarginRows : kFewMarginRows);
+        std::int64_t time = kNone;
+        if (!relaxation.impossible()) {
+            const MilpModel& programme = relaxation.programme();
+            const auto balance = [&](std::span<double> multipliers) { relaxation.balance(multipliers); };
+            time = relaxation.bound(library ? relax_by_library(programme) : relax(programme, balance));
+        }
+        raise(time, ProvenBound::By::chain_moments);
+        return time;
+    }
+
+    DualValue relax_by_library(const MilpModel& programme) const {
+        const Result<MilpAnswer> answer = solve_milp(milp_libraries().front(), programme,
+                                                     {.time = left(), .stop = limits_.stop, .relaxed = true});
+        const bool solved = answer && answer->multipliers.size() == programme.rows();
+        return dual_value(programme, solved ? answer->multipliers : std::vector<double>(programme.rows()));
     }
 
     using Clock = std::chrono::steady_clock;
@@ -88,16 +139,18 @@ class BestBound {
     void try_chain(int moments) {
         const ChainMoments relaxation(graph_, budget_.value, {.moments = moments, .join = kJoin});
         if (relaxation.impossible()) return raise(kNone, ProvenBound::By::chain_moments);
-        relaxed_ = relax(relaxation);
+        relaxed_ = relax(relaxation.programme());
         raise(relaxed_.infeasible ? kNone : next_possible_time(graph_, relaxed_.bound),
               ProvenBound::By::chain_moments);
     }
 
-    DualValue relax(const ChainMoments& relaxation) const {
+    DualValue relax(const MilpModel& programme, std::function<void(std::span<double>)> improve = {}) const {
         const auto end = Clock::now() + std::chrono::nanoseconds(static_cast<std::int64_t>(
                                             kRelaxedShare * static_cast<double>(left().count())));
         const auto stop = [&] { return limits_.stop.stop_requested() || Clock::now() >= end; };
-        return solve_relaxation(relaxation.programme(), {.stop = stop, .enough = limits_.known}).value;
+        return solve_relaxation(programme,
+                                {.stop = stop, .enough = limits_.known, .improve = std::move(improve)})
+            .value;
     }
 
     void try_whole(int moments) {

@@ -7,6 +7,7 @@
 // In turn: one moment at a time (one_moment.h: milliseconds, any size); the linear relaxation of a chain of
 // moments (chain_moments.h: all of them up to 200 ops, 16 up to 2,500); the same with whole variables
 // (whole_moments.h) where this build has HiGHS or GLPK. It ends where the bound meets the known schedule.
+// With copies: two_sided_moments.h on one moment at a time, up to 2,500 ops, and up to 200 ops on 16 together.
 #pragma once
 
 #include <chrono>
@@ -17,6 +18,7 @@
 
 #include "core/base/ids.h"
 #include "core/bounds/chain_moments.h"
+#include "core/bounds/host_links.h"
 #include "core/bounds/one_moment.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
@@ -28,8 +30,9 @@ struct BestBoundLimits {
     std::stop_token stop{};                                         ///< seen within 50 ms
     std::int64_t known = std::numeric_limits<std::int64_t>::max();  ///< time of a schedule within the budget
     bool whole = true;  ///< false: only what is exact in whole numbers, without a library
-    /// For schedules that may copy tensors to the host and back: a weaker bound, of the class `with_copies`.
+    /// For schedules that may also copy tensors to the host and back: a bound of the class `with_copies`.
     std::optional<HostLinks> host = {};
+    int moments = 64;  ///< with copies: at most so many are tried one at a time
 };
 
 struct ProvenBound {

@@ -1,7 +1,6 @@
 #include "core/bounds/chain_moments.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/bounds/subset_sum.h"
 #include "core/schedule/run_sequence.h"
@@ -15,18 +14,13 @@ ChainMoments::ChainMoments(const FlatGraph& graph, std::int64_t budget, const Ch
       windows_(moment_windows(graph, chain_)),
       late_(graph.op_count, 0),
       runs_(moments() + 1, Terms(graph.op_count, kNever)),
-      kept_(moments() + 1, Terms(graph.tensor_count, kNever)),
-      copied_(moments() + 1, Terms(graph.tensor_count, kNever)),
-      host_(options.host.has_value()) {
+      kept_(moments() + 1, Terms(graph.tensor_count, kNever)) {
     for (int op = 0; op < graph.op_count && chain_.fullest >= 0; ++op)
         late_[op] = op == chain_.ops[chain_.fullest] || windows_.first[op] > chain_.fullest;
     find_needed();
     add_columns();
     add_rows();
-    if (host_)
-        add_time_of_copies(*options.host);
-    else if (options.join > 1 && moments() > 0)
-        add_intervals(options);
+    if (options.join > 1 && moments() > 0) add_intervals(options);
 }
 
 // From the last window to the first: what the required runs read, what that is made or kept by, and so on.
@@ -39,7 +33,7 @@ void ChainMoments::find_needed() {
     }
     for (int k = moments(); k >= 0; --k) {
         for (int t = 0; t < graph_.tensor_count; ++t) {
-            const bool after = k == moments() ? graph_.is_result[t] && !host_ : kept_[k + 1][t] == 0;
+            const bool after = k == moments() ? graph_.is_result[t] : kept_[k + 1][t] == 0;
             if (after) need(k, t);
         }
         for (int op = graph_.op_count; op-- > 0;) {
@@ -56,7 +50,6 @@ void ChainMoments::need(int window, int tensor) {
     if (kept_[window][tensor] == kAlways) return;
     const int maker = graph_.producer[tensor];
     if (windows_.first[maker] < window) kept_[window][tensor] = 0;
-    if (host_ && windows_.first[maker] <= window) copied_[window][tensor] = 0;
     const bool may_run =
         windows_.first[maker] <= window && (graph_.recomputable[maker] || window <= windows_.last[maker]);
     if (may_run && runs_[window][maker] == kNever) runs_[window][maker] = 0;
@@ -65,14 +58,11 @@ void ChainMoments::need(int window, int tensor) {
 void ChainMoments::add_columns() {
     for (int k = 0; k <= moments(); ++k) {
         for (int op = 0; op < graph_.op_count; ++op) {
-            if (runs_[k][op] == kAlways) programme_.offset += static_cast<double>(graph_.time[op]);
-            if (runs_[k][op] == 0) runs_[k][op] = add_column(graph_.time[op]);
+            if (runs_[k][op] == kAlways) programme_.model.offset += static_cast<double>(graph_.time[op]);
+            if (runs_[k][op] == 0) runs_[k][op] = programme_.add_column(graph_.time[op]);
         }
         for (Term& kept : kept_[k]) {
-            if (kept == 0) kept = add_column(0);
-        }
-        for (Term& copied : copied_[k]) {
-            if (copied == 0) copied = add_column(0);
+            if (kept == 0) kept = programme_.add_column(0);
         }
     }
 }
@@ -82,14 +72,14 @@ void ChainMoments::add_rows() {
         for (int op = 0; op < graph_.op_count; ++op) {
             if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
             for (int t : graph_.inputs[op])
-                add_implication(runs_[k][op], kept_[k][t], runs_[k][graph_.producer[t]], copied_[k][t]);
+                programme_.add_implication(runs_[k][op], kept_[k][t], runs_[k][graph_.producer[t]]);
         }
         for (int t = 0; t < graph_.tensor_count; ++t) {
-            const Term at_end = graph_.is_result[t] && !host_ ? kAlways : kNever;
+            const Term at_end = graph_.is_result[t] ? kAlways : kNever;
             const Term after = k < moments() ? kept_[k + 1][t] : at_end;
             // What a moment's op reads and makes, the rows of its run see to.
             if (after == kNever || (after == kAlways && k < moments())) continue;
-            add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]], copied_[k][t]);
+            programme_.add_implication(after, kept_[k][t], runs_[k][graph_.producer[t]]);
         }
         if (k > 0) add_memory_row(k);
     }
@@ -101,27 +91,13 @@ void ChainMoments::add_rows() {
 void ChainMoments::add_sum_row(int op) {
     std::vector<Entry> entries;
     for (int k = windows_.first[op]; k <= windows_.last[op]; ++k) entries.push_back({runs_[k][op], 1});
-    add_row(1, entries);
-}
-
-std::int64_t ChainMoments::saved_in_place(int op) const {
-    std::int64_t saved = 0, inputs = 0, outputs = 0;
-    bool reads_result = false;
-    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) saved += pair.saved;
-    for (int t : graph_.inputs[op]) {
-        inputs += graph_.bytes[t];
-        reads_result |= graph_.is_result[t];
-    }
-    for (int t : graph_.outputs[op]) outputs += graph_.bytes[t];
-    // A result made once may be written over when it can come back from the host; such pairs are not in the
-    // flat graph.
-    return host_ && reads_result ? std::min(inputs, outputs) : saved;
+    programme_.add_row(1, entries);
 }
 
 void ChainMoments::add_memory_row(int moment) {
     const int op = op_of(moment);
-    std::int64_t room = budget_ - (host_ ? 0 : graph_.resident_bytes) - graph_.workspace[op];
-    room += saved_in_place(op);
+    std::int64_t room = budget_ - graph_.resident_bytes - graph_.workspace[op];
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) room += pair.saved;
     std::vector<Entry> entries;
     std::vector<std::int64_t> sizes;
     for (int t = 0; t < graph_.tensor_count; ++t) {
@@ -130,45 +106,8 @@ void ChainMoments::add_memory_row(int moment) {
         entries.push_back({kept_[moment][t], -graph_.bytes[t]});
         sizes.push_back(graph_.bytes[t]);
     }
-    impossible_ |= room < 0;
-    if (room >= 0) add_row(-largest_subset_sum(std::move(sizes), room), entries);
-}
-
-std::int64_t ChainMoments::most_time() const {
-    return 16 * std::max<std::int64_t>(graph_.base_time, 1);
-}
-
-// The time becomes a column of its own, no less than what each of the three resources is busy.
-void ChainMoments::add_time_of_copies(const HostLinks& links) {
-    const auto copy_time = [&](int tensor, double bytes_per_second) {
-        const double time = static_cast<double>(graph_.bytes[tensor]) / bytes_per_second * 1e9;
-        return static_cast<std::int64_t>(std::min(time, static_cast<double>(most_time())));
-    };
-    std::vector<Entry> runs, to_device, to_host;
-    for (std::size_t j = 0; j < programme_.columns.size(); ++j) {
-        MilpColumn& column = programme_.columns[j];
-        runs.push_back({static_cast<Term>(j), -static_cast<std::int64_t>(column.cost)});
-        column.cost = 0;
-    }
-    for (int t = 0; t < graph_.tensor_count; ++t) {
-        std::vector<Term> copies;
-        for (const Terms& window : copied_) {
-            if (window[t] != kNever) copies.push_back(window[t]);
-        }
-        if (copies.empty()) continue;
-        const Term once = add_column(0);
-        to_host.push_back({once, -copy_time(t, links.to_host)});
-        for (Term copy : copies) {
-            to_device.push_back({copy, -copy_time(t, links.to_device)});
-            add_row(0, std::array<Entry, 2>{{{once, 1}, {copy, -1}}});
-        }
-    }
-    const Term time = add_column(most_time());
-    for (auto* busy : {&runs, &to_device, &to_host}) {
-        busy->push_back({time, most_time()});
-        add_row(busy == &runs ? static_cast<std::int64_t>(programme_.offset) : 0, *busy);
-    }
-    programme_.offset = 0;
+    if (room < 0) return programme_.declare_impossible();
+    programme_.add_row(-largest_subset_sum(std::move(sizes), room), entries);
 }
 
 // The largest begins with the fullest moment, so that what the relaxation of this moment alone proves is
@@ -213,10 +152,10 @@ ChainMoments::Interval ChainMoments::join(std::span<const Interval> parts, const
         } else if (some.size() == 1) {
             run = some.front().first;
         } else {
-            run = add_column(0);
-            for (const Entry& part : some) add_row(0, std::array<Entry, 2>{{{run, 1}, {part.first, -1}}});
+            run = programme_.add_column(0);
+            for (const Entry& part : some) programme_.add_row(0, {{run, 1}, {part.first, -1}});
             some.push_back({run, -1});
-            add_row(0, some);
+            programme_.add_row(0, some);
         }
     }
     add_interval_rows(joined);
@@ -231,42 +170,16 @@ void ChainMoments::add_interval_rows(const Interval& interval) {
             graph_.required[op] && interval.first <= windows_.first[op] && windows_.last[op] <= interval.last;
         if (interval.runs[op] == kNever || !(has_input_rows(op, interval.last) || with_first)) continue;
         for (int t : graph_.inputs[op])
-            add_implication(interval.runs[op], kept_[interval.first][t], interval.runs[graph_.producer[t]]);
+            programme_.add_implication(interval.runs[op], kept_[interval.first][t],
+                                       interval.runs[graph_.producer[t]]);
     }
     for (int t = 0; t < graph_.tensor_count; ++t) {
         const Term after = interval.last < moments() ? kept_[interval.last + 1][t]
                            : graph_.is_result[t]     ? kAlways
                                                      : kNever;
         if (after != kNever)
-            add_implication(after, kept_[interval.first][t], interval.runs[graph_.producer[t]]);
+            programme_.add_implication(after, kept_[interval.first][t], interval.runs[graph_.producer[t]]);
     }
-}
-
-ChainMoments::Term ChainMoments::add_column(std::int64_t cost) {
-    return programme_.add_column(
-        {.lower = 0, .upper = 1, .cost = static_cast<double>(cost), .integer = true});
-}
-
-void ChainMoments::add_implication(Term demand, Term kept, Term run, Term copied) {
-    add_row(0, std::array<Entry, 4>{{{demand, -1}, {kept, 1}, {run, 1}, {copied, 1}}});
-}
-
-/// Known terms go to the other side; rows that always hold are left out.
-void ChainMoments::add_row(std::int64_t least, std::span<const Entry> entries) {
-    std::int64_t smallest = 0, largest = 0;
-    std::vector<std::pair<int, double>> row;
-    for (const auto& [term, factor] : entries) {
-        if (term == kNever || factor == 0) continue;
-        if (term == kAlways) {
-            least -= factor;
-            continue;
-        }
-        (factor < 0 ? smallest : largest) += factor;
-        row.push_back({term, static_cast<double>(factor)});
-    }
-    if (smallest >= least) return;
-    impossible_ |= largest < least;
-    programme_.add_row(static_cast<double>(least), kInfinite, row);
 }
 
 RunSequence ChainMoments::decode(std::span<const double> values) const {

@@ -18,12 +18,6 @@
 // Any order, any number of reruns; ops with several outputs, runs in place, workspaces, results and residents
 // as the checker counts them.
 //
-// With copies to the host a tensor can come back without a run. Then f[k,t], t is copied back in window k and
-// used after that, stands beside x[k,maker of t] in the rows, and the time is at least that of all runs, of
-// all copies to the device and of one copy to the host of each tensor that comes back. Residents may be away:
-// they take no bytes. Results need not be made by runs. No intervals. Another, larger class of schedules, a
-// weaker bound.
-//
 // Pruned without loss of validity: variables that no row needs; input rows of reruns of ops that descend from
 // the fullest moment (their inputs are then free), which keeps the programme from unrolling the backward
 // part in every window. Sizes of a memory row are replaced by the largest subset sum of its tensors.
@@ -33,28 +27,21 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/bounds/moment_chain.h"
+#include "core/bounds/term_programme.h"
 #include "core/graph/flat_graph.h"
 #include "core/milp/milp.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
 
-/// Links to the memory of the host; bytes per second.
-struct HostLinks {
-    double to_host = 0, to_device = 0;
-};
-
 struct ChainMomentsOptions {
     int moments = 0;        ///< at most so many of the chain; 0: all
     int join = 4;           ///< so many windows or intervals make the next larger interval; 0: no intervals
     bool suffixes = false;  ///< also all intervals that end with the last window
-    std::optional<HostLinks> host = {};  ///< schedules may copy tensors to the host and back
 };
 
 class ChainMoments {
@@ -62,14 +49,11 @@ class ChainMoments {
     ChainMoments(const FlatGraph& graph, std::int64_t budget, const ChainMomentsOptions& options = {});
 
     /// Minimizes nanoseconds; all columns in [0, 1] and whole, all rows at least, all numbers whole. The
-    /// offset is what runs for sure. Columns and rows of intervals come last. With copies to the host the
-    /// objective is at most `most_time`, so that the bound is the smaller of the two.
-    const MilpModel& programme() const { return programme_; }
+    /// offset is what runs for sure. Columns and rows of intervals come last.
+    const MilpModel& programme() const { return programme_.model; }
 
     /// True when a row cannot be kept: no schedule fits the budget.
-    bool impossible() const { return impossible_; }
-
-    std::int64_t most_time() const;  ///< with copies to the host: 16 times the step without reruns
+    bool impossible() const { return programme_.impossible(); }
 
     int moments() const { return static_cast<int>(chain_.ops.size()); }
 
@@ -79,10 +63,7 @@ class ChainMoments {
     RunSequence decode(std::span<const double> values) const;
 
   private:
-    /// A variable: a column, or known.
-    using Term = std::int32_t;
-    static constexpr Term kNever = -1, kAlways = -2;
-    using Terms = std::vector<Term>;
+    using Entry = TermProgramme::Entry;
 
     struct Interval {
         int first, last;  ///< windows
@@ -98,19 +79,13 @@ class ChainMoments {
     Interval join(std::span<const Interval> parts, const Interval& last);
     void add_interval_rows(const Interval& interval);
     void add_sum_row(int op);
-    void add_time_of_copies(const HostLinks& links);
 
-    std::int64_t saved_in_place(int op) const;
     int op_of(int moment) const { return chain_.ops[moment - 1]; }
     std::vector<int> runs_in(int window, std::span<const double> values) const;
     RunSequence sequence(std::span<const double> values, bool lazy) const;
     bool has_input_rows(int op, int last_window) const {
         return !late_[op] || last_window <= windows_.last[op];
     }
-    Term add_column(std::int64_t cost);
-    using Entry = std::pair<Term, std::int64_t>;
-    void add_row(std::int64_t least, std::span<const Entry> entries);
-    void add_implication(Term demand, Term kept, Term run, Term copied = kNever);
 
     const FlatGraph& graph_;
     std::int64_t budget_;
@@ -119,10 +94,7 @@ class ChainMoments {
     std::vector<std::uint8_t> late_;  ///< per op: b_fullest or a descendant of it
     std::vector<Terms> runs_;         ///< [window][op]
     std::vector<Terms> kept_;         ///< [moment][tensor]; moment 0 is the start, with nothing made yet
-    std::vector<Terms> copied_;       ///< [window][tensor]: from the host
-    bool host_ = false;
-    MilpModel programme_;
-    bool impossible_ = false;
+    TermProgramme programme_;
 };
 
 }  // namespace rematlas

@@ -230,6 +230,7 @@ class Iteration {
         Vector multipliers(matrix_.rows());
         for (std::size_t i = 0; i < multipliers.size(); ++i)
             multipliers[i] = image_.y[i] * row_scale_[i] * cost_unit_;
+        if (limits_.improve) limits_.improve(multipliers);
         DualValue value = dual_value(programme_, multipliers);
         if (value.infeasible || value.bound > best_.value.bound) {
             best_.value = std::move(value);

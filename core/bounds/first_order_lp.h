@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/bounds/dual_value.h"
@@ -24,6 +25,8 @@ struct FirstOrderLimits {
     std::function<bool()> stop = [] { return false; };               ///< asked in every iteration
     std::int64_t enough = std::numeric_limits<std::int64_t>::max();  ///< a bound so high ends the search
     double least_gain = 1e-6;  ///< of the bound, in 2,000 iterations; with less it ends
+    /// Makes multipliers better before they are evaluated, by what the caller knows of the programme.
+    std::function<void(std::span<double>)> improve = {};
 };
 
 struct DualBest {

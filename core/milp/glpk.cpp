@@ -129,6 +129,8 @@ MilpAnswer relaxed_answer(glp_prob* problem, bool solved) {
         answer.status = MilpStatus::optimal;
         answer.values = values_of(problem, glp_get_col_prim);
         answer.objective = answer.bound = glp_get_obj_val(problem);
+        for (int row = 1; row <= glp_get_num_rows(problem); ++row)
+            answer.multipliers.push_back(glp_get_row_dual(problem, row));
     } else if (glp_get_status(problem) == GLP_NOFEAS || glp_get_prim_stat(problem) == GLP_NOFEAS ||
                glp_get_dual_stat(problem) == GLP_NOFEAS) {
         answer.status = MilpStatus::infeasible;

@@ -70,10 +70,11 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
         return answer;
     }
     HighsInt primal = kHighsSolutionStatusNone;
+    std::vector<double> row_dual(model.rows());
     Highs_getIntInfoValue(highs, "primal_solution_status", &primal);
     if (primal == kHighsSolutionStatusFeasible) {
         answer.status = status == kHighsModelStatusOptimal ? MilpStatus::optimal : MilpStatus::feasible;
-        std::vector<double> unused(model.columns.size()), row(model.rows()), row_dual(model.rows());
+        std::vector<double> unused(model.columns.size()), row(model.rows());
         answer.values.resize(model.columns.size());
         Highs_getSolution(highs, answer.values.data(), unused.data(), row.data(), row_dual.data());
         answer.objective = Highs_getObjectiveValue(highs);
@@ -82,6 +83,7 @@ MilpAnswer read_answer(void* highs, const MilpModel& model, bool relaxed) {
                                      [](const MilpColumn& column) { return column.integer; });
     if (relaxed || linear) {
         if (answer.status == MilpStatus::optimal) answer.bound = answer.objective;
+        if (relaxed && answer.status == MilpStatus::optimal) answer.multipliers = std::move(row_dual);
     } else {
         Highs_getDoubleInfoValue(highs, "mip_dual_bound", &answer.bound);
         Highs_getInt64InfoValue(highs, "mip_node_count", &answer.nodes);

@@ -90,6 +90,9 @@ struct MilpAnswer {
     double objective = kInfinite;
     double bound = -kInfinite;  ///< no feasible point has a smaller objective; infinite when there is none
     std::int64_t nodes = 0;     ///< of the branch and bound
+    /// Of the rows, as the library says: of a relaxed model that was solved to the end. At least 0 where the
+    /// row's lower side holds it.
+    std::vector<double> multipliers = {};
 };
 
 /// Errors: this build lacks the library; the library failed on the model.

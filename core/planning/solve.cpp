@@ -58,11 +58,14 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
 /// The bound of solvers that do not copy holds in a smaller class of schedules.
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
     if (!problem.graph.device) return;
-    const HostLinks links{problem.graph.device->to_host_bytes_per_second,
-                          problem.graph.device->to_device_bytes_per_second};
-    const ProvenBound bound = best_bound(
-        problem.flat, budget,
-        {.time = std::max(bound_limits(limits).time, limits.bound_time), .stop = limits.stop, .host = links});
+    // The bound takes each run for one on the device.
+    const auto& ops = problem.graph.ops;
+    if (std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); })) return;
+    const ProvenBound bound = best_bound(problem.flat, budget,
+                                         {.time = std::max(bound_limits(limits).time, limits.bound_time),
+                                          .stop = limits.stop,
+                                          .known = schedule.time.value,
+                                          .host = links_of(*problem.graph.device)});
     schedule.bound = Bound{bound.overhead, 0, ScheduleClass::with_copies, bound.seconds, bound.nodes};
 }
 

@@ -15,7 +15,6 @@
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/brute_force.h"
-#include "tests/core/support/brute_force_with_host.h"
 #include "tests/core/support/problem_files.h"
 #include "tests/core/support/random_graph.h"
 
@@ -310,44 +309,6 @@ TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
         }
     }
     EXPECT_GT(met, milp_libraries().empty() ? cases / 2 : cases * 92 / 100);
-}
-
-TEST(BestBound, with_copies_to_the_host_is_never_above_a_schedule_that_copies) {
-    constexpr double kSpeeds[] = {0.03e9, 0.2e9, 0.5e9, 1e9};
-    ShareProven proven;
-    int faster_with_copies = 0;
-    for (std::uint64_t seed = 1; seed <= 160; ++seed) {
-        Graph graph = seed % 8 == 0 ? random_odd_graph(seed, 5)
-                      : seed % 8 == 1
-                          ? random_training_graph(seed, {.forward_ops = 2, .several_outputs = false})
-                          : random_chain(seed, 3, true);
-        if (graph.tensors.size() > 8) continue;
-        const HostLinks links{kSpeeds[seed / 8 % 4], kSpeeds[seed / 8 / 4 % 4]};
-        graph.device = Device{.name = "",
-                              .memory = {},
-                              .to_host_bytes_per_second = links.to_host,
-                              .to_device_bytes_per_second = links.to_device};
-        const FlatGraph flat = flatten(graph);
-        std::int64_t required = 0;
-        for (int op = 0; op < flat.op_count; ++op) required += flat.required[op] ? flat.time[op] : 0;
-        const std::int64_t most = cost_of(flat, keep_all_sequence(flat)).peak;
-        for (std::int64_t budget = least_peak(flat).bytes.value; budget < most; budget += 3) {
-            const auto best = brute_force_with_host(graph, budget);
-            const auto without = brute_force(flat, budget);
-            if (!best && !without) continue;
-            const std::int64_t least = std::min(best.value_or(std::numeric_limits<std::int64_t>::max()),
-                                                without ? without->time : *best);
-            faster_with_copies += !without || least < without->time;
-            const ProvenBound bound =
-                best_bound(flat, Bytes(budget), {.time = std::chrono::seconds(20), .host = links});
-            const std::string name = graph.name + " at " + std::to_string(budget);
-            EXPECT_LE(bound.time, least) << name;
-            proven.add({flat, budget, least, required, name}, bound.time);
-        }
-    }
-    EXPECT_GT(proven.cases, 50);
-    EXPECT_GT(faster_with_copies, 5);
-    EXPECT_GT(proven.mean(), 0.48);
 }
 
 TEST(BestBound, returns_what_is_known_when_stopped) {

@@ -5,7 +5,9 @@
 #include "core/bounds/chain_moments.h"
 #include "core/bounds/first_order_lp.h"
 #include "core/bounds/least_memory.h"
+#include "core/bounds/moment_chain.h"
 #include "core/bounds/one_moment.h"
+#include "core/bounds/two_sided_moments.h"
 #include "tests/core/support/graphs_of_each_kind.h"
 #include "tests/core/support/recorded.h"
 
@@ -44,16 +46,28 @@ TEST(RecordedBounds, OfChainsOfMoments) {
     Recorded recorded(__FILE__, "recorded_chain_moments");
     for (const GraphOfAKind& of : graphs_of_each_kind())
         for (const Bytes budget : of.budgets) {
-            const ChainMoments relaxation(
-                of.flat, budget.value,
-                {.moments = 6,
-                 .suffixes = of.name == "random",
-                 .host = of.name == "irregular" ? std::optional(HostLinks{1e10, 2e10}) : std::nullopt});
+            const ChainMoments relaxation(of.flat, budget.value,
+                                          {.moments = 6, .suffixes = of.name == "random"});
             const DualBest best = solve_relaxation(relaxation.programme(), {.iterations = 310});
             recorded.expect(at(of, budget), relaxation.moments(), "moments,",
                             relaxation.programme().columns.size(), "columns,", relaxation.programme().rows(),
                             "rows,", relaxation.programme().value.size(), "entries,", best.value.bound, "ns,",
                             best.iterations, "iterations");
+        }
+}
+
+TEST(RecordedBounds, OfMomentsWithCopies) {
+    Recorded recorded(__FILE__, "recorded_two_sided_moments");
+    for (const GraphOfAKind& of : graphs_of_each_kind())
+        for (const Bytes budget : of.budgets) {
+            const TwoSidedMoments relaxation(of.flat, budget.value, moment_chain(of.flat, budget.value, 3),
+                                             {.to_host = 1e10, .to_device = 2e10}, 4);
+            const DualBest best = solve_relaxation(
+                relaxation.programme(),
+                {.iterations = 310, .improve = [&](std::span<double> y) { relaxation.balance(y); }});
+            recorded.expect(at(of, budget), relaxation.programme().columns.size(), "columns,",
+                            relaxation.programme().rows(), "rows,", relaxation.programme().value.size(),
+                            "entries,", relaxation.bound(best.value), "ns,", best.iterations, "iterations");
         }
 }
 

@@ -12,13 +12,12 @@
 namespace rematlas {
 namespace {
 
-constexpr std::size_t kMostStates = 20'000;
-
 /// Times are from now on; a copy that is done has 0.
 struct TimedState {
     std::uint32_t device = 0, host = 0, done = 0;  ///< tensors, tensors, ops
-    std::uint32_t fresh = 0, unused = 0;  ///< tensors made by the step before; copied back and not yet read
-    std::int64_t to_host = 0, to_device = 0;            ///< until the link is free
+    std::uint32_t fresh = 0, unused = 0;           ///< tensors that may go now; copied back and not yet read
+    bool ended = false;                            ///< nothing follows, and all copies are done
+    std::int64_t to_host = 0, to_device = 0;       ///< until the link is free
     std::array<std::int32_t, 12> arrives{}, on_host{};  ///< per tensor: until it is there
     auto operator<=>(const TimedState&) const = default;
 
@@ -33,7 +32,8 @@ struct TimedState {
 
 class TimedSearch {
   public:
-    TimedSearch(const Graph& graph, std::int64_t budget) : graph_(graph), budget_(budget) {
+    TimedSearch(const Graph& graph, std::int64_t budget, const HostSearch& options)
+        : graph_(graph), budget_(budget), options_(options) {
         assert(graph.tensors.size() <= 12 && graph.ops.size() <= 16 && graph.device);
         const auto producer = producers(graph);
         for (TensorId t : graph.tensors.ids()) {
@@ -52,12 +52,14 @@ class TimedSearch {
         start.device = start.fresh = residents_;
         if (held(start) > budget_) return std::nullopt;
         reach(0, std::move(start));
-        while (!queue_.empty() && seen_.size() < kMostStates) {
+        while (!queue_.empty() && seen_.size() < options_.states) {
             const auto [least, minus_time, state] = queue_.top();
             const std::int64_t time = -minus_time;
             queue_.pop();
             if (!seen_.insert(state).second) continue;
-            if ((state.device & results_) == results_ && (state.done & must_run_) == must_run_) return time;
+            if (state.ended) return time;
+            const std::uint32_t at_end = results_ | residents_;
+            if ((state.device & at_end) == at_end && (state.done & must_run_) == must_run_) end(state, time);
             expand(state, time);
         }
         return std::nullopt;
@@ -78,6 +80,13 @@ class TimedSearch {
         return std::llround(static_cast<double>(size(t)) / speed * 1e9);
     }
 
+    void end(const TimedState& s, std::int64_t time) {
+        const std::int64_t wait = std::max(s.to_host, s.to_device);
+        TimedState next = s.later(wait);
+        next.ended = true;
+        reach(time + wait, std::move(next));
+    }
+
     void expand(const TimedState& s, std::int64_t time) {
         for (OpId op : graph_.ops.ids()) {
             run_op(s, time, op, false);
@@ -87,7 +96,7 @@ class TimedSearch {
             if (size(t) == 0 && (residents_ & bit(t))) continue;
             if (s.device & bit(t)) {
                 if (!(s.unused & bit(t))) free(s, time, t);
-                if (s.fresh & ~s.host & bit(t)) offload(s, time, t);
+                if ((options_.at_any_time ? s.device : s.fresh) & ~s.host & bit(t)) offload(s, time, t);
             } else if (s.host & bit(t)) {
                 fetch(s, time, t);
             }
@@ -116,9 +125,23 @@ class TimedSearch {
         TimedState next = s;
         next.fresh = 0;
         for (TensorId t : op.inputs) next.unused &= ~bit(t);
+        const auto wait_for = [&](TensorId t) {
+            wait = std::max<std::int64_t>({wait, s.arrives[t.index()], s.on_host[t.index()]});
+        };
+        for (TensorId t : op.outputs)
+            if (s.device & bit(t)) wait_for(t);
+        if (!(s.done >> id.value & 1)) {
+            for (TensorId t : op.mutates) {
+                if (!(s.device & bit(t))) return;
+                wait_for(t);
+                next.host &= ~bit(t);
+                next.fresh |= bit(t);
+            }
+        }
         if (in_place) {
             for (const InplacePair& pair : op.inplace) {
                 if (residents_ & bit(pair.in)) return;
+                wait_for(pair.in);
                 during -= std::min(size(pair.out), size(pair.in));
                 next.device &= ~bit(pair.in);
                 next.arrives[pair.in.index()] = 0;
@@ -138,7 +161,7 @@ class TimedSearch {
 
     void free(const TimedState& s, std::int64_t time, TensorId t) {
         if ((residents_ & bit(t)) && !(s.host & bit(t))) return;
-        const std::int64_t wait = s.host & bit(t) ? s.on_host[t.index()] : 0;
+        const std::int64_t wait = std::max(s.on_host[t.index()], s.arrives[t.index()]);
         TimedState next = s;
         next.fresh = 0;
         next.device &= ~bit(t);
@@ -148,7 +171,8 @@ class TimedSearch {
 
     void offload(const TimedState& s, std::int64_t time, TensorId t) {
         TimedState next = s;
-        next.fresh &= ~((bit(t) << 1) - 1);  // ascending, as all orders would be too many
+        if (!options_.at_any_time)
+            next.fresh &= ~((bit(t) << 1) - 1);  // ascending, as all orders would be too many
         next.host |= bit(t);
         next.to_host = std::max<std::int64_t>(s.to_host, s.arrives[t.index()]) +
                        copy_time(t, graph_.device->to_host_bytes_per_second);
@@ -170,6 +194,7 @@ class TimedSearch {
 
     const Graph& graph_;
     std::int64_t budget_;
+    HostSearch options_;
     std::uint32_t residents_ = 0, results_ = 0, must_run_ = 0;
     std::set<TimedState> seen_;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
@@ -177,8 +202,9 @@ class TimedSearch {
 
 }  // namespace
 
-std::optional<std::int64_t> brute_force_with_host(const Graph& graph, std::int64_t budget) {
-    return TimedSearch(graph, budget).run();
+std::optional<std::int64_t> brute_force_with_host(const Graph& graph, std::int64_t budget,
+                                                  const HostSearch& options) {
+    return TimedSearch(graph, budget, options).run();
 }
 
 }  // namespace rematlas

@@ -1,0 +1,209 @@
+#include "core/bounds/two_sided_moments.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/bounds/subset_sum.h"
+
+namespace rematlas {
+
+TwoSidedMoments::TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain,
+                                 const HostLinks& links, int margin_rows)
+    : graph_(graph),
+      budget_(budget),
+      chain_(std::move(chain)),
+      windows_(moment_windows(graph, chain_)),
+      links_(links),
+      margin_rows_(margin_rows),
+      lineage_(graph),
+      late_(graph.op_count, 0),
+      runs_(moments() + 1, Terms(graph.op_count, kNever)),
+      runs_from_(runs_),
+      kept_(moments() + 1, Terms(graph.tensor_count, kNever)),
+      fetched_(kept_),
+      fetched_from_(kept_),
+      copied_(kept_),
+      least_(moments() + 1, 0) {
+    for (int op = 0; op < graph.op_count && chain_.fullest >= 0; ++op)
+        late_[op] = op == chain_.ops[chain_.fullest] || windows_.first[op] > chain_.fullest;
+    find_needed();
+    add_columns();
+    add_suffixes();
+    for (int k = 0; k <= moments(); ++k) add_window_rows(k);
+    for (int k = 1; k <= moments(); ++k) {
+        add_rows_from(k);
+        add_memory_row(k);
+    }
+    add_link_rows();
+}
+
+std::int64_t TwoSidedMoments::most_time() const {
+    return 16 * std::max<std::int64_t>(graph_.base_time, 1);
+}
+
+// A schedule that takes longer than `most_time` is no point of the programme.
+std::int64_t TwoSidedMoments::bound(const DualValue& value) const {
+    return value.infeasible ? most_time() : std::min(value.bound, most_time());
+}
+
+// From the last window to the first: what the required runs read, what that is made or kept by, and so on.
+// Needed is marked as column 0, which is no more than a mark here.
+void TwoSidedMoments::find_needed() {
+    for (int k = 1; k <= moments(); ++k) {
+        for (const auto list : {graph_.inputs[op_of(k)], graph_.outputs[op_of(k)]}) {
+            for (int t : list) kept_[k][t] = kAlways;
+        }
+    }
+    for (int k = moments(); k >= 0; --k) {
+        for (int t = 0; t < graph_.tensor_count; ++t) {
+            if (k == moments() ? graph_.is_result[t] != 0 : kept_[k + 1][t] == 0) need(k, t);
+        }
+        for (int op = graph_.op_count; op-- > 0;) {
+            const bool first = graph_.required[op] && windows_.first[op] <= k && k <= windows_.last[op];
+            if (first) runs_[k][op] = windows_.first[op] == windows_.last[op] ? kAlways : 0;
+            if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
+            for (int t : graph_.inputs[op]) need(k, t);
+        }
+    }
+}
+
+/// Something in the window reads the tensor, or wants it after the window.
+void TwoSidedMoments::need(int window, int tensor) {
+    if (kept_[window][tensor] == kAlways) return;
+    const int maker = graph_.producer[tensor];
+    if (windows_.first[maker] < window) kept_[window][tensor] = 0;
+    const bool may_run =
+        windows_.first[maker] <= window && (graph_.recomputable[maker] || window <= windows_.last[maker]);
+    if (may_run && runs_[window][maker] == kNever) runs_[window][maker] = 0;
+}
+
+void TwoSidedMoments::add_columns() {
+    for (int k = 0; k <= moments(); ++k) {
+        for (int op = 0; op < graph_.op_count; ++op) {
+            if (runs_[k][op] == kAlways) least_[k] += graph_.time[op];
+            if (runs_[k][op] == 0) runs_[k][op] = programme_.add_column(0);
+        }
+        for (int t = 0; t < graph_.tensor_count; ++t) {
+            const Term before = k > 0 ? copied_[k - 1][t] : kNever;
+            copied_[k][t] = before;
+            if (kept_[k][t] != 0) continue;
+            kept_[k][t] = programme_.add_column(0);
+            fetched_[k][t] = programme_.add_column(0);
+            fetched_from_[k][t] = k < moments() ? programme_.add_column(0) : fetched_[k][t];
+            const bool only_fetched = before == kNever && !graph_.is_result[t];
+            copied_[k][t] = only_fetched ? fetched_from_[k][t] : programme_.add_column(0);
+        }
+        time_.push_back(programme_.add_column(most_time()));
+        programme_.model.offset += static_cast<double>(least_[k]);
+    }
+}
+
+/// X, from the last window to the first.
+void TwoSidedMoments::add_suffixes() {
+    runs_from_[moments()] = runs_[moments()];
+    for (int k = moments() - 1; k >= 1; --k) {
+        for (int op = 0; op < graph_.op_count; ++op) {
+            const Term now = runs_[k][op], later = runs_from_[k + 1][op];
+            const bool always =
+                now == kAlways || later == kAlways || (graph_.required[op] && windows_.first[op] >= k);
+            Term& run = runs_from_[k][op];
+            if (always) {
+                run = kAlways;
+            } else if (now == kNever || later == kNever) {
+                run = now == kNever ? later : now;
+            } else {
+                run = programme_.add_column(0);
+                programme_.add_row(0, {{run, 1}, {now, -1}});
+                programme_.add_row(0, {{run, 1}, {later, -1}});
+                programme_.add_row(0, {{now, 1}, {later, 1}, {run, -1}});
+            }
+        }
+    }
+}
+
+void TwoSidedMoments::add_window_rows(int k) {
+    for (int op = 0; op < graph_.op_count; ++op) {
+        if (k == windows_.first[op] && graph_.required[op] && k < windows_.last[op]) {
+            Entries some;
+            for (int j = k; j <= windows_.last[op]; ++j) some.push_back({runs_[j][op], 1});
+            programme_.add_row(1, some);
+        }
+        if (runs_[k][op] == kNever || !has_input_rows(op, k)) continue;
+        for (int t : graph_.inputs[op])
+            programme_.add_implication(runs_[k][op], kept_[k][t], runs_[k][graph_.producer[t]],
+                                       fetched_[k][t]);
+    }
+    for (int t = 0; k < moments() && t < graph_.tensor_count; ++t) {
+        // What a moment's op reads and makes, the rows of its run see to.
+        if (kept_[k + 1][t] < 0) continue;
+        const Term made = runs_[k][graph_.producer[t]];
+        programme_.add_implication(kept_[k + 1][t], kept_[k][t], made, fetched_[k][t]);
+        if (kept_[k][t] == kAlways || made == kAlways) continue;
+        programme_.add_row(0, {{kept_[k + 1][t], -1},
+                               {fetched_from_[k + 1][t], -1},
+                               {kept_[k][t], 1},
+                               {fetched_from_[k][t], 1},
+                               {made, 1}});
+        if (graph_.is_result[t])
+            programme_.add_row(0, {{copied_[k + 1][t], -1}, {copied_[k][t], 1}, {kept_[k][t], 1}, {made, 1}});
+    }
+}
+
+// A late op's reruns have no input rows in the windows, so its runs from a moment on have them only where they
+// cannot be reruns, or where the first run is among them.
+void TwoSidedMoments::add_rows_from(int k) {
+    for (int op = 0; op < graph_.op_count && k < moments(); ++op) {
+        const bool with_first = graph_.required[op] && k <= windows_.first[op];
+        if (runs_from_[k][op] == kNever || !(has_input_rows(op, moments()) || with_first)) continue;
+        for (int t : graph_.inputs[op])
+            programme_.add_implication(runs_from_[k][op], kept_[k][t], runs_from_[k][graph_.producer[t]],
+                                       fetched_from_[k][t]);
+    }
+    for (int t = 0; t < graph_.tensor_count; ++t) {
+        if (graph_.is_result[t]) add_end_rows(k, t);
+        const Term from = fetched_from_[k][t], before = copied_[k - 1][t];
+        if (kept_[k][t] < 0) continue;
+        if (copied_[k][t] != from) programme_.add_row(0, {{copied_[k][t], 1}, {from, -1}});
+        if (before != kNever) programme_.add_row(0, {{copied_[k][t], 1}, {before, -1}});
+        if (k == moments()) continue;
+        programme_.add_row(0, {{from, 1}, {fetched_[k][t], -1}});
+        programme_.add_implication(from, fetched_[k][t], fetched_from_[k + 1][t]);
+    }
+}
+
+void TwoSidedMoments::add_end_rows(int k, int result) {
+    const Term copied = links_.activations_only ? fetched_from_[k][result] : copied_[k][result];
+    programme_.add_implication(kAlways, kept_[k][result], runs_from_[k][graph_.producer[result]], copied);
+}
+
+// A result made once may be written over when it can come back from the host; such pairs are not in the flat
+// graph.
+std::int64_t TwoSidedMoments::saved_in_place(int op) const {
+    std::int64_t saved = 0, inputs = 0, outputs = 0;
+    bool reads_result = false;
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(op)) saved += pair.saved;
+    for (int t : graph_.inputs[op]) {
+        inputs += graph_.bytes[t];
+        reads_result |= graph_.is_result[t] != 0;
+    }
+    for (int t : graph_.outputs[op]) outputs += graph_.bytes[t];
+    return reads_result ? std::min(inputs, outputs) : saved;
+}
+
+void TwoSidedMoments::add_memory_row(int moment) {
+    const int op = op_of(moment);
+    std::int64_t room = budget_ - (links_.activations_only ? graph_.resident_bytes : 0);
+    room += saved_in_place(op) - graph_.workspace[op];
+    Entries entries;
+    std::vector<std::int64_t> sizes;
+    for (int t = 0; t < graph_.tensor_count; ++t) {
+        if (kept_[moment][t] == kAlways) room -= graph_.bytes[t];
+        if (kept_[moment][t] < 0 || graph_.bytes[t] == 0) continue;
+        entries.push_back({kept_[moment][t], -graph_.bytes[t]});
+        sizes.push_back(graph_.bytes[t]);
+    }
+    if (room < 0) return programme_.declare_impossible();
+    programme_.add_row(-largest_subset_sum(std::move(sizes), room), entries);
+}
+
+}  // namespace rematlas
