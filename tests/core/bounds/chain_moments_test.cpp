@@ -323,8 +323,8 @@ TEST(BestBound, returns_what_is_known_when_stopped) {
 
 TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
     Graph graph = random_chain(3, 4, true);
-    graph.device =
-        Device{.name = "", .memory = {}, .to_host_bytes_per_second = 1e8, .to_device_bytes_per_second = 1e8};
+    graph.device = Device{
+        .name = "", .memory = {}, .to_host_bytes_per_second = 1e11, .to_device_bytes_per_second = 1e11};
     const FlatGraph flat = flatten(graph);
     const Bytes budget(brute_force_least_peak(flat) + 1);
     Schedule schedule;
@@ -336,7 +336,7 @@ TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
         ASSERT_TRUE(add_bound({graph, flat}, budget, {.time = std::chrono::seconds(20)}, *s));
     EXPECT_EQ(schedule.bound->over, ScheduleClass::any_order);
     EXPECT_EQ(copying.bound->over, ScheduleClass::with_copies);
-    EXPECT_LE(copying.bound->overhead, schedule.bound->overhead);
+    EXPECT_LT(copying.bound->overhead, copying.overhead);
 }
 
 /// Rotor is optimal on most of these chains and has no bound of its own.
