@@ -177,14 +177,14 @@ class Player {
         see_values(id, op.inputs);
         if (first) play_updates(id);
         for (TensorId t : op.outputs)
-            if (on_device_.contains(t)) await_copies_of(t);
+            if (on_device_.contains(t)) expect_no_copy_of(t, name(id) + " makes again");
         std::set<TensorId> overwritten, without_new_bytes;
         if (in_place) {
             if (op.inplace.empty()) violation(name(id) + " cannot run in place");
             for (const InplacePair& pair : op.inplace) {
                 if (resident(pair.in))
                     violation(name(id) + " would overwrite " + name(pair.in) + ", which is resident");
-                await_copies_of(pair.in);
+                expect_no_copy_of(pair.in, name(id) + " writes over");
                 overwritten.insert(pair.in);
                 without_new_bytes.insert(pair.out);
             }
@@ -224,7 +224,8 @@ class Player {
         for (TensorId t : graph_.ops[id].mutates) {
             if (!on_device_.contains(t))
                 violation(name(id) + " updates " + name(t) + ", which is not on the device");
-            await_copies_of(t);
+            await(to_device_, t);
+            expect_no_copy_of(t, name(id) + " updates");
             await(host_ops_, t);
             leave_host(t);
         }
@@ -234,7 +235,8 @@ class Player {
         if (!on_device_.contains(t)) return violation("frees " + name(t) + ", which is not on the device");
         if (!on_host_.contains(t) && resident(t))
             return violation("frees " + name(t) + ", which is resident and has no copy on the host");
-        await_copies_of(t);
+        expect_done(to_device_, t, "frees", "arrives");
+        await(to_host_, t);
         remove(t);
     }
 
@@ -322,6 +324,17 @@ class Player {
 
     void await(const Latest& list, TensorId t) {
         if (const auto found = list.find(t); found != list.end()) traffic_.await(found->second);
+    }
+    /// Bytes that are being copied stay as they are until the copy is done.
+    void expect_no_copy_of(TensorId t, const std::string& doing) {
+        expect_done(to_device_, t, doing, "arrives");
+        expect_done(to_host_, t, doing, "is on its way to the host");
+    }
+    void expect_done(const Latest& copies, TensorId t, const std::string& doing, const char* how) {
+        const std::int64_t now = traffic_.clock();
+        await(copies, t);
+        if (const std::int64_t wait = traffic_.clock() - now; wait > 0)
+            violation(doing + " " + name(t) + ", which " + how + " for " + std::to_string(wait) + " ns more");
     }
     void await_copies_of(TensorId t) {
         await(to_host_, t);

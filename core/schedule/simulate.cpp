@@ -203,10 +203,14 @@ class Simulator {
         if (first) {
             if (Result<void> done = update(id, op); !done) return done;
         }
-        for (TensorId t : op.outputs)
-            if (places_[t].on_device) wait_for_copies(t);
-        if (in_place)
-            for (const InplacePair& pair : op.inplace) wait_for_copies(pair.in);
+        for (TensorId t : op.outputs) {
+            if (!places_[t].on_device) continue;
+            if (Result<void> still = is_not_copied(t); !still) return still;
+        }
+        if (in_place) {
+            for (const InplacePair& pair : op.inplace)
+                if (Result<void> still = is_not_copied(pair.in); !still) return still;
+        }
         trace.start = now();
         Bytes during = alive_ + op.workspace;
         for (TensorId t : op.outputs) during += graph_.tensors[t].bytes;
@@ -236,7 +240,8 @@ class Simulator {
             if (!places_[t].on_device)
                 return Error{"op " + std::to_string(id.value) + " updates " + label(t) +
                              ", which is not on the device"};
-            wait_for_copies(t);
+            queues_.wait_for(places_[t].to_device);
+            if (Result<void> still = is_not_copied(t); !still) return still;
             queues_.wait_for(places_[t].host_op);
             if (places_[t].on_host) leave_host(t);
         }
@@ -261,11 +266,24 @@ class Simulator {
         queues_.wait_for(places_[t].to_host);
     }
 
+    /// Who would write to bytes that are being copied, or free them while they arrive, has come too early.
+    Result<void> is_not_copied(TensorId t) {
+        if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
+        return is_over(places_[t].to_host, t, "to the host");
+    }
+    Result<void> is_over(int copy, TensorId t, const char* where) {
+        const Nanoseconds before = now();
+        queues_.wait_for(copy);
+        if (now() == before) return {};
+        return Error{label(t) + " is still on its way " + where};
+    }
+
     Result<void> release(TensorId t, StepTrace& trace) {
         if (!places_[t].on_device) return Error{"free of " + label(t) + ", which is not on the device"};
         if (!producer_[t].valid() && !places_[t].on_host)
             return Error{"free of the resident " + label(t) + " without a copy on the host"};
-        wait_for_copies(t);
+        if (Result<void> there = is_over(places_[t].to_device, t, "to the device"); !there) return there;
+        queues_.wait_for(places_[t].to_host);
         trace.start = now();
         drop(t);
         return {};

@@ -104,7 +104,7 @@ TEST_F(Links, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
 TEST_F(Links, an_update_frees_what_the_host_has_of_a_resident) {
     graph_.ops[OpId(1)].mutates = {TensorId(0)};
     const Result<Simulation> simulated =
-        simulate(graph_, {Step::run(OpId(0)), Step::offload(TensorId(0)), Step::run(OpId(1))});
+        simulate(graph_, {Step::offload(TensorId(0)), Step::run(OpId(0)), Step::run(OpId(1))});
     ASSERT_TRUE(simulated);
     EXPECT_EQ(simulated->steps[1].host, Bytes(10));
     EXPECT_EQ(simulated->steps[2].host, Bytes(0));
