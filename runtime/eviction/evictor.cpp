@@ -201,7 +201,9 @@ std::string Evictor::why_short() const {
     return c10::str(" needs ", asked_, " bytes more within a budget of ", options_.budget, ": ",
                     missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
                     " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
-                    locked, " are being read by ops that run", elsewhere);
+                    locked, " are being read by ops that run, ",
+                    std::max<std::int64_t>(alive() - pinned - locked, 0),
+                    " were there before and have not been seen here", elsewhere);
 }
 
 /// Whether it goes on without the budget.

@@ -244,7 +244,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     std::vector<Made> made;
     std::vector<int> returns;
     bool again = !call.runs_once && call.lost.empty(), shares = false;
-    std::vector<const c10::StorageImpl*> small_integers;
+    std::vector<std::size_t> small_integers;  // in `made`
     const auto add = [&](const at::Tensor& tensor) {
         if (!tensor.defined() || !can_be_known(tensor) || storage_of(tensor) >= 0) return -1;
         c10::StorageImpl* storage = tensor.storage().unsafeGetStorageImpl();
@@ -252,7 +252,7 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
         while (at < made.size() && made[at].storage != storage) ++at;
         if (at == made.size()) made.push_back({storage, static_cast<std::int64_t>(storage->nbytes())});
         shares = shares || lies_in_an_input(call, *storage);
-        if (may_be_read_on_the_host(tensor)) small_integers.push_back(storage);
+        if (may_be_read_on_the_host(tensor)) small_integers.push_back(at);
         return static_cast<int>(call.changed.size() + at);
     };
     for_each_tensor_of(stack, call.facts.returns, [&](std::size_t, int, const at::Tensor& tensor) {
@@ -307,7 +307,8 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     eviction_.made(op);
     for (const int storage : call.changed) release(storage);
     if (silent) release(eviction_.graph().tensor(tensors.front()).storage);
-    for (const c10::StorageImpl* one : small_integers) freeze(ticket_of(*one)->storage);
+    for (const std::size_t one : small_integers)
+        freeze(eviction_.graph().tensor(tensors[call.changed.size() + one]).storage);
     if (silent) return;
     const bool unfilled = call.facts.kind == OpFacts::Kind::fills_later;
     if (!unfilled && !(in_backward_ && accumulates_gradient())) return;

@@ -236,6 +236,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         recorder_.check_generator();
         recording_ = recorder_.finish(named);
     }
+    inputs_.clear();  // a batch must not live as long as its recording
     done_ = true;
     return made;
 }

@@ -289,7 +289,8 @@ class Applied:
         if self.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
         if not self.warned:
-            warnings.warn(f"rematlas: {why}; training goes on with the original", RefusedWarning, stacklevel=caller_level())
+            how = " under online eviction" if self.unplanned.evicts(None) else ""
+            warnings.warn(f"rematlas: {why}; training goes on with the original{how}", RefusedWarning, stacklevel=caller_level())
         self.warned = True
 
     def failed(self, entry, why):

@@ -137,6 +137,8 @@ class evict:
         if self.hooks:
             self.hooks.stop(self.eviction)
         self.eviction.close()
+        if error is not None:
+            forget_failed_backward()
         if Thrashing.is_told_by(error):
             raise Thrashing(str(error).splitlines()[0]) from error
 
@@ -175,6 +177,12 @@ def bytes_in(budget) -> int:
     if found is None:
         raise ValueError(f"rematlas: the budget is {budget!r}: nobody knows a step's peak before it runs; give bytes")
     return found
+
+
+def forget_failed_backward():
+    """What a backward had queued when an op failed stays in its thread's queue, with its tensors, until the next backward."""
+    with torch.enable_grad():
+        torch.zeros((), requires_grad=True).backward()
 
 
 def kept_by(optimizer) -> list:

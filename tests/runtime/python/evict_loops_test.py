@@ -35,13 +35,14 @@ class Rows(torch.utils.data.Dataset):
         return 512
 
     def __getitem__(self, row):
-        return data(row, 32) * 2
+        return data(row, 32) * 2, row, torch.tensor([row, row + 1])
 
 
 def with_workers(course, number):
     total = 0.0
-    for batch in torch.utils.data.DataLoader(Rows(), batch_size=256, num_workers=2):
+    for batch, rows, pairs in torch.utils.data.DataLoader(Rows(), batch_size=256, num_workers=2):
         loss = course.module(batch).square().mean()
+        total += rows.sum().item() + pairs.float().mean().item()
         loss.backward()
         total += loss.item()
     return loss + total
