@@ -345,7 +345,10 @@ class Applied:
         if why:
             recording.refuse(why)
         recording.end(tensors)
-        entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts, recording.beside() - sum(held)))
+        # A comparison takes somewhat more than the plan alone. Where the original would not fit, plans leave about a batch for it.
+        spare = sum(tensor.nbytes for tensor in inputs) if self.unplanned.eviction else 0
+        beside = recording.beside() - sum(held) + spare
+        entry.pending.append(Recorded(recording, watch, template, sources, kept, shares_casts, beside))
         return output
 
     def after(self, before, output, given, bound, watch, call, called):
