@@ -125,23 +125,25 @@ class TimedSearch {
         TimedState next = s;
         next.fresh = 0;
         for (TensorId t : op.inputs) next.unused &= ~bit(t);
-        const auto wait_for = [&](TensorId t) {
-            wait = std::max<std::int64_t>({wait, s.arrives[t.index()], s.on_host[t.index()]});
+        if (!(s.done >> id.value & 1)) {
+            for (TensorId t : op.mutates) wait = std::max<std::int64_t>(wait, s.arrives[t.index()]);
+        }
+        // What is still being copied when the run could start is neither written over nor updated.
+        const auto is_copied = [&](TensorId t) {
+            return std::max(s.arrives[t.index()], s.on_host[t.index()]) > wait;
         };
         for (TensorId t : op.outputs)
-            if (s.device & bit(t)) wait_for(t);
+            if ((s.device & bit(t)) && is_copied(t)) return;
         if (!(s.done >> id.value & 1)) {
             for (TensorId t : op.mutates) {
-                if (!(s.device & bit(t))) return;
-                wait_for(t);
+                if (!(s.device & bit(t)) || is_copied(t)) return;
                 next.host &= ~bit(t);
                 next.fresh |= bit(t);
             }
         }
         if (in_place) {
             for (const InplacePair& pair : op.inplace) {
-                if (residents_ & bit(pair.in)) return;
-                wait_for(pair.in);
+                if ((residents_ & bit(pair.in)) || is_copied(pair.in)) return;
                 during -= std::min(size(pair.out), size(pair.in));
                 next.device &= ~bit(pair.in);
                 next.arrives[pair.in.index()] = 0;
@@ -161,7 +163,8 @@ class TimedSearch {
 
     void free(const TimedState& s, std::int64_t time, TensorId t) {
         if ((residents_ & bit(t)) && !(s.host & bit(t))) return;
-        const std::int64_t wait = std::max(s.on_host[t.index()], s.arrives[t.index()]);
+        if (s.arrives[t.index()] > 0) return;
+        const std::int64_t wait = s.on_host[t.index()];
         TimedState next = s;
         next.fresh = 0;
         next.device &= ~bit(t);

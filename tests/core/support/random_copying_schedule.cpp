@@ -1,6 +1,7 @@
 #include "tests/core/support/random_copying_schedule.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 namespace rematlas {
@@ -13,6 +14,8 @@ class RandomPlay {
         const std::size_t count = graph.tensors.size();
         device_.assign(count, 0);
         host_.assign(count, 0);
+        leaving_.assign(count, 0);
+        arriving_.assign(count, 0);
         ran_.assign(graph.ops.size(), 0);
         last_use_.assign(count, -1);
         for (TensorId t : graph.tensors.ids()) {
@@ -30,7 +33,8 @@ class RandomPlay {
         lag_ = static_cast<int>(random_() % 4);
     }
 
-    std::vector<Step> run() {
+    /// Nothing where an op would have to make again what may be arriving, as no step waits for that alone.
+    std::optional<std::vector<Step>> run() {
         for (OpId op : graph_.ops.ids()) {
             now_ = op.value;
             fetch_ahead();
@@ -41,6 +45,7 @@ class RandomPlay {
         for (TensorId t : graph_.tensors.ids()) {
             if (last_use_[t.index()] == kEnd) bring(t);
         }
+        if (stuck_) return std::nullopt;
         return std::move(steps_);
     }
 
@@ -62,7 +67,16 @@ class RandomPlay {
         if (device_[t.index()]) return;
         if (!host_[t.index()]) return make(producer_[t]);
         steps_.push_back(Step::fetch(t));
-        device_[t.index()] = 1;
+        device_[t.index()] = arriving_[t.index()] = 1;
+    }
+    void offload(TensorId t) {
+        steps_.push_back(Step::offload(t));
+        host_[t.index()] = leaving_[t.index()] = 1;
+    }
+    /// Waits for the copy to the host.
+    void free(TensorId t) {
+        steps_.push_back(Step::free(t));
+        device_[t.index()] = leaving_[t.index()] = 0;
     }
 
     void make(OpId id) {
@@ -71,16 +85,25 @@ class RandomPlay {
         for (TensorId t : op.inputs) bring(t);  // what a run in place of another input's maker wrote over
         if (id.value == now_) {
             for (TensorId t : op.mutates) {
+                if (leaving_[t.index()] && !arriving_[t.index()]) free(t);
+                stuck_ = stuck_ || leaving_[t.index()];
                 bring(t);
                 host_[t.index()] = 0;
             }
+        }
+        for (TensorId t : op.outputs) {
+            if (!device_[t.index()]) continue;
+            stuck_ = stuck_ || arriving_[t.index()];
+            if (leaving_[t.index()]) free(t);
         }
         const bool first = id.value == now_ && !ran_[id.index()];
         ran_[id.index()] = 1;
         bool in_place = !op.inplace.empty() && first;
         for (const InplacePair& pair : op.inplace)
             in_place = in_place && !is_resident(pair.in) && last_use_[pair.in.index()] == now_ &&
-                       can_lose(pair.in, now_ - 1);
+                       !leaving_[pair.in.index()] && can_lose(pair.in, now_ - 1);
+        for (TensorId t : op.inputs) arriving_[t.index()] = 0;
+        for (TensorId t : op.mutates) arriving_[t.index()] = 0;
         steps_.push_back(in_place ? Step::run_inplace(id) : Step::run(id));
         for (const InplacePair& pair : op.inplace)
             if (in_place) device_[pair.in.index()] = 0;
@@ -93,8 +116,7 @@ class RandomPlay {
             const bool needed = last_use_[t.index()] > now_;
             if (needed && habit_[t.index()] == 0 && !chance(3)) continue;
             if (needed && !host_[t.index()] && (habit_[t.index()] == 1 || is_resident(t)) && chance(80)) {
-                steps_.push_back(Step::offload(t));
-                host_[t.index()] = 1;
+                offload(t);
             }
             if (needed && is_soon_read(t)) continue;
             if (!needed || chance(60)) try_to_free(t);
@@ -111,9 +133,8 @@ class RandomPlay {
     }
 
     void try_to_free(TensorId t) {
-        if ((is_resident(t) && !host_[t.index()]) || !can_lose(t, now_)) return;
-        device_[t.index()] = 0;
-        steps_.push_back(Step::free(t));
+        const bool only_copy = is_resident(t) && !host_[t.index()];
+        if (!only_copy && !arriving_[t.index()] && can_lose(t, now_)) free(t);
     }
 
     /// Whether all that is needed later, of what ops up to that one made, can be had without the tensor.
@@ -139,6 +160,8 @@ class RandomPlay {
     std::mt19937_64 random_;
     IdVector<TensorId, OpId> producer_;
     std::vector<std::uint8_t> device_, host_, ran_;
+    std::vector<std::uint8_t> leaving_, arriving_;  ///< a copy has begun that nothing has waited for
+    bool stuck_ = false;
     std::vector<int> last_use_;  ///< op, or the end
     std::vector<int> habit_;     ///< kept, copied, made again
     int now_ = 0, lag_ = 0;
@@ -148,7 +171,9 @@ class RandomPlay {
 }  // namespace
 
 std::vector<Step> random_copying_schedule(const Graph& graph, std::uint64_t seed) {
-    return RandomPlay(graph, seed).run();
+    for (std::uint64_t more = 0;; more += 1'000'003) {
+        if (auto steps = RandomPlay(graph, seed + more).run()) return *std::move(steps);
+    }
 }
 
 }  // namespace rematlas
