@@ -23,8 +23,8 @@ using nlohmann::json;
 /// What libtorch's allocator takes for the schedule of a graph that was captured on CUDA; else nothing.
 std::optional<CachingAllocatorPeaks> caching_peaks(const Graph& graph, const Schedule& schedule) {
     if (!graph.device || !graph.device->allocator) return std::nullopt;
-    const Result<CachingAllocatorPeaks> peaks =
-        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator, schedule.homes);
+    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
+        graph, schedule.steps, *graph.device->allocator, schedule.homes, schedule.links);
     return peaks ? std::optional(*peaks) : std::nullopt;
 }
 
@@ -39,6 +39,7 @@ Result<std::optional<Bytes>> arena_of(const Graph& graph, const Schedule& schedu
     if (!asked && runs > kMostRunsToPlan) return std::optional<Bytes>();
     const AddressOptions options{.alignment = alignment_for(graph),
                                  .homes = schedule.homes,
+                                 .links = schedule.links,
                                  .effort = asked ? 1'000'000'000 : AddressOptions{}.effort};
     const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps, options);
     if (!plan && !asked) return std::optional<Bytes>();

@@ -8,6 +8,7 @@
 
 #include "app/cli/capture_process.h"
 #include "app/cli/command.h"
+#include "app/cli/copy_flags.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
@@ -30,6 +31,7 @@ struct MaxBatchFlags {
     std::vector<std::string> inputs;
     double max_overhead = 0;
     std::int64_t most = 65536;
+    CopyFlags copies;
 };
 
 /// A folder for the captured graphs, gone with its owner.
@@ -63,8 +65,12 @@ std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int6
 }
 
 Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
-    LargestBatchOptions options{
-        .budget = {}, .max_overhead = {}, .solver = flags.solver, .most = flags.most, .limits = {}};
+    LargestBatchOptions options{.budget = {},
+                                .max_overhead = {},
+                                .solver = flags.solver,
+                                .most = flags.most,
+                                .copies = {},
+                                .limits = {}};
     const Result<Bytes> budget = parse_bytes(flags.budget);
     if (!budget) return Error{"--budget: " + budget.error().message};
     if (budget->value <= 0) return Error{"--budget: '" + flags.budget + "' is not above 0"};
@@ -72,6 +78,9 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     if (flags.max_overhead != 0) options.max_overhead = flags.max_overhead;
     if (const auto known = make_solver(flags.solver); !known)
         return Error{"--solver: " + known.error().message};
+    const Result<Copies> copies = copies_from(flags.copies);
+    if (!copies) return copies.error();
+    options.copies = *copies;
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
     options.limits.time = std::chrono::nanoseconds(time->value);
@@ -120,6 +129,7 @@ json to_json(const MaxBatchFlags& flags, const LargestBatchOptions& options, con
     if (found.schedule) {
         object["overhead"] = found.schedule->overhead;
         object["peak_bytes"] = found.schedule->peak.value;
+        object["host_peak_bytes"] = found.schedule->host_peak ? found.schedule->host_peak->value : 0;
         object["time_ns"] = found.schedule->time.value;
         if (found.schedule->bound) object["bound"] = found.schedule->bound->overhead;
     }
@@ -212,6 +222,7 @@ void add_maxbatch_command(const Commands& commands) {
     app->add_option("--device-profile", flags.device_profile, "as for capture");
     app->add_option("--loss", flags.loss, "as for capture")->capture_default_str();
     app->add_option("--solver", flags.solver, "as for solve")->capture_default_str();
+    add_copy_options(*app, flags.copies, false);
     app->add_option("--time-limit", flags.time_limit, "wall clock for all solving, without the captures")
         ->capture_default_str();
     app->add_option("--most", flags.most, "no larger batch is tried")

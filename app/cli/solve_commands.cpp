@@ -4,10 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/copy_flags.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
 #include "core/base/sizes.h"
+#include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/pins/pinned_ops.h"
 #include "core/planning/config.h"
@@ -29,6 +31,7 @@ struct SolveFlags {
     int threads = 1;
     std::uint64_t seed = 1;
     bool arena = false;
+    CopyFlags copies;
 };
 
 struct SweepFlags {
@@ -36,6 +39,7 @@ struct SweepFlags {
     std::vector<std::string> pins;
     int count = 16, threads = 1;
     bool arena = false;
+    CopyFlags copies;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -143,7 +147,8 @@ json json_of_class(const std::optional<Bound>& bound) {
     return bound && bound->over ? json(to_string(*bound->over)) : json(nullptr);
 }
 
-json schedule_json(const Schedule& schedule) {
+json schedule_json(const Graph& graph, const Schedule& schedule) {
+    const CheckReport copies = check(graph, schedule);
     return {{"status", schedule.status},
             {"solver", schedule.solver},
             {"overhead", schedule.overhead},
@@ -158,7 +163,21 @@ json schedule_json(const Schedule& schedule) {
             {"nodes", schedule.bound && schedule.bound->nodes ? json(*schedule.bound->nodes) : json(nullptr)},
             {"pins", pins_json(schedule.pins)},
             {"steps", schedule.steps.size()},
+            {"to_host_bytes", copies.to_host.bytes.value},
+            {"to_device_bytes", copies.to_device.bytes.value},
+            {"host_runs", copies.host_runs},
+            {"host_peak_bytes", copies.host_peak.value},
+            {"host_budget_bytes", schedule.host_budget ? json(schedule.host_budget->value) : json(nullptr)},
             {"solve_seconds", schedule.solve_seconds}};
+}
+
+void print_copies(const Graph& graph, const Schedule& schedule) {
+    if (!schedule.host_peak) return;
+    const CheckReport copies = check(graph, schedule);
+    std::printf("%-10s %s to the host, %s back; at most %s lie there\n", "copies",
+                format_bytes(copies.to_host.bytes).c_str(), format_bytes(copies.to_device.bytes).c_str(),
+                format_bytes(copies.host_peak).c_str());
+    if (copies.host_runs > 0) std::printf("%-10s %zu ops\n", "on host", copies.host_runs);
 }
 
 void print_bound(const Schedule& schedule) {
@@ -175,7 +194,7 @@ void print_bound(const Schedule& schedule) {
     std::printf("\n");
 }
 
-void print_schedule(const Schedule& schedule) {
+void print_schedule(const Graph& graph, const Schedule& schedule) {
     std::printf("%-10s %s by %s in %s\n", "status", schedule.status.c_str(), schedule.solver.c_str(),
                 seconds_text(schedule.solve_seconds).c_str());
     std::printf("%-10s %.4f  (%+.2f %% time, %s)\n", "overhead", schedule.overhead,
@@ -185,6 +204,7 @@ void print_schedule(const Schedule& schedule) {
     if (schedule.addresses)
         std::printf("%-10s %s at planned addresses; the budget bounds it\n", "arena",
                     format_bytes(schedule.addresses->arena).c_str());
+    print_copies(graph, schedule);
     for (const Pin& pin : schedule.pins) std::printf("%-10s %s\n", "pin", to_string(pin).c_str());
     print_bound(schedule);
 }
@@ -254,6 +274,9 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     const Result<Pins> pins = pins_flag(*graph, flags.pins);
     if (!pins) return pins.error();
     request->pins = *pins;
+    const Result<Copies> copies = copies_from(flags.copies, *graph, request->solver);
+    if (!copies) return copies.error();
+    request->copies = *copies;
     request->limits.stop = catch_interrupt();
     const Result<Outcome> outcome = solve(Problem{*graph, flat}, *request, solve_progress(output));
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
@@ -271,9 +294,9 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
             return written.error();
     }
     if (output.json)
-        print_json(schedule_json(schedule));
+        print_json(schedule_json(*graph, schedule));
     else
-        print_schedule(schedule);
+        print_schedule(*graph, schedule);
     return Exit::success;
 }
 
@@ -287,7 +310,8 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) 
                          .spacing = flags.spacing == "even" ? Spacing::even : Spacing::curve,
                          .arena = flags.arena,
                          .limits = {},
-                         .pins = {}};
+                         .pins = {},
+                         .copies = {}};
     Result<Pins> pins = pins_flag(graph, flags.pins);
     if (!pins) return pins.error();
     options.pins = pins.take();
@@ -301,6 +325,9 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) 
             return Error{"--solver: " + solver + " stands there twice"};
         if (const auto known = make_solver(solver); !known)
             return Error{"--solver: " + known.error().message};
+        const Result<Copies> copies = copies_from(flags.copies, graph, solver);
+        if (!copies) return copies.error();
+        options.copies = *copies;
     }
     if (flags.budget.empty()) return options;
     for (const std::string& text : split(flags.budget)) {
@@ -399,6 +426,7 @@ void add_solve_commands(const Commands& commands) {
         ->check(unsigned_number())
         ->capture_default_str();
     app->add_option("--config", flags.config, "a configuration file; it names the solver too");
+    add_copy_options(*app, flags.copies);
     app->add_flag("--arena", flags.arena,
                   "the budget bounds the arena: planned addresses, fragmentation included");
     app->add_option("-o,--output", flags.out, "write the schedule to this file");
@@ -429,6 +457,7 @@ void add_solve_commands(const Commands& commands) {
     sweep_app->add_option("--threads", sweep.threads, "threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
+    add_copy_options(*sweep_app, sweep.copies);
     sweep_app->add_flag("--arena", sweep.arena, "budgets bound the arena, as in solve");
     sweep_app->add_option("-o,--output", sweep.out, "write the sweep to this file");
     sweep_app->add_option("--plot", sweep.plot, "draw it to this .svg, .png or .pdf");

@@ -157,7 +157,7 @@ Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& 
                                    const AddressOptions& options) {
     if (options.alignment < 1)
         return Error{"alignment must be at least 1, not " + std::to_string(options.alignment)};
-    if (const Result<Simulation> possible = simulate(graph, steps, options.homes); !possible)
+    if (const Result<Simulation> possible = simulate(graph, steps, options.homes, options.links); !possible)
         return possible.error();
     Recorder recorder(graph, options);
     recorder.play(steps);

@@ -23,7 +23,8 @@ namespace rematlas {
 struct AddressOptions {
     /// Bytes, positive, of offsets and of the room each tensor takes; `alignment_for` tells a graph's.
     std::int64_t alignment = 64;
-    Homes homes = {};       ///< of the schedule
+    Homes homes = {};                 ///< of the schedule
+    std::optional<Links> links = {};  ///< the same
     bool residents = true;  ///< false: residents live with the model; only copies fetched later have places
     std::int64_t effort = 100'000'000;  ///< comparisons spent on improving greedy fits, about 1 ns each
 };

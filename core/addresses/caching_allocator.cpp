@@ -199,8 +199,9 @@ class Requests {
 
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
                                                       const CachingAllocatorOptions& options,
-                                                      const Homes& homes) {
-    if (const Result<Simulation> possible = simulate(graph, steps, homes); !possible) return possible.error();
+                                                      const Homes& homes, const std::optional<Links>& links) {
+    if (const Result<Simulation> possible = simulate(graph, steps, homes, links); !possible)
+        return possible.error();
     Requests requests(graph, options, homes);
     for (const Step& step : steps) requests.play(step);
     if (requests.too_large()) return Error{"the tensors are too large for a device"};

@@ -87,6 +87,7 @@ struct CachingAllocatorPeaks {
 /// tensor made.
 Result<CachingAllocatorPeaks> caching_allocator_peaks(const Graph& graph, const std::vector<Step>& steps,
                                                       const CachingAllocatorOptions& options,
-                                                      const Homes& homes = {});
+                                                      const Homes& homes = {},
+                                                      const std::optional<Links>& links = {});
 
 }  // namespace rematlas

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/graph/device.h"
+#include "core/base/links.h"
 
 namespace rematlas {
 
@@ -17,8 +17,10 @@ struct HostLinks {
     bool activations_only = false;
 };
 
-inline HostLinks links_of(const Device& device) {
-    return {.to_host = device.to_host_bytes_per_second, .to_device = device.to_device_bytes_per_second};
+inline HostLinks fastest_of(const Links& links, bool activations_only = false) {
+    return {.to_host = links.to_host_bytes_per_second,
+            .to_device = links.to_device_bytes_per_second,
+            .activations_only = activations_only};
 }
 
 /// Nanoseconds that no copy of so many bytes takes less than, or `most` where it takes longer.

@@ -1,7 +1,7 @@
 // The relaxation of a chain of moments for schedules that also copy tensors to the host and back: every link
 // has to be done with what leaves before a moment, and with what comes back after it.
 //
-//     const TwoSidedMoments relaxation(flat, budget, moment_chain(flat, budget, 1), links_of(device));
+//     const TwoSidedMoments relaxation(flat, budget, moment_chain(flat, budget, 1), fastest_of(device.links));
 //     const std::int64_t time = relaxation.bound(solve_relaxation(relaxation.programme(), ...).value);
 //
 // Moments, windows, x[k,o] (o runs in window k) and a[k,t] (t is on the device during moment k) are those of

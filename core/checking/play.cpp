@@ -18,6 +18,8 @@ constexpr std::int64_t kLongest = std::int64_t{1} << 60;  // ns
 class Player {
   public:
     Player(const Graph& graph, const Schedule& schedule) : graph_(graph), schedule_(schedule) {
+        if (graph.device) links_ = graph.device->links;
+        if (schedule.links) links_ = *schedule.links;
         for (const Op& op : graph.ops) {
             step_time_ += static_cast<double>(op.time.value);
             made_.insert(op.outputs.begin(), op.outputs.end());
@@ -241,12 +243,11 @@ class Player {
     }
 
     void play_offload(TensorId t) {
-        if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
-            return violation("offloads, but the graph names no link speed");
+        if (links_.to_host_bytes_per_second <= 0) return violation("offloads, but no link speed is known");
         if (!on_device_.contains(t)) return violation("offloads " + name(t) + ", which is not on the device");
         if (on_host_.contains(t)) return violation("offloads " + name(t) + ", which is on the host already");
-        const double contended = graph_.device->to_host_contended_bytes_per_second;
-        start_copy(t, Way::out, graph_.device->to_host_bytes_per_second, contended, to_host_);
+        const double contended = links_.to_host_contended_bytes_per_second;
+        start_copy(t, Way::out, links_.to_host_bytes_per_second, contended, to_host_);
         on_host_.insert(t);
         if (!kept_on_host(t)) host_held_ += size(t);
         if (counts_) report_.to_host.bytes += Bytes(size(t));
@@ -254,12 +255,11 @@ class Player {
     }
 
     void play_fetch(TensorId t) {
-        if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0)
-            return violation("fetches, but the graph names no link speed");
+        if (links_.to_device_bytes_per_second <= 0) return violation("fetches, but no link speed is known");
         if (on_device_.contains(t)) return violation("fetches " + name(t) + ", which is on the device");
         if (!on_host_.contains(t)) return violation("fetches " + name(t) + ", which has no copy on the host");
-        const double contended = graph_.device->to_device_contended_bytes_per_second;
-        start_copy(t, Way::in, graph_.device->to_device_bytes_per_second, contended, to_device_);
+        const double contended = links_.to_device_contended_bytes_per_second;
+        start_copy(t, Way::in, links_.to_device_bytes_per_second, contended, to_device_);
         add(t);
         if (counts_) report_.to_device.bytes += Bytes(size(t));
         see_peaks(held_);
@@ -311,7 +311,7 @@ class Player {
     void start_copy(TensorId t, Way way, double speed, double contended, Latest& latest) {
         const double alone = static_cast<double>(size(t)) / speed * 1e9;
         const double beside = contended > 0 ? static_cast<double>(size(t)) / contended * 1e9 : alone;
-        const std::int64_t latency = graph_.device->copy_latency.value;
+        const std::int64_t latency = links_.copy_latency.value;
         if (!(alone <= kLongestCopy && beside <= kLongestCopy) ||
             (copy_time_ += std::llround(beside) + latency) > kLongest)
             return violation("copies " + name(t) + " for longer than can be counted");
@@ -390,6 +390,7 @@ class Player {
 
     const Graph& graph_;
     const Schedule& schedule_;
+    Links links_;
     std::set<TensorId> made_;  ///< by some op; the others are resident
     std::map<TensorId, std::set<OpId>> updated_by_;
     std::set<TensorId> home_on_host_, stays_;

@@ -28,13 +28,6 @@ double share_or(const Fields& fields, const char* key, double otherwise) {
     return value;
 }
 
-double contended_or_none(const Fields& fields, const char* key, double alone) {
-    if (!fields.has(key)) return 0;
-    const double speed = positive(fields, key);
-    if (speed > alone) fields.fail(std::string(key) + " is more than the speed without the other way");
-    return speed;
-}
-
 std::map<std::string, double> rates(const Fields& file, const char* key) {
     std::map<std::string, double> found;
     const Fields fields(file.at(key), key);
@@ -97,18 +90,9 @@ DeviceProfile read(const json& object) {
     profile.convolution_efficiency = share_or(file, "convolution_efficiency", profile.matmul_efficiency);
     profile.attention_efficiency = share_or(file, "attention_efficiency", profile.matmul_efficiency);
     profile.memory_efficiency = share_or(file, "memory_efficiency", 1);
-    for (const auto& [key, speed] :
-         {std::pair("to_host_bytes_per_second", &profile.to_host_bytes_per_second),
-          std::pair("to_device_bytes_per_second", &profile.to_device_bytes_per_second)})
-        if (file.has(key)) *speed = positive(file, key);
-    profile.to_host_contended_bytes_per_second =
-        contended_or_none(file, "to_host_contended_bytes_per_second", profile.to_host_bytes_per_second);
-    profile.to_device_contended_bytes_per_second =
-        contended_or_none(file, "to_device_contended_bytes_per_second", profile.to_device_bytes_per_second);
-    profile.copy_latency = Nanoseconds(file.integer_or("copy_latency_ns", 0));
-    if (profile.copy_latency.value < 0 || profile.copy_latency.value > 1'000'000'000)
-        file.fail("copy_latency_ns is out of range");
-    profile.least_copy = size_or(file, "least_copy_bytes", 0);
+    for (const char* key : {"to_host_bytes_per_second", "to_device_bytes_per_second"})
+        if (file.has(key)) positive(file, key);
+    profile.links = links_from(file);
     profile.matmul_workspace = size_or(file, "matmul_workspace_bytes", 0);
     if (file.has("capability")) profile.capability = positive(file, "capability");
     if (profile.kind == "cuda" && profile.capability == 0) file.fail("capability is missing");

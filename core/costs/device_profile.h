@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/links.h"
 #include "core/base/result.h"
 
 namespace rematlas {
@@ -38,13 +39,9 @@ struct DeviceProfile {
     double convolution_efficiency = 1;
     double attention_efficiency = 1;  ///< of fused attention kernels
     double memory_efficiency = 1;     ///< share of the bandwidth that large copies reach
-    double to_host_bytes_per_second = 0, to_device_bytes_per_second = 0;
-    /// While bytes move the other way too; 0: as if they did not.
-    double to_host_contended_bytes_per_second = 0, to_device_contended_bytes_per_second = 0;
-    Nanoseconds copy_latency = {};  ///< of each copy between device and host
-    Bytes least_copy = {};          ///< smaller tensors are not worth a copy
-    Bytes matmul_workspace;    ///< held for good by the library of matrix products
-    double capability = 0;     ///< CUDA compute capability, e.g. 9.0
+    Links links = {};                 ///< to the memory of the host
+    Bytes matmul_workspace;           ///< held for good by the library of matrix products
+    double capability = 0;            ///< CUDA compute capability, e.g. 9.0
     std::map<std::string, std::string> sources;
 };
 

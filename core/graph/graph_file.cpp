@@ -13,7 +13,6 @@ using nlohmann::json;
 
 constexpr std::int64_t kMostAlignment = std::int64_t{1} << 20;
 constexpr std::int64_t kLeastSegment = std::int64_t{2} << 20, kMostSegment = std::int64_t{1} << 40;
-constexpr std::int64_t kLongestLatency = 1'000'000'000;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 28;
 
 template <class IdType>
@@ -140,37 +139,14 @@ void read_blocks(const Fields& file, Graph& graph) {
     }
 }
 
-/// Of one way while the other is busy; 0 where the file does not say.
-double contended_speed(const Fields& device, const char* key, double alone) {
-    if (!device.has(key)) return 0;
-    const double speed = device.number(key);
-    if (!(speed > 0)) device.fail(std::string(key) + " is not positive");
-    if (speed > alone) device.fail(std::string(key) + " is more than the speed without the other way");
-    return speed;
-}
-
 void read_device(const Fields& file, Graph& graph) {
     if (!file.has("device")) return;
     const Fields fields(file.at("device"), "device");
     Device device;
     device.name = fields.text_or("name", "");
     device.memory = Bytes(fields.integer_or("memory_bytes", 0));
-    device.to_host_bytes_per_second =
-        fields.has("to_host_bytes_per_second") ? fields.number("to_host_bytes_per_second") : 0;
-    device.to_device_bytes_per_second =
-        fields.has("to_device_bytes_per_second") ? fields.number("to_device_bytes_per_second") : 0;
     if (device.memory.value < 0) fields.fail("memory_bytes is negative");
-    if (device.to_host_bytes_per_second < 0 || device.to_device_bytes_per_second < 0)
-        fields.fail("a link speed is negative");
-    device.to_host_contended_bytes_per_second =
-        contended_speed(fields, "to_host_contended_bytes_per_second", device.to_host_bytes_per_second);
-    device.to_device_contended_bytes_per_second =
-        contended_speed(fields, "to_device_contended_bytes_per_second", device.to_device_bytes_per_second);
-    const std::int64_t latency = fields.integer_or("copy_latency_ns", 0);
-    if (latency < 0 || latency > kLongestLatency) fields.fail("copy_latency_ns is out of range");
-    device.copy_latency = Nanoseconds(latency);
-    device.least_copy = Bytes(fields.integer_or("least_copy_bytes", 0));
-    if (device.least_copy.value < 0) fields.fail("least_copy_bytes is negative");
+    device.links = links_from(fields);
     device.kind = fields.text_or("kind", "");
     device.alignment = fields.integer_or("alignment_bytes", device.alignment);
     if (device.alignment < 1 || device.alignment > kMostAlignment)
@@ -235,15 +211,8 @@ json device_json(const Device& device) {
     json item = {{"name", device.name},
                  {"kind", device.kind},
                  {"memory_bytes", device.memory.value},
-                 {"alignment_bytes", device.alignment},
-                 {"to_host_bytes_per_second", device.to_host_bytes_per_second},
-                 {"to_device_bytes_per_second", device.to_device_bytes_per_second}};
-    if (device.to_host_contended_bytes_per_second > 0)
-        item["to_host_contended_bytes_per_second"] = device.to_host_contended_bytes_per_second;
-    if (device.to_device_contended_bytes_per_second > 0)
-        item["to_device_contended_bytes_per_second"] = device.to_device_contended_bytes_per_second;
-    if (device.copy_latency.value > 0) item["copy_latency_ns"] = device.copy_latency.value;
-    if (device.least_copy.value > 0) item["least_copy_bytes"] = device.least_copy.value;
+                 {"alignment_bytes", device.alignment}};
+    add_links(device.links, item);
     if (device.allocator)
         item["allocator"] = {{"expandable_segments", device.allocator->expandable_segments},
                              {"large_segment_bytes", device.allocator->large_segment}};

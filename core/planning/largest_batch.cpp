@@ -7,6 +7,7 @@
 #include "core/bounds/one_moment.h"
 #include "core/planning/batch_family.h"
 #include "core/planning/registry.h"
+#include "core/planning/request.h"
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/checkmate/least_peak_within.h"
@@ -229,11 +230,14 @@ class BatchSearch {
     /// Ends with the first schedule that is good enough.
     Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
+        const Result<Copies> copies = copies_for(graph, options_.solver, options_.copies);
+        if (!copies) return copies.error();
+        const Problem problem{graph, flat, *copies};
         Verdict verdict;
         const PeakBound least = least_memory(
             flat,
             {.time = time / 8, .stop = options_.limits.stop, .budget = options_.budget, .only_budget = true});
-        if (least.bytes > options_.budget) {
+        if (copies->what == Offload::none && least.bytes > options_.budget) {
             verdict.proven = true;
             verdict.needs = least.bytes;
             if (by_least_peak_) verdict.needs_in_class = verdict.needs;
@@ -245,7 +249,6 @@ class BatchSearch {
         Limits limits = options_.limits;
         limits.time = time;
         limits.stop = enough.get_token();
-        const Problem problem{graph, flat};
         Result<Outcome> outcome =
             solve(problem, solver_, options_.budget, limits, [&](const ProgressReport& found) {
                 if (found.peak <= options_.budget && good_enough(found.overhead)) enough.request_stop();
@@ -260,11 +263,18 @@ class BatchSearch {
         if (good_enough(schedule.overhead)) {
             verdict.schedule = std::move(schedule);
         } else {
-            const OverheadBound bound = overhead_lower_bound(flat, options_.budget);
-            verdict.proven = !good_enough(bound.overhead);
-            verdict.overhead = verdict.proven ? bound.overhead : schedule.overhead;
+            const double bound = least_overhead(problem, schedule);
+            verdict.proven = !good_enough(bound);
+            verdict.overhead = verdict.proven ? bound : schedule.overhead;
         }
         return verdict;
+    }
+
+    /// Proven of all schedules that copy no more than they may.
+    double least_overhead(const Problem& problem, const Schedule& schedule) const {
+        if (problem.copies.what == Offload::none)
+            return overhead_lower_bound(problem.flat, options_.budget).overhead;
+        return schedule.bound ? schedule.bound->overhead : 0;
     }
 
     /// The rest of the time goes to a better schedule for the batch that was found.
@@ -273,7 +283,10 @@ class BatchSearch {
         limits.time = std::max<std::chrono::nanoseconds>(
             std::min<std::chrono::nanoseconds>(end_ - Clock::now(), share(4)), std::chrono::milliseconds(50));
         const FlatGraph flat = flatten(best_.graph);
-        Result<Outcome> outcome = solve(Problem{best_.graph, flat}, solver_, options_.budget, limits);
+        const Result<Copies> copies = copies_for(best_.graph, options_.solver, options_.copies);
+        if (!copies) return copies.error();
+        Result<Outcome> outcome =
+            solve(Problem{best_.graph, flat, *copies}, solver_, options_.budget, limits);
         if (!outcome) return outcome.error();
         if (auto* better = std::get_if<Schedule>(&outcome->answer);
             better && better->overhead <= best_.schedule->overhead)

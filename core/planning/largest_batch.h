@@ -33,6 +33,7 @@ struct LargestBatchOptions {
     std::optional<double> max_overhead;  ///< at least 1; none: any recomputation will do
     std::string solver = "atlas";
     std::int64_t most = 1 << 20;  ///< no larger batch is tried
+    Copies copies = {};           ///< as in a SolveRequest
     Limits limits;                ///< the time is for all solving together, not for the captures
 };
 

@@ -47,6 +47,23 @@ Result<void> set_milp(SolveRequest& request, std::string_view library) {
     return {};
 }
 
+Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies) {
+    if (copies.what == Offload::none) return copies;
+    if (!copies.links.both_ways() && graph.device) copies.links = graph.device->links;
+    if (!copies.links.both_ways())
+        return Error{"the graph's device has no links to the host; --device-profile names a device that has"};
+    const SolverEntry* entry = find_solver(solver);
+    if (entry && !is_within(copies.what, entry->traits.copies)) {
+        std::string able;
+        for (const SolverEntry* other : all_solvers())
+            if (is_within(copies.what, other->traits.copies))
+                able += (able.empty() ? "; these do: " : ", ") + std::string(other->traits.name);
+        return Error{"solver " + std::string(solver) + " does not plan copies of " +
+                     std::string(to_string(copies.what)) + " to the host" + able};
+    }
+    return copies;
+}
+
 StepBytes step_bytes(const FlatGraph& graph) {
     return {.peak = keep_all_peak(graph), .resident = Bytes(graph.resident_bytes)};
 }
@@ -56,11 +73,16 @@ Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const
     if (!budget) return budget.error();
     Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
     if (!solver) return solver.error();
+    if (request.copies.what != Offload::none && !request.pins.empty())
+        return Error{"pins are about schedules without copies to the host"};
+    const Result<Copies> copies = copies_for(problem.graph, request.solver, request.copies);
+    if (!copies) return copies.error();
+    const Problem with_copies{problem.graph, problem.flat, *copies};
     solver = under_pins(problem.graph, request.pins, solver.take());
     if (!solver) return solver.error();
     Result<Outcome> outcome = request.arena
-                                  ? solve_in_arena(problem, **solver, *budget, request.limits, progress)
-                                  : solve(problem, **solver, *budget, request.limits, progress);
+                                  ? solve_in_arena(with_copies, **solver, *budget, request.limits, progress)
+                                  : solve(with_copies, **solver, *budget, request.limits, progress);
     if (!outcome) return outcome;
     auto* schedule = std::get_if<Schedule>(&outcome->answer);
     if (!schedule) return outcome;

@@ -21,7 +21,13 @@ struct SolveRequest {
     bool arena = false;  ///< the budget bounds the arena of planned addresses (solve_in_arena.h)
     Limits limits = {};
     Pins pins = {};  ///< what the schedule must obey (core/schedule/pin.h)
+    /// What may be copied to the host. Links that copy nothing stand for those of the graph's device.
+    Copies copies = {};
 };
+
+/// With the graph's links where there are no others. Errors: no links are known, or the solver copies no such
+/// things.
+Result<Copies> copies_for(const Graph& graph, std::string_view solver, Copies copies);
 
 /// The gap at which the search ends, of solvers that have an option for it too.
 void set_gap(SolveRequest& request, double gap);
@@ -34,7 +40,8 @@ Result<void> set_milp(SolveRequest& request, std::string_view library);
 StepBytes step_bytes(const FlatGraph& graph);
 
 /// The schedule has the options in its `config`, and the pins. Errors: an unknown solver or option, a share that
-/// is no budget, pins that match nothing or contradict each other, and those of `solve` with a solver at hand.
+/// is no budget, pins that match nothing or contradict each other or stand beside copies, and those of
+/// `copies_for` and of `solve` with a solver at hand.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});
 

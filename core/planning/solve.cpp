@@ -8,6 +8,8 @@
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
+#include "core/solving/answers.h"
 
 namespace rematlas {
 
@@ -22,9 +24,16 @@ BoundLimits bound_limits(const Limits& limits) {
             .stop = limits.stop};
 }
 
+/// By what holds for all schedules that copy no more than they may. What the solver has proven of fewer does not.
+void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer) {
+    Infeasible proven = infeasible_from(problem, budget, answer.smallest_found);
+    if (holds_for(answer.over, proven.over) && answer.needed >= proven.needed) return;
+    proven.reason = std::move(answer.reason);
+    answer = std::move(proven);
+}
+
 /// By the bound on the memory, which is one of schedules without copies to the host.
 void raise_by_memory(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
-    if (answer.over == ScheduleClass::with_copies) return;
     PeakBound bound =
         least_memory(graph, {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
                              .stop = limits.stop,
@@ -55,18 +64,44 @@ void raise_needed(const FlatGraph& graph, Bytes budget, const Limits& limits, In
     answer.proven = answer.needed > budget;
 }
 
+/// The links that the schedule's copies go over.
+Links links_of(const Problem& problem, const Schedule& schedule) {
+    if (problem.copies.what != Offload::none) return problem.copies.links;
+    if (schedule.links) return *schedule.links;
+    return problem.graph.device ? problem.graph.device->links : Links{};
+}
+
 /// The bound of solvers that do not copy holds in a smaller class of schedules.
-void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
-    if (!problem.graph.device) return;
-    // The bound takes each run for one on the device.
-    const auto& ops = problem.graph.ops;
-    if (std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); })) return;
+void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
+                       Schedule& schedule) {
+    const bool activations_only = over == ScheduleClass::with_activation_copies;
     const ProvenBound bound = best_bound(problem.flat, budget,
                                          {.time = std::max(bound_limits(limits).time, limits.bound_time),
                                           .stop = limits.stop,
                                           .known = schedule.time.value,
-                                          .host = links_of(*problem.graph.device)});
-    schedule.bound = Bound{bound.overhead, 0, ScheduleClass::with_copies, bound.seconds, bound.nodes};
+                                          .host = fastest_of(links_of(problem, schedule), activations_only)});
+    schedule.bound = Bound{bound.overhead, 0, over, bound.seconds, bound.nodes};
+}
+
+/// The class that the schedule is looked for in, or else the one that it belongs to.
+ScheduleClass class_of(const Problem& problem, const Schedule& schedule) {
+    const Offload what = problem.copies.what;
+    if (what != Offload::none) return class_within(problem.graph, what);
+    const ScheduleClass steps = class_of(schedule.steps);
+    return steps == ScheduleClass::with_copies ? class_within(problem.graph, Offload::all) : steps;
+}
+
+/// What is beside the device: homes, links, the bytes of the host.
+Result<void> add_host(const Problem& problem, Homes homes, Schedule& schedule) {
+    schedule.homes = std::move(homes);
+    if (class_of(schedule.steps) < ScheduleClass::with_copies && schedule.homes == Homes{}) return {};
+    if (!problem.graph.device || problem.graph.device->links != problem.copies.links)
+        schedule.links = problem.copies.links;
+    schedule.host_budget = problem.copies.host_budget;
+    const Result<Simulation> played = simulate(problem.graph, schedule);
+    if (!played) return played.error();
+    schedule.host_peak = played->host_peak;
+    return keeps_to(problem.graph, problem.copies.what, schedule);
 }
 
 void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
@@ -83,13 +118,17 @@ void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Sch
 }  // namespace
 
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule) {
-    const ScheduleClass of = class_of(schedule.steps);
-    const bool copies = of >= ScheduleClass::with_copies;
+    const ScheduleClass over = class_of(problem, schedule);
+    const bool copies = over > ScheduleClass::any_order;
+    if (copies && schedule.bound && !(schedule.bound->over && holds_for(*schedule.bound->over, over))) {
+        schedule.bound.reset();
+        schedule.status = "feasible";
+    }
     const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
     if (copies) {
         // Of schedules with ops on the host nothing is proven: these take no time of the device.
-        if (!schedule.bound && of == ScheduleClass::with_copies)
-            bound_with_copies(problem, budget, limits, schedule);
+        if (!schedule.bound && over < ScheduleClass::with_host_ops)
+            bound_with_copies(problem, budget, limits, over, schedule);
     } else if (limits.bound_time.count() > 0 && !proven) {
         raise_bound(problem.flat, budget, limits, schedule);
     } else if (!schedule.bound) {
@@ -129,11 +168,15 @@ Result<Schedule> checked(const Problem& problem, Solution solution, std::string_
     schedule.bound = std::move(solution.bound);
     schedule.status = solution.status == Status::optimal ? "optimal" : "feasible";
     schedule.steps = std::move(solution.steps);
+    const auto refused = [&](const std::string& why) {
+        return Error{"solver " + schedule.solver +
+                     " made a schedule that the checker refuses, please report it: " + why};
+    };
+    if (Result<void> sound = add_host(problem, std::move(solution.homes), schedule); !sound)
+        return refused(sound.error().message);
     if (Result<void> bounded = add_bound(problem, budget, limits, schedule); !bounded) return bounded.error();
     if (const CheckReport report = check(problem.graph, schedule, budget); !report.ok())
-        return Error{
-            "solver " + schedule.solver +
-            " made a schedule that the checker refuses, please report it: " + report.violations.front()};
+        return refused(report.violations.front());
     return schedule;
 }
 
@@ -148,8 +191,12 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
-        raise_by_memory(problem.flat, budget, limits, *infeasible);
-        raise_needed(problem.flat, budget, limits, *infeasible);
+        if (problem.copies.what != Offload::none) {
+            raise_with_copies(problem, budget, *infeasible);
+        } else {
+            raise_by_memory(problem.flat, budget, limits, *infeasible);
+            raise_needed(problem.flat, budget, limits, *infeasible);
+        }
         outcome.answer = std::move(*infeasible);
         return outcome;
     }

@@ -24,8 +24,8 @@ struct Outcome {
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress = {});
 
-/// A solution as a schedule: with the graph's name and digest, the solver's name and the budget, with a bound
-/// (`add_bound`), and checked. Errors: what the checker refuses, or a bound that does not hold; either is a
+/// A solution as a schedule: with the graph's name and digest, the solver's name and the budget, with what is
+/// beside the device, with a bound (`add_bound`), and checked. Errors: what the checker refuses, or a bound that does not hold; either is a
 /// mistake of ours.
 Result<Schedule> checked(const Problem& problem, Solution solution, std::string_view solver, Bytes budget,
                          const Limits& limits);
@@ -33,8 +33,8 @@ Result<Schedule> checked(const Problem& problem, Solution solution, std::string_
 /// Errors: steps that break a pin, which is a mistake of ours.
 Result<void> obeys_pins(const Graph& graph, const std::vector<Step>& steps, const Pins& pins);
 
-/// A schedule without a bound gets one, within `limits.bound_time` a better one; one that copies tensors to
-/// the host gets that of its class. Without a gap its status is optimal. Errors: a bound above the overhead
+/// A schedule without a bound gets one, within `limits.bound_time` a better one. Where copies to the host are
+/// allowed, or the schedule has some, the bound is over all schedules with copies. Without a gap its status is optimal. Errors: a bound above the overhead
 /// of the schedule; one of the two is wrong.
 Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limits, Schedule& schedule);
 

@@ -81,7 +81,7 @@ class ArenaSearch {
     }
 
     Result<AddressPlan> plan_for(const Schedule& schedule) {
-        AddressOptions options{.alignment = alignment_};
+        AddressOptions options{.alignment = alignment_, .homes = schedule.homes, .links = schedule.links};
         Result<AddressPlan> best = Error{"no time"};
         for (const std::int64_t effort : kEfforts) {
             const auto affordable = std::max<std::int64_t>(0, left().count() / 3 / kNanosecondsPerComparison);
@@ -91,8 +91,8 @@ class ArenaSearch {
             if (!best || plan->arena < best->arena) best = plan.take();
             if (best->arena <= budget_ || best->arena > budget_ + Bytes(budget_.value / 512)) break;
         }
-        if (Result<void> sound =
-                check_addresses(problem_.graph, schedule.steps, addresses_from(*best, alignment_));
+        if (Result<void> sound = check_addresses(problem_.graph, schedule.steps,
+                                                 addresses_from(*best, alignment_), true, schedule.homes);
             !sound)
             return Error{"planned addresses that the checker refuses, please report it: " +
                          sound.error().message};
@@ -118,7 +118,7 @@ class ArenaSearch {
         outcome.budget = budget_;
         outcome.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
         if (!best_) {
-            Infeasible none = infeasible_from(problem_.flat, budget_, smallest_);
+            Infeasible none = infeasible_from(problem_, budget_, smallest_);
             outcome.answer = std::move(none);
             return outcome;
         }

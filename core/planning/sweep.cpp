@@ -5,6 +5,7 @@
 
 #include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
+#include "core/planning/request.h"
 #include "core/planning/solve_in_arena.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/smallest_budget.h"
@@ -47,6 +48,7 @@ SweepPoint point_from(Bytes budget, Outcome&& outcome) {
         point.overhead = schedule->overhead;
         point.bound = schedule->bound;
         point.steps = std::move(schedule->steps);
+        point.homes = std::move(schedule->homes);
     }
     return point;
 }
@@ -75,6 +77,7 @@ void take(const SweepPoint& found, SweepPoint& point) {
     point.arena = found.arena;
     point.overhead = found.overhead;
     point.steps = found.steps;
+    point.homes = found.homes;
     set_gap(point);
 }
 
@@ -116,13 +119,13 @@ std::optional<Result<Outcome>> from_smallest(const Problem& problem, const Small
 /// One call of `run_sweep`.
 class SweepRun {
   public:
-    SweepRun(const Graph& graph, const SweepOptions& options,
+    SweepRun(const Graph& graph, const SweepOptions& options, const Copies& copies,
              const std::function<void(const std::string&, const SweepPoint&)>& on_point)
         : flat_(flatten(graph)),
-          problem_{graph, flat_},
+          problem_{graph, flat_, copies},
           options_(options),
           on_point_(on_point),
-          sweep_{graph.name, graph.sha256, {}, options.pins},
+          sweep_{graph.name, graph.sha256, {}, options.pins, copies.what},
           order_(quick_solvers_first(options.solvers)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
@@ -218,11 +221,12 @@ class SweepRun {
     void offer_found(const SweepCurve& curve, SweepPoint& point) {
         const SolverTraits& traits = find_solver(curve.solver)->traits;
         const bool takes_any = traits.anytime && traits.finds == ScheduleClass::any_order;
+        const ScheduleClass most = std::max(traits.finds, class_within(problem_.graph, problem_.copies.what));
         for (const SweepCurve& other : sweep_.curves) {
             if (!takes_any && &other != &curve) continue;
             for (const SweepPoint& found : other.points) {
                 if (is_better(found, point, options_.arena) &&
-                    (&other == &curve || class_of(found.steps) <= traits.finds))
+                    (&other == &curve || class_of(found.steps) <= most))
                     take(found, point);
             }
         }
@@ -234,8 +238,9 @@ class SweepRun {
         offer_bounds(curve);
     }
 
-    /// Of all solvers: the best that is known of the curve over any order.
+    /// Of all solvers: the best that is known of the curve over all that schedules may do.
     std::vector<CurveSample> samples() const {
+        const ScheduleClass over = class_within(problem_.graph, problem_.copies.what);
         std::vector<CurveSample> all;
         if (smallest_.peak < keep_all_peak(flat_)) {
             all.push_back({.budget = smallest_.peak,
@@ -246,7 +251,7 @@ class SweepRun {
             std::vector<CurveSample> found = curve_samples(curve);
             for (std::size_t i = 0; i < found.size(); ++i) {
                 const std::optional<Bound>& bound = curve.points[i].bound;
-                if (bound && bound->over != ScheduleClass::any_order) found[i].bound = 0;
+                if (bound && bound->over != over) found[i].bound = 0;
             }
             all.insert(all.end(), found.begin(), found.end());
         }
@@ -287,14 +292,20 @@ Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
 Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
                         const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
     std::vector<std::unique_ptr<Solver>> solvers;
+    Copies copies = options.copies;
+    if (copies.what != Offload::none && !options.pins.empty())
+        return Error{"pins are about schedules without copies to the host"};
     for (const std::string& name : options.solvers) {
         Result<std::unique_ptr<Solver>> solver = make_solver(name);
         if (!solver) return solver.error();
+        Result<Copies> known = copies_for(graph, name, std::move(copies));
+        if (!known) return known.error();
+        copies = known.take();
         solver = under_pins(graph, options.pins, solver.take());
         if (!solver) return solver.error();
         solvers.push_back(solver.take());
     }
-    SweepRun sweep(graph, options, on_point);
+    SweepRun sweep(graph, options, copies, on_point);
     if (!options.pins.empty()) {
         Result<PinnedStep> step = pinned_step(graph, options.pins);
         if (!step) return step.error();

@@ -21,6 +21,7 @@ struct SweepPoint {
     double overhead = 0;
     std::optional<Bound> bound;
     std::vector<Step> steps;          ///< of the schedule found; not written to the file
+    Homes homes = {};                 ///< the same
     std::optional<Bytes> arena = {};  ///< of the planned addresses, when the budgets bound it
 };
 
@@ -33,7 +34,8 @@ struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
-    Pins pins = {};  ///< that all schedules obey; bounds are over those that do
+    Pins pins = {};                   ///< that all schedules obey; bounds are over those that do
+    Offload offload = Offload::none;  ///< what schedules may copy to the host
 };
 
 /// Budgets that were not asked for by name, from the smallest found feasible to the peak without
@@ -51,6 +53,7 @@ struct SweepOptions {
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits;       ///< the time is for the whole sweep
     Pins pins = {};      ///< that all schedules obey
+    Copies copies = {};  ///< as in a SolveRequest
 };
 
 /// Every schedule is checked. Each is also an answer to every other budget of its solver's curve that its

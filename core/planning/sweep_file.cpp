@@ -56,6 +56,9 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
         sweep.pins = pins_from(file);
+        const std::string offload = file.text_or("offload", std::string(to_string(Offload::none)));
+        if (!offload_from(offload)) file.fail("offload '" + offload.substr(0, 60) + "' is not known");
+        sweep.offload = *offload_from(offload);
         const json& curves = file.array("curves");
         for (std::size_t c = 0; c < curves.size(); ++c) {
             const std::string place = "curves[" + std::to_string(c) + "]";
@@ -86,6 +89,7 @@ std::string sweep_text(const Sweep& sweep) {
                 {"graph_sha256", sweep.graph_sha256},
                 {"curves", std::move(curves)}};
     if (!sweep.pins.empty()) out["pins"] = pins_json(sweep.pins);
+    if (sweep.offload != Offload::none) out["offload"] = to_string(sweep.offload);
     return out.dump(1) + "\n";
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/links.h"
 #include "core/schedule/pin.h"
 
 namespace rematlas {
@@ -42,9 +43,10 @@ struct Step {
 
 /// A class of schedules, from the smallest to the largest: each holds those before it.
 enum class ScheduleClass : std::uint8_t {
-    staged,         ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
-    any_order,      ///< any order of the ops, any reruns
-    with_copies,    ///< the same, with copies of tensors to the host and back
+    staged,                  ///< Checkmate's stages in the graph's order (core/solvers/staged/staged_model.h)
+    any_order,               ///< any order of the ops, any reruns
+    with_activation_copies,  ///< the same, with copies to the host and back of what ops make; results end on the device
+    with_copies,             ///< the same, with copies of any tensors
     with_host_ops,  ///< the same, with ops that run on the host
 };
 
@@ -102,6 +104,8 @@ struct Schedule {
     double solve_seconds = 0;
     std::vector<Step> steps;
     Homes homes = {};
+    /// Between the device that it was made for and the host, where they are others than those of the graph's device.
+    std::optional<Links> links = {};
     Pins pins;  ///< decisions that were the user's; `bound` is over the schedules that obey them
     std::optional<Addresses> addresses;  ///< when they were planned: the budget then bounds the arena
     /// Steps, all `free`, by which online eviction made room. In ascending order; none where steps were planned.

@@ -16,9 +16,9 @@ using nlohmann::json;
 constexpr int kVersion = 2;
 constexpr std::array<std::string_view, 7> kStepNames = {"run",   "run_inplace", "free",    "offload",
                                                         "fetch", "drop",        "run_host"};
-constexpr std::array<std::string_view, 4> kClassNames = {
+constexpr std::array<std::string_view, 5> kClassNames = {
     "Checkmate's stages in the graph's order", "any order, any reruns",
-    "any order, any reruns, copies to the host",
+    "any order, any reruns, copies of activations to the host", "any order, any reruns, copies to the host",
     "any order, any reruns, copies to the host, ops on the host"};
 
 /// What only the second version of the format can say.
@@ -163,6 +163,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         for (std::size_t i = 0; i < steps.size(); ++i)
             schedule.steps.push_back(read_step(file, steps[i], i, version));
         schedule.homes = read_homes(file, version);
+        if (file.has("links")) schedule.links = links_from(Fields(file.at("links"), "links"));
         schedule.pins = pins_from(file);
         schedule.addresses = read_addresses(file);
         schedule.evicted = read_evicted(file, schedule.steps);
@@ -251,6 +252,7 @@ std::string schedule_text(const Schedule& schedule) {
     if (!schedule.homes.on_host.empty()) head["home_on_host"] = plain(schedule.homes.on_host);
     if (!schedule.homes.stays.empty()) head["stays"] = plain(schedule.homes.stays);
     if (schedule.homes.cyclic) head["cyclic"] = true;
+    if (schedule.links) add_links(*schedule.links, head["links"]);
     if (!schedule.pins.empty()) head["pins"] = pins_json(schedule.pins);
     if (!schedule.evicted.empty()) head["evicted"] = schedule.evicted;
     if (schedule.addresses) {

@@ -15,9 +15,10 @@ constexpr std::int64_t kLongestTime = std::int64_t{1} << 60;  // ns
 
 class Simulator {
   public:
-    Simulator(const Graph& graph, const Homes& homes)
+    Simulator(const Graph& graph, const Homes& homes, const Links& links)
         : graph_(graph),
           homes_(homes),
+          links_(links),
           producer_(producers(graph)),
           places_(graph.tensors.size()),
           run_count_(graph.ops.size(), 0),
@@ -291,13 +292,12 @@ class Simulator {
 
     Result<void> offload(TensorId t) {
         Place& place = places_[t];
-        if (!graph_.device || graph_.device->to_host_bytes_per_second <= 0)
-            return Error{"offload: the graph names no link speed to the host"};
+        if (links_.to_host_bytes_per_second <= 0) return Error{"offload: no link speed to the host is known"};
         if (!place.on_device) return Error{"offload of " + label(t) + ", which is not on the device"};
         if (place.on_host) return Error{"offload of " + label(t) + ", which is on the host already"};
         Result<int> copy =
-            begin_copy(t, SideQueue::to_host, graph_.device->to_host_bytes_per_second,
-                       graph_.device->to_host_contended_bytes_per_second, {place.to_device, place.host_op});
+            begin_copy(t, SideQueue::to_host, links_.to_host_bytes_per_second,
+                       links_.to_host_contended_bytes_per_second, {place.to_device, place.host_op});
         if (!copy) return copy.error();
         place.to_host = *copy;
         reach_host(t);
@@ -306,13 +306,13 @@ class Simulator {
 
     Result<void> fetch(TensorId t, StepTrace& trace) {
         Place& place = places_[t];
-        if (!graph_.device || graph_.device->to_device_bytes_per_second <= 0)
-            return Error{"fetch: the graph names no link speed to the device"};
+        if (links_.to_device_bytes_per_second <= 0)
+            return Error{"fetch: no link speed to the device is known"};
         if (place.on_device) return Error{"fetch of " + label(t) + ", which is on the device"};
         if (!place.on_host) return Error{"fetch of " + label(t) + ", which has no copy on the host"};
-        Result<int> copy = begin_copy(t, SideQueue::to_device, graph_.device->to_device_bytes_per_second,
-                                      graph_.device->to_device_contended_bytes_per_second,
-                                      {place.to_host, place.host_write});
+        Result<int> copy =
+            begin_copy(t, SideQueue::to_device, links_.to_device_bytes_per_second,
+                       links_.to_device_contended_bytes_per_second, {place.to_host, place.host_write});
         if (!copy) return copy.error();
         this->place(t);
         place.to_device = *copy;
@@ -366,11 +366,11 @@ class Simulator {
                            std::vector<int> after) {
         const std::optional<std::int64_t> alone = copy_time(t, speed),
                                           beside = copy_time(t, contended > 0 ? contended : speed);
-        if (alone && beside) promised_ += *beside + graph_.device->copy_latency.value;
+        if (alone && beside) promised_ += *beside + links_.copy_latency.value;
         if (!alone || !beside || promised_ > kLongestTime)
             return Error{"the copy of " + label(t) + " takes too long to count"};
-        const int number = queues_.add(
-            {queue, *alone, *beside, graph_.device->copy_latency.value, std::move(after), t.value});
+        const int number =
+            queues_.add({queue, *alone, *beside, links_.copy_latency.value, std::move(after), t.value});
         trace_beside(number, queue);
         return number;
     }
@@ -413,6 +413,7 @@ class Simulator {
 
     const Graph& graph_;
     const Homes& homes_;
+    const Links links_;
     IdVector<TensorId, OpId> producer_;
     IdVector<TensorId, Place> places_;
     IdVector<OpId, int> run_count_;
@@ -428,12 +429,14 @@ class Simulator {
 
 }  // namespace
 
-Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes) {
-    return Simulator(graph, homes).run(steps);
+Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes,
+                            const std::optional<Links>& links) {
+    const Links of_graph = graph.device ? graph.device->links : Links{};
+    return Simulator(graph, homes, links.value_or(of_graph)).run(steps);
 }
 
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule) {
-    return simulate(graph, schedule.steps, schedule.homes);
+    return simulate(graph, schedule.steps, schedule.homes, schedule.links);
 }
 
 }  // namespace rematlas

@@ -35,8 +35,10 @@ struct Simulation {
 
 /// Semantics: the file format's, as core/schedule/README.md spells them out. Traces of cyclic steps are of the
 /// repetition that gives the time, from its start on. Errors: the first step that is not possible, named by its index. What must
-/// hold at the end is asked of cyclic steps alone: a part of a schedule can be played.
-Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {});
+/// hold at the end is asked of cyclic steps alone: a part of a schedule can be played. Copies go over `links`,
+/// or where there are none over those of the graph's device.
+Result<Simulation> simulate(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {},
+                            const std::optional<Links>& links = {});
 Result<Simulation> simulate(const Graph& graph, const Schedule& schedule);
 
 }  // namespace rematlas

@@ -1,6 +1,6 @@
 #include "core/solving/answers.h"
 
-#include "core/bounds/one_moment.h"
+#include "core/bounds/least_footprint.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -41,6 +41,16 @@ Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<
 
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found) {
     return infeasible_from(least_peak(graph), budget, smallest_found);
+}
+
+Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found) {
+    const Offload what = problem.copies.what;
+    // What is alive at an op has to be there, wherever else it has been; residents, where they may not leave.
+    Infeasible none = infeasible_from(
+        moves_weights(what) ? least_footprint(problem.graph, problem.flat) : least_peak(problem.flat), budget,
+        smallest_found);
+    none.over = class_within(problem.graph, what);
+    return none;
 }
 
 std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget) {

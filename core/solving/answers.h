@@ -18,6 +18,9 @@ Infeasible infeasible_from(const PeakBound& needed, Bytes budget, std::optional<
 /// The same with `least_peak`.
 Infeasible infeasible_from(const FlatGraph& graph, Bytes budget, std::optional<Bytes> smallest_found);
 
+/// The same with what is proven of all schedules that copy no more to the host than they may.
+Infeasible infeasible_from(const Problem& problem, Bytes budget, std::optional<Bytes> smallest_found);
+
 /// `required_once`, proven optimal, when it fits the budget. Cost: linear.
 std::optional<Solution> optimal_without_reruns(const FlatGraph& graph, Bytes budget);
 

@@ -15,6 +15,7 @@
 
 #include "core/graph/flat_graph.h"
 #include "core/schedule/schedule.h"
+#include "core/solving/copies.h"
 #include "core/solving/limits.h"
 
 namespace rematlas {
@@ -22,6 +23,7 @@ namespace rematlas {
 struct Problem {
     const Graph& graph;     ///< names, phases, module paths, blocks
     const FlatGraph& flat;  ///< flatten(graph)
+    Copies copies = {};  ///< what may be copied to the host; solvers whose traits do not say so copy nothing
 };
 
 /// The best schedule so far, told on the way.
@@ -38,6 +40,7 @@ enum class Status { optimal, feasible };
 
 struct Solution {
     std::vector<Step> steps;
+    Homes homes = {};  ///< of tensors that live, or end, on the host
     Nanoseconds time;
     Bytes peak;
     double overhead = 1.0;
@@ -45,7 +48,7 @@ struct Solution {
     std::optional<Bound> bound;
 };
 
-/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule; `proven`
+/// No schedule was found. `needed` is always a proven lower bound on the peak of every schedule of `over`; `proven`
 /// says whether it exceeds the budget, i.e. no solver can do it, or whether only this solver found nothing.
 struct Infeasible {
     Bytes needed;

@@ -23,9 +23,11 @@ struct SolverTraits {
     std::string_view name;
     std::string_view config_type = {};  ///< in configuration files, where it is another than the name
     bool anytime = false;               ///< uses all the time that it is given, and gets better by it
-    ScheduleClass finds = ScheduleClass::staged;  ///< the class that its schedules are of
-    bool least_peak = false;                      ///< it also minimizes the peak within a limit on the time
-    bool compared = false;                        ///< in comparisons of solvers, where none were named
+    ScheduleClass finds =
+        ScheduleClass::staged;       ///< the class that its schedules are of, where nothing is copied
+    Offload copies = Offload::none;  ///< the most that it can be allowed to copy to the host
+    bool least_peak = false;         ///< it also minimizes the peak within a limit on the time
+    bool compared = false;           ///< in comparisons of solvers, where none were named
 };
 
 struct SolverEntry {

@@ -17,15 +17,8 @@ class ShapeDevice final : public DeviceRuntime {
     }
     std::int64_t library_workspace() const override { return profile_.matmul_workspace.value; }
     Device description() const override {
-        Device facts{.name = profile_.name,
-                     .memory = profile_.memory,
-                     .to_host_bytes_per_second = profile_.to_host_bytes_per_second,
-                     .to_device_bytes_per_second = profile_.to_device_bytes_per_second,
-                     .to_host_contended_bytes_per_second = profile_.to_host_contended_bytes_per_second,
-                     .to_device_contended_bytes_per_second = profile_.to_device_contended_bytes_per_second,
-                     .copy_latency = profile_.copy_latency,
-                     .least_copy = profile_.least_copy,
-                     .kind = profile_.kind};
+        Device facts{
+            .name = profile_.name, .memory = profile_.memory, .links = profile_.links, .kind = profile_.kind};
         if (cuda_) {
             facts.alignment = cuda_granularity;
             facts.allocator = CachingAllocatorOptions{};

@@ -62,6 +62,8 @@ std::string among(const Schedule& schedule) {
         which += schedule.pins.empty() ? " that" : " and";
         return which + " goes through the operations in their order, stage by stage,";
     }
+    if (schedule.bound->over == ScheduleClass::with_activation_copies)
+        return which + ", whatever it computes again and whatever activations it copies to the host,";
     if (schedule.bound->over == ScheduleClass::with_copies)
         return which + ", whatever it computes again or copies to the host,";
     if (schedule.bound->over == ScheduleClass::with_host_ops)

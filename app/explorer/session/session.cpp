@@ -21,7 +21,8 @@ Sweep swept_before(const LoadedGraph& graph, const std::vector<Plan>& plans) {
                                  .peak = found.peak,
                                  .overhead = found.overhead,
                                  .bound = found.bound,
-                                 .steps = found.steps});
+                                 .steps = found.steps,
+                                 .homes = found.homes});
     }
     for (SweepCurve& curve : sweep.curves)
         std::stable_sort(curve.points.begin(), curve.points.end(),

@@ -92,6 +92,7 @@ Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const 
             .status = point.status,
             .solve_seconds = 0,
             .steps = point.steps,
+            .homes = point.homes,
             .pins = std::move(pins)};
 }
 

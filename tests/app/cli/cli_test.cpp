@@ -191,8 +191,7 @@ TEST_F(CommandLine, check_tells_what_goes_on_beside_compute) {
     Graph graph = small_graph();
     graph.device = Device{.name = "d",
                           .memory = Bytes(0),
-                          .to_host_bytes_per_second = 1e10,
-                          .to_device_bytes_per_second = 1e10};
+                          .links = {.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10}};
     ASSERT_TRUE(write_graph(graph, file("links.graph.json")));
     Schedule schedule;
     schedule.graph_sha256 = graph.sha256;
@@ -217,6 +216,39 @@ TEST_F(CommandLine, check_tells_what_goes_on_beside_compute) {
     EXPECT_EQ(answer["host_ops"], json({{"runs", 0}, {"busy_ns", 0}}));
     expect_error(run(check + " --host-budget 99"), 1, "peak on the host");
     expect_error(run(check + " --host-budget lots"), 2, "--host-budget");
+}
+
+TEST_F(CommandLine, copies_are_asked_for_by_flags_that_errors_name) {
+    const std::string graph = file("g.graph.json") + " --budget 100% --time-limit 1s ";
+    for (const std::string command : {"solve ", "sweep "}) {
+        expect_error(run(command + graph + "--offload activations"), 2, "--device-profile");
+        expect_error(run(command + graph + "--offload activations --device-profile h200 --solver rotor"), 2,
+                     "solver rotor does not plan");
+        expect_error(run(command + graph + "--offload everything"), 2, "--offload");
+        expect_error(run(command + graph + "--offload all --device-profile cpu"), 2, "--device-profile");
+        expect_error(run(command + graph + "--offload all --device-profile nowhere"), 2, "--device-profile");
+        expect_error(run(command + graph + "--host-budget 1GiB"), 2, "--host-budget");
+    }
+    const Ran without = run("solve " + graph + "--json");
+    ASSERT_EQ(without.exit, 0) << without.err;
+    EXPECT_EQ(json::parse(without.out)["to_host_bytes"], 0);
+    EXPECT_EQ(json::parse(without.out)["host_peak_bytes"], 0);
+}
+
+TEST_F(CommandLine, check_judges_by_the_links_that_the_schedule_names) {
+    Graph graph = small_graph();
+    ASSERT_TRUE(write_graph(graph, file("g.graph.json")));
+    Schedule schedule;
+    schedule.graph_sha256 = graph.sha256;
+    schedule.links = Links{.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 5e9};
+    schedule.steps = {Step::run(OpId(0)), Step::offload(TensorId(1)), Step::run(OpId(1)),
+                      Step::run(OpId(2)), Step::free(TensorId(1)),    Step::fetch(TensorId(1)),
+                      Step::run(OpId(3)), Step::run(OpId(4))};
+    ASSERT_TRUE(write_schedule(schedule, file("copies.schedule.json")));
+    const Ran told = run("check " + file("g.graph.json") + " " + file("copies.schedule.json") + " --json");
+    ASSERT_EQ(told.exit, 0) << told.err;
+    EXPECT_EQ(json::parse(told.out)["time_ns"], 70) << "20 ns of waiting for the copy back";
+    EXPECT_EQ(run("draw " + file("copies.schedule.json") + " -o " + file("p.svg")).exit, 0);
 }
 
 TEST_F(CommandLine, check_names_the_step_and_exits_1) {

@@ -323,8 +323,9 @@ TEST(BestBound, returns_what_is_known_when_stopped) {
 
 TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
     Graph graph = random_chain(3, 4, true);
-    graph.device = Device{
-        .name = "", .memory = {}, .to_host_bytes_per_second = 1e11, .to_device_bytes_per_second = 1e11};
+    graph.device = Device{.name = "",
+                          .memory = {},
+                          .links = {.to_host_bytes_per_second = 1e11, .to_device_bytes_per_second = 1e11}};
     const FlatGraph flat = flatten(graph);
     const Bytes budget(brute_force_least_peak(flat) + 1);
     Schedule schedule;

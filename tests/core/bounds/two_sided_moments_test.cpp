@@ -35,8 +35,7 @@ std::int64_t required_time(const FlatGraph& flat) {
 Device device_with(double to_host, double to_device) {
     return {.name = "",
             .memory = {},
-            .to_host_bytes_per_second = to_host,
-            .to_device_bytes_per_second = to_device};
+            .links = {.to_host_bytes_per_second = to_host, .to_device_bytes_per_second = to_device}};
 }
 
 /// How much of what any schedule takes beyond its required runs was proven.
@@ -79,7 +78,7 @@ void expect_programmes_below(const FlatGraph& flat, std::int64_t budget, const H
 void compare_with_exhaustive_search(const Graph& graph, const HostSearch& search, std::int64_t step,
                                     ProvenWithCopies& proven) {
     const FlatGraph flat = flatten(graph);
-    const HostLinks links = links_of(*graph.device);
+    const HostLinks links = fastest_of(graph.device->links);
     const std::int64_t required = required_time(flat), most = cost_of(flat, keep_all_sequence(flat)).peak;
     for (std::int64_t budget = least_peak(flat).bytes.value; budget < most; budget += step) {
         const auto best = brute_force_with_host(graph, budget, search);
@@ -132,7 +131,7 @@ TEST(TwoSidedMoments, are_never_above_the_best_schedule_whenever_tensors_leave) 
 /// Plays schedules made at random; the bound at what each of them takes at most is not above its time.
 void expect_random_play_above(const Graph& graph, int schedules, bool activations_only, int& copies) {
     const FlatGraph flat = flatten(graph);
-    HostLinks links = links_of(*graph.device);
+    HostLinks links = fastest_of(graph.device->links);
     for (int i = 0; i < schedules; ++i) {
         Schedule schedule;
         schedule.steps = random_copying_schedule(graph, static_cast<std::uint64_t>(i));

@@ -13,10 +13,10 @@ class Copies : public testing::Test {
   protected:
     void SetUp() override {
         graph_ = small_graph();
-        graph_.device = Device{.name = "d",
-                               .memory = Bytes(0),
-                               .to_host_bytes_per_second = 1e10,
-                               .to_device_bytes_per_second = 1e10};
+        graph_.device =
+            Device{.name = "d",
+                   .memory = Bytes(0),
+                   .links = {.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10}};
     }
 
     /// The time of steps that pass, which the simulator confirms; -1 with a failure where they do not.

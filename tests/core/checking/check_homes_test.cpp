@@ -27,10 +27,10 @@ class HostHomes : public testing::Test {
         op("update", Phase::optimizer, {w, s, grad_w}, {});
         graph_.ops[update].mutates = {w, s};
         graph_.ops[update].host_time = Nanoseconds(30);
-        graph_.device = Device{.name = "d",
-                               .memory = Bytes(0),
-                               .to_host_bytes_per_second = 1e10,
-                               .to_device_bytes_per_second = 1e10};
+        graph_.device =
+            Device{.name = "d",
+                   .memory = Bytes(0),
+                   .links = {.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10}};
         ASSERT_TRUE(validate(graph_));
         away_.homes.on_host = {w, s};
     }

@@ -10,14 +10,14 @@ namespace rematlas {
 namespace {
 
 /// The small graph; alone, 100 bytes take 10 ns either way.
-class Links : public testing::Test {
+class CheckLinks : public testing::Test {
   protected:
     void SetUp() override {
         graph_ = small_graph();
-        graph_.device = Device{.name = "d",
-                               .memory = Bytes(0),
-                               .to_host_bytes_per_second = 1e10,
-                               .to_device_bytes_per_second = 1e10};
+        graph_.device =
+            Device{.name = "d",
+                   .memory = Bytes(0),
+                   .links = {.to_host_bytes_per_second = 1e10, .to_device_bytes_per_second = 1e10}};
     }
 
     CheckReport played(const std::vector<Step>& steps) {
@@ -45,7 +45,7 @@ class Links : public testing::Test {
     Graph graph_;
 };
 
-TEST_F(Links, copies_both_ways_do_not_mind_each_other_where_the_graph_does_not_say_so) {
+TEST_F(CheckLinks, copies_both_ways_do_not_mind_each_other_where_the_graph_does_not_say_so) {
     const CheckReport report = played(both_ways());
     EXPECT_EQ(report.time, Nanoseconds(50));
     EXPECT_EQ(report.to_host.busy, Nanoseconds(20));
@@ -54,9 +54,9 @@ TEST_F(Links, copies_both_ways_do_not_mind_each_other_where_the_graph_does_not_s
     EXPECT_EQ(report.to_device.bytes, Bytes(100));
 }
 
-TEST_F(Links, copies_both_ways_share_the_link) {
-    graph_.device->to_host_contended_bytes_per_second = 5e9;
-    graph_.device->to_device_contended_bytes_per_second = 4e9;
+TEST_F(CheckLinks, copies_both_ways_share_the_link) {
+    graph_.device->links.to_host_contended_bytes_per_second = 5e9;
+    graph_.device->links.to_device_contended_bytes_per_second = 4e9;
     // From 20 on b goes out in 20 ns; by then 20 / 25 of a are back, and the rest takes 2 ns alone.
     const CheckReport report = played(both_ways());
     EXPECT_EQ(report.time, Nanoseconds(62));
@@ -71,9 +71,9 @@ TEST_F(Links, copies_both_ways_share_the_link) {
     EXPECT_EQ(simulated->beside[2].end, Nanoseconds(42));
 }
 
-TEST_F(Links, each_copy_has_a_latency_in_which_nothing_moves) {
-    graph_.device->copy_latency = Nanoseconds(7);
-    graph_.device->to_host_contended_bytes_per_second = 5e9;
+TEST_F(CheckLinks, each_copy_has_a_latency_in_which_nothing_moves) {
+    graph_.device->links.copy_latency = Nanoseconds(7);
+    graph_.device->links.to_host_contended_bytes_per_second = 5e9;
     // a is out at 10 + 17 = 27, and the free waits for it. Then both latencies end at 34; b takes 20 ns beside a, which takes 10,
     // so that half of b is left at 44: 5 ns.
     std::vector<Step> steps = both_ways();
@@ -81,8 +81,8 @@ TEST_F(Links, each_copy_has_a_latency_in_which_nothing_moves) {
     EXPECT_EQ(simulate(graph_, steps)->beside[1].end, Nanoseconds(49));
 }
 
-TEST_F(Links, a_copy_that_takes_longer_than_can_be_counted_is_refused) {
-    graph_.device->to_host_bytes_per_second = 1e-300;
+TEST_F(CheckLinks, a_copy_that_takes_longer_than_can_be_counted_is_refused) {
+    graph_.device->links.to_host_bytes_per_second = 1e-300;
     Schedule schedule;
     schedule.steps = both_ways();
     EXPECT_EQ(check(graph_, schedule).violations.front(),
@@ -90,7 +90,7 @@ TEST_F(Links, a_copy_that_takes_longer_than_can_be_counted_is_refused) {
     EXPECT_FALSE(simulate(graph_, schedule.steps));
 }
 
-TEST_F(Links, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
+TEST_F(CheckLinks, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
     EXPECT_EQ(played(both_ways()).host_peak, Bytes(200));
     EXPECT_EQ(played(both_ways()).host_peak_step, 4u);
     std::vector<Step> steps = both_ways();
@@ -101,7 +101,7 @@ TEST_F(Links, what_is_on_the_host_takes_bytes_until_it_is_dropped) {
     EXPECT_EQ(report.time, Nanoseconds(60)) << "a drop waits for the copy back";
 }
 
-TEST_F(Links, an_update_frees_what_the_host_has_of_a_resident) {
+TEST_F(CheckLinks, an_update_frees_what_the_host_has_of_a_resident) {
     graph_.ops[OpId(1)].mutates = {TensorId(0)};
     const Result<Simulation> simulated =
         simulate(graph_, {Step::offload(TensorId(0)), Step::run(OpId(0)), Step::run(OpId(1))});
@@ -110,7 +110,7 @@ TEST_F(Links, an_update_frees_what_the_host_has_of_a_resident) {
     EXPECT_EQ(simulated->steps[2].host, Bytes(0));
 }
 
-TEST_F(Links, what_is_not_on_the_host_cannot_be_dropped_nor_the_only_copy_of_a_resident) {
+TEST_F(CheckLinks, what_is_not_on_the_host_cannot_be_dropped_nor_the_only_copy_of_a_resident) {
     const auto refusal = [&](const std::vector<Step>& steps) {
         Schedule schedule;
         schedule.steps = steps;
@@ -123,7 +123,7 @@ TEST_F(Links, what_is_not_on_the_host_cannot_be_dropped_nor_the_only_copy_of_a_r
               "step 2: drops the only copy of tensor 0 (x), which is resident");
 }
 
-TEST_F(Links, the_budget_on_the_host_and_the_peak_predicted_there_are_kept_to_the_byte) {
+TEST_F(CheckLinks, the_budget_on_the_host_and_the_peak_predicted_there_are_kept_to_the_byte) {
     Schedule schedule;
     schedule.steps = both_ways();
     schedule.host_budget = Bytes(200);

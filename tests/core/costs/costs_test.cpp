@@ -29,7 +29,7 @@ TEST(DeviceProfiles, ThatComeWithTheProgramSayWhereTheirFiguresComeFrom) {
                                    "matmul_efficiency", "memory_efficiency"})
             EXPECT_TRUE(profile->sources.contains(figure)) << name << ": " << figure;
         EXPECT_EQ(profile->kind == "cuda", profile->capability > 0) << name;
-        EXPECT_EQ(profile->kind == "cuda", profile->to_host_bytes_per_second > 0) << name;
+        EXPECT_EQ(profile->kind == "cuda", profile->links.to_host_bytes_per_second > 0) << name;
     }
 }
 
@@ -58,12 +58,12 @@ TEST(DeviceProfiles, EveryFactIsReadFromItsField) {
     EXPECT_EQ(profile->convolution_efficiency, 0.2);
     EXPECT_EQ(profile->attention_efficiency, 0.3);
     EXPECT_EQ(profile->memory_efficiency, 0.4);
-    EXPECT_EQ(profile->to_host_bytes_per_second, 8);
-    EXPECT_EQ(profile->to_device_bytes_per_second, 9);
-    EXPECT_EQ(profile->to_host_contended_bytes_per_second, 7.5);
-    EXPECT_EQ(profile->to_device_contended_bytes_per_second, 6.5);
-    EXPECT_EQ(profile->copy_latency, Nanoseconds(12));
-    EXPECT_EQ(profile->least_copy, Bytes(13));
+    EXPECT_EQ(profile->links.to_host_bytes_per_second, 8);
+    EXPECT_EQ(profile->links.to_device_bytes_per_second, 9);
+    EXPECT_EQ(profile->links.to_host_contended_bytes_per_second, 7.5);
+    EXPECT_EQ(profile->links.to_device_contended_bytes_per_second, 6.5);
+    EXPECT_EQ(profile->links.copy_latency, Nanoseconds(12));
+    EXPECT_EQ(profile->links.least_copy, Bytes(13));
     EXPECT_EQ(profile->matmul_workspace, Bytes(10));
     EXPECT_EQ(profile->capability, 11);
     EXPECT_EQ(profile->sources.at("launch_ns"), "measured");
@@ -77,12 +77,12 @@ TEST(DeviceProfiles, WhatAFileDoesNotTellFollowsFromTheRest) {
     EXPECT_EQ(profile.memory_efficiency, 1);
     EXPECT_EQ(profile.memory, Bytes(0));
     EXPECT_EQ(profile.matmul_workspace, Bytes(0));
-    EXPECT_EQ(profile.to_host_bytes_per_second, 0);
-    EXPECT_EQ(profile.to_device_bytes_per_second, 0);
-    EXPECT_EQ(profile.to_host_contended_bytes_per_second, 0) << "as without the other way";
-    EXPECT_EQ(profile.to_device_contended_bytes_per_second, 0);
-    EXPECT_EQ(profile.copy_latency, Nanoseconds(0));
-    EXPECT_EQ(profile.least_copy, Bytes(0));
+    EXPECT_EQ(profile.links.to_host_bytes_per_second, 0);
+    EXPECT_EQ(profile.links.to_device_bytes_per_second, 0);
+    EXPECT_EQ(profile.links.to_host_contended_bytes_per_second, 0) << "as without the other way";
+    EXPECT_EQ(profile.links.to_device_contended_bytes_per_second, 0);
+    EXPECT_EQ(profile.links.copy_latency, Nanoseconds(0));
+    EXPECT_EQ(profile.links.least_copy, Bytes(0));
     EXPECT_EQ(profile.capability, 0);
 }
 

@@ -134,12 +134,12 @@ TEST(GraphFile, facts_of_the_device_read_back_equal) {
     Graph graph = small_graph();
     graph.device = Device{.name = "H200",
                           .memory = Bytes(1LL << 37),
-                          .to_host_bytes_per_second = 5e10,
-                          .to_device_bytes_per_second = 6e10,
-                          .to_host_contended_bytes_per_second = 4e10,
-                          .to_device_contended_bytes_per_second = 2.5e10,
-                          .copy_latency = Nanoseconds(9000),
-                          .least_copy = Bytes(1 << 20),
+                          .links = {.to_host_bytes_per_second = 5e10,
+                                    .to_device_bytes_per_second = 6e10,
+                                    .to_host_contended_bytes_per_second = 4e10,
+                                    .to_device_contended_bytes_per_second = 2.5e10,
+                                    .copy_latency = Nanoseconds(9000),
+                                    .least_copy = Bytes(1 << 20)},
                           .kind = "cuda",
                           .alignment = 512,
                           .allocator = CachingAllocatorOptions{true, 1LL << 22}};
@@ -154,10 +154,10 @@ TEST(GraphFile, links_are_as_before_where_a_file_does_not_tell_more) {
     graph["device"] = {{"to_host_bytes_per_second", 5e10}, {"to_device_bytes_per_second", 6e10}};
     const Result<Graph> read = parse_graph(graph.dump(), "g");
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(read->device, (Device{.name = "",
-                                    .memory = Bytes(0),
-                                    .to_host_bytes_per_second = 5e10,
-                                    .to_device_bytes_per_second = 6e10}));
+    EXPECT_EQ(read->device,
+              (Device{.name = "",
+                      .memory = Bytes(0),
+                      .links = {.to_host_bytes_per_second = 5e10, .to_device_bytes_per_second = 6e10}}));
     const json written = json::parse(graph_text(*read))["device"];
     for (const char* key : {"to_host_contended_bytes_per_second", "to_device_contended_bytes_per_second",
                             "copy_latency_ns", "least_copy_bytes"})
@@ -184,7 +184,7 @@ TEST(GraphFile, what_is_wrong_about_links_is_named) {
     EXPECT_EQ(complaint("copy_latency_ns", 1'000'000'000), "");
     EXPECT_EQ(complaint("copy_latency_ns", 1'000'000'001), "g: device: copy_latency_ns is out of range");
     EXPECT_EQ(complaint("copy_latency_ns", -1), "g: device: copy_latency_ns is out of range");
-    EXPECT_EQ(complaint("least_copy_bytes", -1), "g: device: least_copy_bytes is negative");
+    EXPECT_EQ(complaint("least_copy_bytes", -1), "g: device: least_copy_bytes is out of range");
     EXPECT_EQ(complaint("least_copy_bytes", "1MiB"), "g: device: least_copy_bytes is not an integer");
 }
 

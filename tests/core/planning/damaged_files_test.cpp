@@ -173,7 +173,7 @@ TEST(DamagedFiles, seeds_of_the_fuzzers_have_links_and_homes) {
     const Result<Graph> graph = read_graph(seeds / "graph/links.graph.json");
     const Result<Schedule> schedule = read_schedule(seeds / "schedule/homes.schedule.json");
     ASSERT_TRUE(graph && schedule);
-    EXPECT_EQ(graph->device->copy_latency, Nanoseconds(3));
+    EXPECT_EQ(graph->device->links.copy_latency, Nanoseconds(3));
     const CheckReport report = check(*graph, *schedule);
     EXPECT_TRUE(report.ok()) << report.violations.front();
     EXPECT_EQ(report.host_peak, *schedule->host_peak);

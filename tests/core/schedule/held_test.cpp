@@ -48,7 +48,7 @@ TEST(Held, counts_an_output_twice_while_its_earlier_copy_is_there) {
 TEST(Held, counts_copies_to_the_host_and_back) {
     Graph graph = small_graph();
     graph.device = Device{};
-    graph.device->to_host_bytes_per_second = graph.device->to_device_bytes_per_second = 1e9;
+    graph.device->links.to_host_bytes_per_second = graph.device->links.to_device_bytes_per_second = 1e9;
     const TensorId a(1);
     expect_the_simulators_bytes(
         graph, {Step::run(OpId(0)), Step::offload(a), Step::run(OpId(1)), Step::free(a), Step::run(OpId(2)),

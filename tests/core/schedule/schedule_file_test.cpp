@@ -77,8 +77,9 @@ TEST(ScheduleFile, config_bound_and_addresses_read_back) {
     Schedule schedule = some_schedule("ab");
     schedule.config = std::make_shared<const json>(json{{"seed", 3}});
     schedule.addresses = Addresses{512, Bytes(1024), {Bytes(0), Bytes(512)}};
-    for (const ScheduleClass over : {ScheduleClass::staged, ScheduleClass::any_order,
-                                     ScheduleClass::with_copies, ScheduleClass::with_host_ops}) {
+    for (const ScheduleClass over :
+         {ScheduleClass::staged, ScheduleClass::any_order, ScheduleClass::with_activation_copies,
+          ScheduleClass::with_copies, ScheduleClass::with_host_ops}) {
         schedule.bound->over = over;
         const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
         ASSERT_TRUE(read) << read.error().message;
@@ -96,6 +97,23 @@ TEST(ScheduleFile, config_bound_and_addresses_read_back) {
         EXPECT_EQ(read->peak, Bytes(410));
         EXPECT_EQ(read->solve_seconds, 0.5);
     }
+}
+
+TEST(ScheduleFile, links_other_than_the_graphs_read_back) {
+    Schedule schedule = some_schedule("ab");
+    EXPECT_FALSE(json::parse(schedule_text(schedule)).contains("links"));
+    schedule.links = Links{.to_host_bytes_per_second = 5e10,
+                           .to_device_bytes_per_second = 6e10,
+                           .to_host_contended_bytes_per_second = 4e10,
+                           .to_device_contended_bytes_per_second = 3e10,
+                           .copy_latency = Nanoseconds(9),
+                           .least_copy = Bytes(7)};
+    const Result<Schedule> read = parse_schedule(schedule_text(schedule), "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->links, schedule.links);
+    json broken = json::parse(schedule_text(schedule));
+    broken["links"]["to_host_bytes_per_second"] = -1;
+    EXPECT_EQ(parse_schedule(broken.dump(), "s").error().message, "s: links: a link speed is negative");
 }
 
 TEST(ScheduleFile, numbers_below_nothing_are_refused_and_named) {

@@ -178,7 +178,7 @@ class TimedSearch {
             next.fresh &= ~((bit(t) << 1) - 1);  // ascending, as all orders would be too many
         next.host |= bit(t);
         next.to_host = std::max<std::int64_t>(s.to_host, s.arrives[t.index()]) +
-                       copy_time(t, graph_.device->to_host_bytes_per_second);
+                       copy_time(t, graph_.device->links.to_host_bytes_per_second);
         next.on_host[t.index()] = static_cast<std::int32_t>(next.to_host);
         reach(time, std::move(next));
     }
@@ -190,7 +190,7 @@ class TimedSearch {
         next.unused |= bit(t);
         next.device |= bit(t);
         next.to_device = std::max<std::int64_t>(s.to_device, s.on_host[t.index()]) +
-                         copy_time(t, graph_.device->to_device_bytes_per_second);
+                         copy_time(t, graph_.device->links.to_device_bytes_per_second);
         next.arrives[t.index()] = static_cast<std::int32_t>(next.to_device);
         reach(time, std::move(next));
     }

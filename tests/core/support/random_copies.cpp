@@ -185,15 +185,15 @@ class StepWriter {
 /// Speeds at which a byte takes a few nanoseconds.
 Device random_links(Draw& draw) {
     const auto speed = [&](double most) { return 1e9 / (0.3 + most * draw.upto(8) / 8.0); };
-    Device device{
-        .name = "links", .to_host_bytes_per_second = speed(4), .to_device_bytes_per_second = speed(4)};
+    Device device{.name = "links",
+                  .links = {.to_host_bytes_per_second = speed(4), .to_device_bytes_per_second = speed(4)}};
     if (draw.chance(0.6))
-        device.to_host_contended_bytes_per_second =
-            device.to_host_bytes_per_second / (1 + draw.upto(7) / 3.0);
+        device.links.to_host_contended_bytes_per_second =
+            device.links.to_host_bytes_per_second / (1 + draw.upto(7) / 3.0);
     if (draw.chance(0.6))
-        device.to_device_contended_bytes_per_second =
-            device.to_device_bytes_per_second / (1 + draw.upto(7) / 3.0);
-    device.copy_latency = Nanoseconds(draw.chance(0.5) ? 0 : draw.upto(3));
+        device.links.to_device_contended_bytes_per_second =
+            device.links.to_device_bytes_per_second / (1 + draw.upto(7) / 3.0);
+    device.links.copy_latency = Nanoseconds(draw.chance(0.5) ? 0 : draw.upto(3));
     return device;
 }
 

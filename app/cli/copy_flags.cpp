@@ -1,0 +1,52 @@
+#include "app/cli/copy_flags.h"
+
+#include "core/base/sizes.h"
+#include "core/costs/device_profile.h"
+#include "core/planning/request.h"
+
+namespace rematlas {
+
+void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile) {
+    app.add_option(
+           "--offload", flags.offload,
+           "what may be copied to the host: activations come back before the step ends, weights may live "
+           "there with gradients and optimizer states, all is both")
+        ->check(CLI::IsMember({"none", "activations", "weights", "all"}))
+        ->capture_default_str();
+    if (device_profile)
+        app.add_option(
+            "--device-profile", flags.device_profile,
+            "copies go over the links of this device, in place of the graph's: h200, a100, ... or a .json "
+            "file");
+    app.add_option("--host-budget", flags.host_budget, "bytes that may lie on the host; default: any number");
+}
+
+Result<Copies> copies_from(const CopyFlags& flags) {
+    Copies copies{.what = *offload_from(flags.offload)};
+    if (copies.what == Offload::none && !(flags.device_profile.empty() && flags.host_budget.empty()))
+        return Error{std::string(flags.host_budget.empty() ? "--device-profile" : "--host-budget") +
+                     ": is about copies to the host, and --offload allows none"};
+    if (!flags.host_budget.empty()) {
+        const Result<Bytes> bytes = parse_bytes(flags.host_budget);
+        if (!bytes) return Error{"--host-budget: " + bytes.error().message};
+        copies.host_budget = *bytes;
+    }
+    if (!flags.device_profile.empty()) {
+        const Result<DeviceProfile> profile = device_profile(flags.device_profile);
+        if (!profile) return Error{"--device-profile: " + profile.error().message};
+        if (!profile->links.both_ways())
+            return Error{"--device-profile: " + profile->name + " has no links to the host"};
+        copies.links = profile->links;
+    }
+    return copies;
+}
+
+Result<Copies> copies_from(const CopyFlags& flags, const Graph& graph, const std::string& solver) {
+    const Result<Copies> given = copies_from(flags);
+    if (!given) return given.error();
+    Result<Copies> copies = copies_for(graph, solver, *given);
+    if (!copies) return Error{"--offload: " + copies.error().message};
+    return copies;
+}
+
+}  // namespace rematlas

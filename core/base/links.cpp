@@ -1,0 +1,60 @@
+#include "core/base/links.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_fields.h"
+
+namespace rematlas {
+namespace {
+
+constexpr std::int64_t kLongestLatency = 1'000'000'000;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;
+
+double speed(const Fields& object, const char* key) {
+    const double bytes_per_second = object.has(key) ? object.number(key) : 0;
+    if (bytes_per_second < 0) object.fail("a link speed is negative");
+    return bytes_per_second;
+}
+
+/// Of one way while the other is busy; 0 where the file does not say.
+double contended_speed(const Fields& object, const char* key, double alone) {
+    if (!object.has(key)) return 0;
+    const double bytes_per_second = object.number(key);
+    if (!(bytes_per_second > 0)) object.fail(std::string(key) + " is not positive");
+    if (bytes_per_second > alone)
+        object.fail(std::string(key) + " is more than the speed without the other way");
+    return bytes_per_second;
+}
+
+std::int64_t from_zero_to(const Fields& object, const char* key, std::int64_t most) {
+    const std::int64_t value = object.integer_or(key, 0);
+    if (value < 0 || value > most) object.fail(std::string(key) + " is out of range");
+    return value;
+}
+
+}  // namespace
+
+Links links_from(const Fields& object) {
+    Links links{.to_host_bytes_per_second = speed(object, "to_host_bytes_per_second"),
+                .to_device_bytes_per_second = speed(object, "to_device_bytes_per_second")};
+    links.to_host_contended_bytes_per_second =
+        contended_speed(object, "to_host_contended_bytes_per_second", links.to_host_bytes_per_second);
+    links.to_device_contended_bytes_per_second =
+        contended_speed(object, "to_device_contended_bytes_per_second", links.to_device_bytes_per_second);
+    links.copy_latency = Nanoseconds(from_zero_to(object, "copy_latency_ns", kLongestLatency));
+    links.least_copy = Bytes(from_zero_to(object, "least_copy_bytes", kMostBytes));
+    return links;
+}
+
+void add_links(const Links& links, nlohmann::json& object) {
+    object["to_host_bytes_per_second"] = links.to_host_bytes_per_second;
+    object["to_device_bytes_per_second"] = links.to_device_bytes_per_second;
+    if (links.to_host_contended_bytes_per_second > 0)
+        object["to_host_contended_bytes_per_second"] = links.to_host_contended_bytes_per_second;
+    if (links.to_device_contended_bytes_per_second > 0)
+        object["to_device_contended_bytes_per_second"] = links.to_device_contended_bytes_per_second;
+    if (links.copy_latency.value > 0) object["copy_latency_ns"] = links.copy_latency.value;
+    if (links.least_copy.value > 0) object["least_copy_bytes"] = links.least_copy.value;
+}
+
+}  // namespace rematlas
