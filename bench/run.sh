@@ -11,6 +11,7 @@ python=$here/../.venv/bin/python
 "$python" "$here/runtime/replay.py" "$bin" | tee "$here/results/replay_cpu.csv"
 "$python" "$here/runtime/replay.py" "$bin" --whole --budgets 100% --pairs 9 | tee "$here/results/replay_whole_cpu.csv"
 REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/apply.py" --output "$here/results/apply_cpu.csv"
+REMATLAS_PROGRAMS=$bin "$python" "$here/runtime/evict.py" --output "$here/results/evict_cpu.csv"
 "$python" "$here/runtime/roofline.py" "$bin" | tee "$here/results/roofline_cpu.csv"
 if [ -x "$bin/bench_explorer" ]; then
     {
