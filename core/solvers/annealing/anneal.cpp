@@ -8,10 +8,6 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kPenaltyPeriod = 256;
-constexpr double kLeastWithin = 0.15, kMostWithin = 0.40;  // share of states within the budget
-constexpr double kPenaltyStep = 1.1;
-constexpr double kLeastPenalty = 1e-7, kMostPenalty = 1e5;
 constexpr int kClockPeriod = 32;  // moves; one takes from 1 us to about 100 us
 
 }  // namespace
@@ -53,11 +49,12 @@ bool Annealer::step() {
     const std::int64_t excess = profile_.excess();
     const double allowed = -temperature_ * std::log(random_.unit());
     const bool changed = proposals_.propose(acceptance(allowed));
-    if (++recent_ == kPenaltyPeriod) adapt_penalty();
+    penalty_.begin_move();
     bool accepted = false;
     if (changed) {
-        const double change = static_cast<double>(profile_.time() - time) * time_scale_ +
-                              penalty_ * static_cast<double>(profile_.excess() - excess) * excess_scale_;
+        const double change =
+            static_cast<double>(profile_.time() - time) * time_scale_ +
+            penalty_.value() * static_cast<double>(profile_.excess() - excess) * excess_scale_;
         accepted = change <= allowed;
     }
     if (accepted) {
@@ -66,14 +63,14 @@ bool Annealer::step() {
     } else {
         profile_.undo();
     }
-    recent_within_ += profile_.excess() == 0;
+    penalty_.end_move(profile_.excess() == 0);
     return accepted;
 }
 
 Acceptance Annealer::acceptance(double allowed) const {
     const double most = static_cast<double>(profile_.time()) + allowed / time_scale_;
     return {.time = static_cast<std::int64_t>(std::min(most, 9e18)) + 1,
-            .time_per_byte = penalty_ * excess_scale_ / time_scale_};
+            .time_per_byte = penalty_.value() * excess_scale_ / time_scale_};
 }
 
 void Annealer::note_state() {
@@ -90,13 +87,6 @@ void Annealer::note_state() {
         smallest_peak_ = std::min(smallest_peak_, peak);
         best_ = {profile_.sequence(), profile_.time(), peak};
     }
-}
-
-void Annealer::adapt_penalty() {
-    const double within = static_cast<double>(recent_within_) / recent_;
-    if (within < kLeastWithin) penalty_ = std::min(kMostPenalty, penalty_ * kPenaltyStep);
-    if (within > kMostWithin) penalty_ = std::max(kLeastPenalty, penalty_ / kPenaltyStep);
-    recent_ = recent_within_ = 0;
 }
 
 double Annealer::mean_rerun_time() const {

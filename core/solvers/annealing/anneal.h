@@ -1,9 +1,7 @@
 // Simulated annealing of a run sequence under a memory budget.
 //
 // The objective is time / base + lambda * excess / budget, where the excess is the sum over the runs of the
-// bytes above the budget. Lambda rises while too few states are within the budget and falls while too many
-// are (strategic oscillation: Glover 1977), so the walk stays near the boundary, where the best schedules
-// are. A cycle cools geometrically from a temperature in units of the mean time of one rerun: absolute
+// bytes above the budget, and lambda is a Penalty. A cycle cools geometrically from a temperature in units of the mean time of one rerun: absolute
 // temperatures stall on graphs with many cheap ops. Each cycle starts from the best sequence so far.
 #pragma once
 
@@ -12,6 +10,7 @@
 
 #include "core/solvers/annealing/moves.h"
 #include "core/solvers/annealing/options.h"
+#include "core/solvers/annealing/penalty.h"
 #include "core/solvers/annealing/random.h"
 #include "core/solvers/annealing/run_profile.h"
 #include "core/solving/candidate.h"
@@ -47,7 +46,6 @@ class Annealer {
     bool step();
     Acceptance acceptance(double allowed) const;
     void note_state();
-    void adapt_penalty();
     double mean_rerun_time() const;
 
     const FlatGraph& graph_;
@@ -59,10 +57,9 @@ class Annealer {
     std::int64_t smallest_peak_;
     std::int64_t smallest_excess_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
-    double penalty_ = 0.3;
+    Penalty penalty_;
     double temperature_ = 0;
     std::uint64_t moves_ = 0;
-    int recent_ = 0, recent_within_ = 0;
     bool improved_ = false;
 };
 

@@ -49,6 +49,8 @@ class Moves {
     bool run_in_place(Node run);      ///< evicts what it can write over, as far as that stays
     bool evict_somewhere();
     bool remove_rerun();
+    std::optional<Node> removable_rerun();
+    void remove_cascade(Node run);  ///< with the runs that only it needed; it must be removable
     bool shift(Node run);
     bool exchange_in_equal_blocks();
 
@@ -73,7 +75,6 @@ class Moves {
     void evict_twins(Gap gap);
     std::optional<Gap> gap_before(int tensor, int user) const;
     std::optional<Gap> gap_across(Node run);
-    std::optional<Node> removable_rerun();
     Node random_run();
     int tournament_size();
 
@@ -82,7 +83,6 @@ class Moves {
     bool prefers_keeping(int tensor, Node last_event, Node before);
     std::int64_t time_served(Node run, Node user, int depth) const;
     bool serves_only(Node run, Node user) const;
-    void remove_cascade(Node run);
     std::optional<Node> shift_target(Node run);
     bool can_move(Node run, Node target) const;
     double eviction_time(int tensor, Node before) const;

@@ -24,6 +24,7 @@ std::int32_t block_capacity(std::size_t runs) {
 RunProfile::RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<const std::int32_t> runs)
     : graph_(graph),
       events_(graph.tensor_count),
+      aways_of_(graph.tensor_count),
       runs_of_(graph.op_count),
       own_bytes_(graph.op_count),
       saved_(graph.op_count),
@@ -36,8 +37,6 @@ RunProfile::RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<co
             overwritable_[pair.in] = 1;
         }
     }
-    end_memory_ = graph.resident_bytes;
-    for (const int t : graph.results) end_memory_ += graph.bytes[t];
     reset(budget, runs);
 }
 
@@ -49,6 +48,9 @@ void RunProfile::reset(std::int64_t budget, std::span<const std::int32_t> runs) 
     size_ = runs.size();
     journal_.clear();
     ++commit_count_;
+    forget_aways();
+    end_memory_ = graph_.resident_bytes;
+    for (const int t : graph_.results) end_memory_ += graph_.bytes[t];
     repeated_.clear();
     for (auto& list : events_) list.clear();
     for (auto& list : runs_of_) list.clear();
@@ -62,6 +64,7 @@ void RunProfile::reset(std::int64_t budget, std::span<const std::int32_t> runs) 
     memory_.assign(capacity_, 0);
     block_nodes_.assign(capacity_, kNone);
     load(runs);
+    edges_.assign(places_.size(), 0);
 }
 
 void RunProfile::load(std::span<const std::int32_t> runs) {
@@ -262,6 +265,7 @@ void RunProfile::remove(Node run) {
 }
 
 void RunProfile::undo() {
+    for (const AwayId away : touched_) close(away);
     for (; !journal_.empty(); journal_.pop_back()) {
         const Edit& edit = journal_.back();
         if (edit.op < 0) {
@@ -272,11 +276,14 @@ void RunProfile::undo() {
             assert(node == edit.node);
         }
     }
+    restore_aways();
     ++commit_count_;
 }
 
 void RunProfile::commit() {
     journal_.clear();
+    for (const AwayId away : touched_) is_touched_[away] = 0;
+    touched_.clear();
     ++commit_count_;
 }
 
@@ -297,7 +304,9 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     places_[run].op = op;
     places_[run].in_place = false;
     places_[run].born = commit_count_;
+    const std::vector<Away> cut = close_across(op, before_run);
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
+    if (has_edges(before_run)) shift_edges_to_new(run, before_run);
     // Everything from here on sees the new run in its place. It holds what is alive before it and its own
     // bytes; an output whose old copy was alive there is counted in both, which the loop below takes back.
     for (const int t : graph_.inputs[op]) {
@@ -314,6 +323,7 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
             add(after(at > 0 ? events[at - 1] : kNone), after(run), -graph_.bytes[t]);
         events.insert(events.begin() + static_cast<std::ptrdiff_t>(at), run);
     }
+    for (const Away& away : cut) reopen_beside(away, run);
     note_run(run);
     ++size_;
     for (const auto& tensors : {graph_.inputs[op], graph_.outputs[op]})
@@ -325,9 +335,11 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
 
 void RunProfile::do_remove(Node run) {
     const int op = places_[run].op;
+    if (has_edges(run)) shift_edges_from(run);
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = index_of(t, run);
+        if (!aways_of_[t].empty()) join_away(t, at);
         if (at + 1 == events.size() || !is_use(t, events[at + 1]))
             add(after(at > 0 ? events[at - 1] : kNone), after(run), -graph_.bytes[t]);
         events.erase(events.begin() + static_cast<std::ptrdiff_t>(at));
@@ -536,6 +548,7 @@ void RunProfile::unplace_node(Node run) {
 RunProfile::Node RunProfile::allocate() {
     if (free_nodes_.empty()) {
         places_.emplace_back();
+        edges_.resize(places_.size(), 0);
         return static_cast<Node>(places_.size()) - 1;
     }
     const Node node = free_nodes_.back();

@@ -10,6 +10,11 @@
 // the end for results) it is alive if and only if the second event is a use; at its own events it is always
 // counted. Hence an edit changes memory only on the gaps it splits or joins.
 //
+// In a gap before a use a tensor may also be *away*, with a copy on the host (`set_away`): then its bytes are not
+// counted for some of the runs between, which somebody else says who knows how long copies take (`move_away`;
+// planned_copies.h). An edit splits and joins such gaps as it does the others: a new use is served by the
+// copy, a new run of the producer makes it needless.
+//
 // The runs lie in blocks of some dozens. A block has an offset that is added to all its runs, its maximum and
 // its excess, so an edit touches the runs of the blocks at the ends of a gap, and only the headers of those
 // between, unless these come over the budget. Cost of an edit: O(tensors of the op * (block size + number of
@@ -58,6 +63,7 @@ class RunProfile {
     Node next(Node run) const;                          ///< kEnd after the last
     Node previous(Node run) const;                      ///< kNone before the first; of kEnd: the last
     bool before(Node a, Node b) const { return key(a) < key(b); }
+    bool in_place(Node run) const { return places_[run].in_place; }  ///< and bytes are saved by it
     std::span<const Node> runs_of(int op) const { return runs_of_[op]; }
     std::span<const Node> repeated() const { return repeated_; }  ///< runs of the ops that run twice or more
     int over_count() const {                                      ///< runs above the budget
@@ -95,12 +101,34 @@ class RunProfile {
     Node insert(int op, Node before);
     void remove(Node run);
 
+    // Gaps that tensors are away in.
+    struct Away {
+        int tensor = -1;   ///< -1: of a gap that is away no more
+        Node use = kNone;  ///< that ends the gap
+        /// The tensor is not on the device during the runs from `first` on until right before `behind`; none: also
+        /// at the end, of a gap to the end.
+        Node first = kNone, behind = kNone;
+        bool operator==(const Away&) const = default;
+    };
+    using AwayId = std::int32_t;
+    std::span<const Away> aways() const { return aways_; }  ///< by id
+    std::span<const AwayId> aways_of(int tensor) const { return aways_of_[tensor]; }
+    AwayId away_before(int tensor, Node use) const;  ///< -1: it is not away there
+    /// `use` is a use of the tensor, and it is not away before it. At first its bytes still count.
+    AwayId set_away(int tensor, Node use);
+    void set_here(AwayId away);
+    /// Both lie in the gap: behind its first event, `behind` not behind the use, and `first` not behind `behind`.
+    void move_away(AwayId away, Node first, Node behind);
+
+    /// All runs in order, without kEnd.
+    void list_runs(std::vector<Node>& runs) const;
+
     /// Forgets how to undo what was done so far.
     void commit();
     /// Back to the last commit.
     void undo();
     /// Number of edits since the last commit.
-    std::size_t edits() const { return journal_.size(); }
+    std::size_t edits() const { return journal_.size() + touched_.size(); }
     /// True when `run` was inserted after the last commit.
     bool is_new(Node run) const { return places_[run].born == commit_count_; }
 
@@ -160,6 +188,21 @@ class RunProfile {
     void update_in_place(Node run);
     void update_in_place_before(int tensor, std::size_t event);
 
+    void fill(AwayId away, std::int64_t sign);
+    void touch(AwayId away);
+    void open(AwayId away, const Away& as);
+    void close(AwayId away);
+    void mark_edges(const Away& away, int by);
+    bool has_edges(Node run) const { return edges_[run] > 0; }
+    std::vector<Away> close_across(int op, Node run);
+    void reopen_beside(const Away& away, Node run);
+    void forget_aways();
+    void join_away(int tensor, std::size_t event);
+    void shift_edges_to_new(Node run, Node before);
+    void shift_edges_from(Node run);
+    void restore_aways();
+    Position before_or_end(Node run) const;
+
     int new_block(std::size_t at_rank);
     void drop_block(int block);
     void split(int block);
@@ -197,6 +240,13 @@ class RunProfile {
     std::vector<std::int64_t> own_bytes_;     ///< by op: outputs and workspace
     std::vector<std::int64_t> saved_;         ///< by op: what its in-place pairs save together
     std::vector<std::uint8_t> overwritable_;  ///< by tensor: the input of some in-place pair
+    std::vector<Away> aways_;
+    std::vector<AwayId> free_aways_;
+    std::vector<std::vector<AwayId>> aways_of_;  ///< by tensor
+    std::vector<std::int32_t> edges_;            ///< by node: how many aways begin or end there
+    std::vector<Away> committed_;                ///< by id, of those that were touched since the last commit
+    std::vector<AwayId> touched_;
+    std::vector<std::uint8_t> is_touched_;  ///< by id
     std::vector<Edit> journal_;
     std::uint32_t commit_count_ = 1;
 };

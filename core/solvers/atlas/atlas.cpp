@@ -9,6 +9,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/annealing/portfolio.h"
+#include "core/solvers/atlas/copy_search.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solvers/chen/chen.h"
 #include "core/solvers/dtr/dtr.h"
@@ -231,6 +232,8 @@ class Atlas final : public Solver {
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
         const FlatGraph& graph = problem.flat;
+        if (problem.copies.what != Offload::none)
+            return solve_with_copies(problem, budget, limits, options_, progress);
         if (auto solution = optimal_without_reruns(graph, budget)) {
             if (progress) progress({solution->overhead, solution->peak, solution->bound->overhead, 1});
             return *std::move(solution);
@@ -253,7 +256,11 @@ std::unique_ptr<Solver> make_atlas(const AnnealingOptions& options) {
     return std::make_unique<Atlas>(options);
 }
 
-constinit const SolverEntry atlas_solver = solver_entry<AnnealingOptions, make_atlas>(
-    {.name = "atlas", .anytime = true, .finds = ScheduleClass::any_order, .compared = true});
+constinit const SolverEntry atlas_solver =
+    solver_entry<AnnealingOptions, make_atlas>({.name = "atlas",
+                                                .anytime = true,
+                                                .finds = ScheduleClass::any_order,
+                                                .copies = Offload::activations,
+                                                .compared = true});
 
 }  // namespace rematlas

@@ -1,0 +1,181 @@
+// The part of RunProfile about gaps that tensors are away in.
+#include <algorithm>
+#include <cassert>
+
+#include "core/solvers/annealing/run_profile.h"
+
+namespace rematlas::annealing {
+
+RunProfile::AwayId RunProfile::away_before(int tensor, Node use) const {
+    for (const AwayId away : aways_of_[tensor])
+        if (aways_[away].use == use) return away;
+    return -1;
+}
+
+RunProfile::AwayId RunProfile::set_away(int tensor, Node use) {
+    AwayId id;
+    if (free_aways_.empty()) {
+        id = static_cast<AwayId>(aways_.size());
+        aways_.emplace_back();
+        committed_.emplace_back();
+        is_touched_.push_back(0);
+    } else {
+        id = free_aways_.back();
+        free_aways_.pop_back();
+    }
+    touch(id);
+    open(id, {.tensor = tensor, .use = use, .first = use, .behind = use});
+    return id;
+}
+
+void RunProfile::set_here(AwayId away) {
+    touch(away);
+    close(away);
+}
+
+void RunProfile::move_away(AwayId id, Node first, Node behind) {
+    Away& away = aways_[id];
+    if (away.first == first && away.behind == behind) return;
+    touch(id);
+    fill(id, 1);
+    mark_edges(away, -1);
+    away.first = first;
+    away.behind = behind;
+    mark_edges(away, 1);
+    fill(id, -1);
+}
+
+void RunProfile::list_runs(std::vector<Node>& runs) const {
+    runs.clear();
+    for (const int block : order_) runs.insert(runs.end(), nodes(block), nodes(block) + blocks_[block].count);
+}
+
+RunProfile::Position RunProfile::before_or_end(Node run) const {
+    if (run == kEnd || run == kNone) return {static_cast<std::int32_t>(order_.size()), 0};
+    return position(run);
+}
+
+/// Adds the bytes to the runs that it is away for, or takes them from these.
+void RunProfile::fill(AwayId id, std::int64_t sign) {
+    const Away& away = aways_[id];
+    const std::int64_t bytes = sign * graph_.bytes[away.tensor];
+    if (away.first != away.behind) add(before_or_end(away.first), before_or_end(away.behind), bytes);
+    if (away.behind == kNone) end_memory_ += bytes;
+}
+
+void RunProfile::touch(AwayId id) {
+    if (is_touched_[id]) return;
+    is_touched_[id] = 1;
+    touched_.push_back(id);
+    committed_[id] = aways_[id];
+}
+
+void RunProfile::mark_edges(const Away& away, int by) {
+    edges_[away.first] += by;
+    if (away.behind != kNone) edges_[away.behind] += by;
+}
+
+void RunProfile::open(AwayId id, const Away& as) {
+    aways_[id] = as;
+    aways_of_[as.tensor].push_back(id);
+    mark_edges(as, 1);
+    fill(id, -1);
+}
+
+void RunProfile::close(AwayId id) {
+    Away& away = aways_[id];
+    if (away.tensor < 0) return;
+    fill(id, 1);
+    mark_edges(away, -1);
+    std::erase(aways_of_[away.tensor], id);
+    away = {};
+    free_aways_.push_back(id);
+}
+
+void RunProfile::forget_aways() {
+    aways_.clear();
+    free_aways_.clear();
+    committed_.clear();
+    touched_.clear();
+    is_touched_.clear();
+    for (auto& list : aways_of_) list.clear();
+}
+
+// A new run of the op is an event of these tensors: the gaps that it cuts.
+std::vector<RunProfile::Away> RunProfile::close_across(int op, Node before_run) {
+    std::vector<Away> cut;
+    const auto close_gap = [&](int t, bool stays_used) {
+        if (aways_of_[t].empty()) return;
+        const std::size_t at = first_at_or_after(t, before_run);
+        if (at == events_[t].size()) return;
+        const AwayId id = away_before(t, events_[t][at]);
+        if (id < 0) return;
+        if (stays_used) cut.push_back(aways_[id]);
+        touch(id);
+        close(id);
+    };
+    for (const int t : graph_.inputs[op]) close_gap(t, true);
+    for (const int t : graph_.outputs[op]) close_gap(t, false);
+    return cut;
+}
+
+// Most runs that read a tensor in such a gap are made near its end.
+void RunProfile::reopen_beside(const Away& away, Node run) {
+    const std::size_t at = index_of(away.tensor, run);
+    assert(at > 0);
+    const bool is_first = next(events_[away.tensor][at - 1]) == run;
+    set_away(away.tensor, is_first ? away.use : run);
+}
+
+// A use that goes: the gap before it, where the tensor was away, and the one behind it become one.
+void RunProfile::join_away(int tensor, std::size_t event) {
+    const AwayId id = away_before(tensor, events_[tensor][event]);
+    if (id < 0) return;
+    const Node next = event + 1 < events_[tensor].size() ? events_[tensor][event + 1] : kNone;
+    touch(id);
+    if (next == kNone || !is_use(tensor, next) || away_before(tensor, next) >= 0)
+        close(id);
+    else
+        aways_[id].use = next;
+}
+
+// A run that is placed right before another holds what that one holds, so gaps that began there begin at it.
+void RunProfile::shift_edges_to_new(Node run, Node before_run) {
+    for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
+        Away& away = aways_[id];
+        if (away.tensor < 0 || away.first != before_run || away.behind == before_run) continue;
+        touch(id);
+        --edges_[before_run];
+        away.first = run;
+        ++edges_[run];
+    }
+}
+
+void RunProfile::shift_edges_from(Node run) {
+    const Node next_run = next(run);
+    for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
+        Away& away = aways_[id];
+        if (away.tensor < 0) continue;
+        for (Node* edge : {&away.first, &away.behind}) {
+            if (*edge != run) continue;
+            touch(id);
+            --edges_[run];
+            *edge = next_run;
+            ++edges_[next_run];
+        }
+    }
+}
+
+// After the runs are what they were.
+void RunProfile::restore_aways() {
+    for (const AwayId id : touched_) close(id);
+    for (const AwayId id : touched_) {
+        is_touched_[id] = 0;
+        if (committed_[id].tensor < 0) continue;
+        std::erase(free_aways_, id);
+        open(id, committed_[id]);
+    }
+    touched_.clear();
+}
+
+}  // namespace rematlas::annealing

@@ -1,0 +1,191 @@
+#include "core/solvers/annealing/away_moves.h"
+
+#include <algorithm>
+
+namespace rematlas::annealing {
+
+namespace {
+
+constexpr int kMostTensorSamples = 60;    // tensors looked at to find some that are kept across a given run
+constexpr int kMostAwaySamples = 16;      // ids looked at to find a gap that is away
+constexpr int kMostSent = 4;              // by one compound
+constexpr std::size_t kMovesATwin = 300;  // it takes as long as some dozen other moves
+
+}  // namespace
+
+AwayMoves::AwayMoves(const CopyGraph& graph, RunProfile& profile, const PlannedCopies& copies, Random& random,
+                     const Repeats* repeats)
+    : graph_(graph),
+      profile_(profile),
+      copies_(copies),
+      random_(random),
+      repeats_(repeats && !repeats->alike.empty() ? repeats : nullptr),
+      moves_(graph.flat, profile, random) {
+    for (int t = 0; t < graph.flat.tensor_count; ++t)
+        if (graph.may_leave[t]) leaving_.push_back(t);
+}
+
+bool AwayMoves::propose(const Acceptance& acceptance) {
+    if (repeats_ && random_.below(kMovesATwin) == 0) return send_away_in_equal_blocks();
+    return profile_.excess() > 0 ? propose_repair(acceptance) : propose_improvement(acceptance);
+}
+
+bool AwayMoves::propose_repair(const Acceptance& acceptance) {
+    const double draw = random_.unit();
+    if (draw < 0.30) return send_away_over();
+    if (draw < 0.36) return wait();
+    if (draw < 0.41) return wait_less();
+    if (draw < 0.46) return keep_here();
+    if (draw < 0.54) return rerun_to_away();
+    if (draw < 0.58) return away_to_rerun();
+    return moves_.propose(acceptance);
+}
+
+bool AwayMoves::propose_improvement(const Acceptance& acceptance) {
+    const double draw = random_.unit();
+    if (draw < 0.25) return rerun_to_away();
+    if (draw < 0.35) {
+        if (!rerun_to_away()) return false;
+        for (int sent = 1 + random_.below(kMostSent); sent > 0; --sent) rerun_to_away();
+        return true;
+    }
+    if (draw < 0.47) return wait_less();
+    if (draw < 0.57) return keep_here();
+    if (draw < 0.63) return away_to_rerun() && rerun_to_away();
+    return moves_.propose(acceptance);
+}
+
+AwayMoves::Node AwayMoves::over_run() {
+    const int over = profile_.over_count();
+    return over == 0 ? RunProfile::kNone : profile_.over_run(random_.below(static_cast<std::size_t>(over)));
+}
+
+// A tensor that is kept across a run, though the run does not need it.
+std::optional<AwayMoves::Gap> AwayMoves::gap_across(Node run) {
+    if (leaving_.empty()) return std::nullopt;
+    std::optional<Gap> best;
+    double best_score = 0;
+    int wanted = random_.below(3) == 0 ? 1 : 2 + random_.below(6);
+    for (int tries = 0; tries < kMostTensorSamples && wanted > 0; ++tries) {
+        const int t = leaving_[random_.below(leaving_.size())];
+        const auto events = profile_.events(t);
+        const std::size_t at = profile_.first_at_or_after(t, run);
+        if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(t, events[at]) ||
+            profile_.away_before(t, events[at]) >= 0)
+            continue;
+        --wanted;
+        const auto idle = static_cast<double>(copies_.clock(events[at]) - copies_.clock(events[at - 1]));
+        const double score = idle * static_cast<double>(graph_.flat.bytes[t]);
+        if (best && score <= best_score) continue;
+        best = {t, events[at]};
+        best_score = score;
+    }
+    return best;
+}
+
+bool AwayMoves::send_away_over() {
+    const Node run = over_run();
+    if (run == RunProfile::kNone) return false;
+    const std::optional<Gap> gap = gap_across(run);
+    if (gap) profile_.set_away(gap->tensor, gap->use);
+    return gap.has_value();
+}
+
+bool AwayMoves::send_away_in_equal_blocks() {
+    const auto reruns = profile_.repeated();
+    const Node run = profile_.over_count() > 0 ? over_run()
+                     : reruns.empty()          ? RunProfile::kNone
+                                               : reruns[random_.below(reruns.size())];
+    if (run == RunProfile::kNone) return false;
+    const std::optional<Gap> gap = gap_across(run);
+    if (!gap || gap->use == RunProfile::kEnd) return false;
+    const int user = profile_.op(gap->use);
+    if (user >= graph_.real_ops) return false;
+    profile_.set_away(gap->tensor, gap->use);
+    send_twins(*gap);
+    return true;
+}
+
+// The tensors of equal blocks that correspond to this one, before their use that corresponds to this one.
+void AwayMoves::send_twins(Gap gap) {
+    const int producer = graph_.flat.producer[gap.tensor], user = profile_.op(gap.use);
+    if (producer >= graph_.real_ops) return;
+    const int group = repeats_->group[producer], user_group = repeats_->group[user];
+    if (group < 0 || user_group < 0) return;
+    const auto outputs = graph_.flat.outputs[producer];
+    const auto output = std::find(outputs.begin(), outputs.end(), gap.tensor) - outputs.begin();
+    for (const int twin_user : repeats_->alike[user_group]) {
+        if (profile_.runs_of(twin_user).empty()) continue;
+        const Node use = profile_.runs_of(twin_user).front();
+        for (const int t : graph_.flat.inputs[twin_user]) {
+            const auto made = graph_.flat.outputs[graph_.flat.producer[t]];
+            const bool same = graph_.flat.producer[t] < graph_.real_ops &&
+                              repeats_->group[graph_.flat.producer[t]] == group &&
+                              output < static_cast<std::ptrdiff_t>(made.size()) && made[output] == t;
+            if (same && graph_.may_leave[t] && profile_.away_before(t, use) < 0) profile_.set_away(t, use);
+        }
+    }
+}
+
+std::optional<RunProfile::AwayId> AwayMoves::any_away() {
+    const auto aways = profile_.aways();
+    for (int tries = 0; tries < kMostAwaySamples && !aways.empty(); ++tries) {
+        const int id = random_.below(aways.size());
+        if (aways[id].tensor >= 0) return id;
+    }
+    return std::nullopt;
+}
+
+bool AwayMoves::keep_here() {
+    const auto away = any_away();
+    if (away) profile_.set_here(*away);
+    return away.has_value();
+}
+
+bool AwayMoves::rerun_to_away() {
+    const std::optional<Node> run = moves_.removable_rerun();
+    if (!run) return false;
+    std::vector<Gap> gaps;
+    const int op = profile_.op(*run);
+    for (const int t : graph_.flat.outputs[op]) {
+        const auto events = profile_.events(t);
+        const std::size_t next = profile_.index_of(t, *run) + 1;
+        if (next < events.size() && profile_.is_use(t, events[next]) && graph_.may_leave[t])
+            gaps.push_back({t, events[next]});
+    }
+    moves_.remove_cascade(*run);
+    for (const Gap& gap : gaps)
+        if (profile_.away_before(gap.tensor, gap.use) < 0) profile_.set_away(gap.tensor, gap.use);
+    return true;
+}
+
+bool AwayMoves::away_to_rerun() {
+    const auto away = any_away();
+    if (!away) return false;
+    const RunProfile::Away gap = profile_.aways()[*away];
+    return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
+}
+
+bool AwayMoves::wait() {
+    const Node run = over_run();
+    if (run == RunProfile::kNone) return false;
+    profile_.insert(graph_.waits[random_.below(graph_.waits.size())], run);
+    return true;
+}
+
+// Away with it, or the next shorter one in its place.
+bool AwayMoves::wait_less() {
+    const auto longer = static_cast<std::size_t>(random_.below(graph_.waits.size()));
+    for (std::size_t i = 0; i < graph_.waits.size(); ++i) {
+        const std::size_t at = (longer + i) % graph_.waits.size();
+        const auto runs = profile_.runs_of(graph_.waits[at]);
+        if (runs.empty()) continue;
+        const Node run = runs[random_.below(runs.size())];
+        if (at + 1 < graph_.waits.size() && random_.below(2) == 0) profile_.insert(graph_.waits[at + 1], run);
+        profile_.remove(run);
+        return true;
+    }
+    return false;
+}
+
+}  // namespace rematlas::annealing

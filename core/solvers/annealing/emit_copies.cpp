@@ -1,0 +1,106 @@
+#include "core/solvers/annealing/emit_copies.h"
+
+#include <algorithm>
+
+namespace rematlas::annealing {
+
+namespace {
+
+using Node = RunProfile::Node;
+
+class Emission {
+  public:
+    Emission(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies)
+        : graph_(graph), profile_(profile), copies_(copies) {
+        const std::size_t places = copies.runs().size();
+        offloads_.resize(places);
+        frees_.resize(places);
+        fetches_.resize(places);
+        drops_.resize(places);
+        goes_out_.resize(profile.aways().size());
+        for (const PlannedCopies::Copy& copy : copies.out()) plan_out(copy.away);
+        for (RunProfile::AwayId id = 0; id < static_cast<RunProfile::AwayId>(profile.aways().size()); ++id)
+            plan_gap(id);
+        for (auto copy = copies.back().rbegin(); copy != copies.back().rend(); ++copy) plan_back(copy->away);
+    }
+
+    std::vector<Step> run() {
+        for (std::size_t place = 0; place < copies_.runs().size(); ++place) {
+            for (const int t : frees_[place]) steps_.push_back(Step::free(TensorId(t)));
+            for (const int t : fetches_[place]) steps_.push_back(Step::fetch(TensorId(t)));
+            const Node run = copies_.runs()[place];
+            if (run != RunProfile::kEnd && profile_.op(run) < graph_.real_ops) add_run(run);
+            for (const int t : offloads_[place]) steps_.push_back(Step::offload(TensorId(t)));
+            for (const int t : drops_[place]) steps_.push_back(Step::drop(TensorId(t)));
+        }
+        return std::move(steps_);
+    }
+
+  private:
+    /// Whether the tensor really leaves in it.
+    bool is_gone(RunProfile::AwayId id) const {
+        const RunProfile::Away& away = profile_.aways()[id];
+        return away.tensor >= 0 && away.first != away.behind;
+    }
+    bool leaves(int tensor) const {
+        const auto ids = profile_.aways_of(tensor);
+        return std::any_of(ids.begin(), ids.end(), [&](RunProfile::AwayId id) { return is_gone(id); });
+    }
+    std::size_t place(Node run) const { return static_cast<std::size_t>(copies_.place(run)); }
+
+    void plan_out(RunProfile::AwayId id) {
+        const RunProfile::Away& away = profile_.aways()[id];
+        if (!leaves(away.tensor)) return;
+        const auto events = profile_.events(away.tensor);
+        offloads_[place(events[profile_.index_of(away.tensor, away.use) - 1])].push_back(away.tensor);
+        goes_out_[static_cast<std::size_t>(id)] = 1;
+        if (is_gone(id)) frees_[place(away.first)].push_back(away.tensor);
+    }
+
+    void plan_gap(RunProfile::AwayId id) {
+        if (!is_gone(id)) return;
+        const RunProfile::Away& away = profile_.aways()[id];
+        if (!goes_out_[static_cast<std::size_t>(id)]) frees_[place(away.first)].push_back(away.tensor);
+        const auto ids = profile_.aways_of(away.tensor);
+        const bool last = std::all_of(ids.begin(), ids.end(), [&](RunProfile::AwayId other) {
+            return !is_gone(other) || place(profile_.aways()[other].use) <= place(away.use);
+        });
+        if (last && away.use != RunProfile::kEnd) drops_[place(away.use)].push_back(away.tensor);
+    }
+
+    void plan_back(RunProfile::AwayId id) {
+        if (is_gone(id)) fetches_[place(profile_.aways()[id].behind)].push_back(profile_.aways()[id].tensor);
+    }
+
+    void add_run(Node run) {
+        const int op = profile_.op(run);
+        const bool in_place = profile_.in_place(run);
+        steps_.push_back(in_place ? Step::run_inplace(OpId(op)) : Step::run(OpId(op)));
+        const auto pairs = graph_.flat.inplace_pairs(op);
+        for (const auto& tensors : {graph_.flat.inputs[op], graph_.flat.outputs[op]}) {
+            for (const int t : tensors) {
+                const auto events = profile_.events(t);
+                const std::size_t next = profile_.index_of(t, run) + 1;
+                if (next < events.size() && profile_.is_use(t, events[next])) continue;
+                const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
+                                                           [t](const auto& pair) { return pair.in == t; });
+                if (!taken) steps_.push_back(Step::free(TensorId(t)));
+            }
+        }
+    }
+
+    const CopyGraph& graph_;
+    const RunProfile& profile_;
+    const PlannedCopies& copies_;
+    std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;  ///< by place: tensors
+    std::vector<std::uint8_t> goes_out_;  ///< by away: a copy out is made before it
+    std::vector<Step> steps_;
+};
+
+}  // namespace
+
+std::vector<Step> emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies) {
+    return Emission(graph, profile, copies).run();
+}
+
+}  // namespace rematlas::annealing

@@ -1,0 +1,141 @@
+#include "core/solvers/annealing/planned_copies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace rematlas::annealing {
+
+namespace {
+
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
+
+std::int64_t copy_time(std::int64_t bytes, double alone, double beside, bool contended,
+                       std::int64_t latency) {
+    const double speed = contended && beside > 0 ? beside : alone;
+    const double time = speed > 0 ? static_cast<double>(bytes) / speed * 1e9 : static_cast<double>(kNever);
+    return time < static_cast<double>(kNever) / 1e3 ? std::llround(time) + latency : kNever / 1000;
+}
+
+}  // namespace
+
+PlannedCopies::PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended)
+    : graph_(graph), profile_(profile) {
+    const std::int64_t latency = links.copy_latency.value;
+    for (const std::int64_t bytes : graph.flat.bytes) {
+        out_time_.push_back(copy_time(bytes, links.to_host_bytes_per_second,
+                                      links.to_host_contended_bytes_per_second, contended, latency));
+        back_time_.push_back(copy_time(bytes, links.to_device_bytes_per_second,
+                                       links.to_device_contended_bytes_per_second, contended, latency));
+    }
+}
+
+void PlannedCopies::settle() {
+    read_clock();
+    collect();
+    plan_out();
+    plan_back();
+    move_gaps();
+    time_ = std::max(profile_.time(), out_.empty() ? 0 : out_.back().end);
+}
+
+void PlannedCopies::read_clock() {
+    profile_.list_runs(runs_);
+    runs_.push_back(RunProfile::kEnd);
+    const auto most = static_cast<std::size_t>(*std::max_element(runs_.begin(), runs_.end())) + 1;
+    if (clock_.size() < most) {
+        clock_.resize(most, 0);
+        place_.resize(most, 0);
+    }
+    starts_.resize(runs_.size());
+    std::int64_t now = 0;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const Node run = runs_[i];
+        clock_[run] = starts_[i] = now;
+        place_[run] = static_cast<std::int64_t>(i);
+        if (run != RunProfile::kEnd) now += graph_.flat.time[profile_.op(run)];
+    }
+}
+
+// By place, so that nothing has to be sorted.
+void PlannedCopies::collect() {
+    const auto aways = profile_.aways();
+    gone_.assign(aways.size(), kNever);
+    returns_.assign(aways.size(), -1);
+    leaving_.clear(runs_.size(), aways.size());
+    coming_.clear(runs_.size(), aways.size());
+    for (std::size_t id = 0; id < aways.size(); ++id) {
+        const RunProfile::Away& away = aways[id];
+        if (away.tensor < 0) continue;
+        const int t = away.tensor;
+        const std::int64_t use = place_[away.use];
+        const auto events = profile_.events(t);
+        const std::int64_t last = place_[events[profile_.index_of(t, away.use) - 1]];
+        bool is_first = !graph_.starts_on_host[t];
+        for (const RunProfile::AwayId other : profile_.aways_of(t))
+            is_first = is_first && place_[aways[other].use] >= use;
+        if (is_first)
+            leaving_.add(static_cast<std::size_t>(last), static_cast<RunProfile::AwayId>(id));
+        else
+            gone_[id] = last + 1;
+        if (away.use == RunProfile::kEnd && graph_.ends_on_host[t])
+            returns_[id] = kNever;
+        else
+            coming_.add(static_cast<std::size_t>(use), static_cast<RunProfile::AwayId>(id));
+    }
+}
+
+void PlannedCopies::plan_out() {
+    out_.clear();
+    copied_ = 0;
+    std::int64_t free = 0;
+    std::size_t at = 0;
+    for (std::size_t event = 0; event + 1 < runs_.size(); ++event) {
+        for (RunProfile::AwayId id = leaving_.first[event]; id >= 0; id = leaving_.next[id]) {
+            const std::int64_t time = out_time_[profile_.aways()[id].tensor];
+            const std::int64_t start = std::max(free, starts_[event + 1]);
+            free = start + time;
+            copied_ += time;
+            out_.push_back({id, start, free});
+            at = std::max(at, event + 1);
+            while (at < starts_.size() && starts_[at] < free) ++at;
+            if (at < starts_.size()) gone_[id] = static_cast<std::int64_t>(at);
+        }
+    }
+}
+
+void PlannedCopies::plan_back() {
+    back_.clear();
+    std::int64_t next = kNever;
+    std::size_t at = starts_.size() - 1;
+    for (std::size_t use = runs_.size(); use-- > 0;) {
+        for (RunProfile::AwayId id = coming_.first[use]; id >= 0; id = coming_.next[id]) {
+            const std::int64_t time = back_time_[profile_.aways()[id].tensor];
+            const std::int64_t end = std::min(next, starts_[use]);
+            next = end - time;
+            copied_ += time;
+            back_.push_back({id, next, end});
+            at = std::min(at, use);
+            while (at > 0 && starts_[at] > next) --at;
+            if (starts_[at] <= next) returns_[id] = static_cast<std::int64_t>(at);
+        }
+    }
+}
+
+void PlannedCopies::move_gaps() {
+    const auto aways = profile_.aways();
+    for (std::size_t i = 0; i < aways.size(); ++i) {
+        if (aways[i].tensor < 0) continue;
+        const auto id = static_cast<RunProfile::AwayId>(i);
+        const std::int64_t gone = gone_[i], back = returns_[i];
+        if (back == kNever && gone < kNever)
+            profile_.move_away(id, runs_[static_cast<std::size_t>(gone)], RunProfile::kNone);
+        else if (gone < back)
+            profile_.move_away(id, runs_[static_cast<std::size_t>(gone)],
+                               runs_[static_cast<std::size_t>(back)]);
+        else
+            profile_.move_away(id, aways[i].use, aways[i].use);
+    }
+}
+
+}  // namespace rematlas::annealing

@@ -1,0 +1,100 @@
+// When copies to the host and back are made beside a run sequence in which nothing waits for them, and how long
+// tensors are away from the device by that: what a search sees of copies.
+//
+//     PlannedCopies copies(graph, profile, links, false);
+//     profile.set_away(tensor, use);
+//     copies.settle();                       // profile.excess() is now that of the runs with their copies
+//
+// The clock is that of the runs alone. A tensor is copied out after the event before its first gap away, once: a copy on
+// the host stays good until the last gap is over. Copies out are made in the order of these events, each as
+// soon as the link is free; the tensor is gone from the first run on that starts after its copy is done. Copies
+// back are made in the order of the uses that they serve, each as late as it can be without being late for its own
+// use or making a later one late; the bytes count from the last run on that starts no later than the copy. A gap
+// that is too short for its copies is kept: it counts as if the tensor never left.
+//
+// Both ways are taken to move with the speeds that they have alone or the contended ones, whichever is asked
+// for; what really happens says `simulate` (emit_copies.h). Waiting is a run of an op that does nothing
+// (copy_graph.h), so that nothing here has to move the clock.
+//
+// Cost of `settle`: linear in the runs and in the copies, with a small factor, and an edit of the profile for each
+// copy that has moved.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/base/links.h"
+#include "core/solvers/annealing/copy_graph.h"
+#include "core/solvers/annealing/run_profile.h"
+
+namespace rematlas::annealing {
+
+class PlannedCopies {
+  public:
+    using Node = RunProfile::Node;
+
+    /// All must outlive it. Takes over the gaps that are away in the profile.
+    PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended);
+
+    /// Places all gaps. Between edits of the profile and this, these are where they were.
+    void settle();
+
+    /// One copy, as settled.
+    struct Copy {
+        RunProfile::AwayId away = -1;
+        std::int64_t start = 0, end = 0;
+    };
+    const std::vector<Copy>& out() const { return out_; }    ///< in the order in which they start
+    const std::vector<Copy>& back() const { return back_; }  ///< from the last one to the first
+    std::int64_t copied() const { return copied_; }          ///< nanoseconds of both links
+    /// Of the step: the runs, and what is on its way out longer.
+    std::int64_t time() const { return time_; }
+    /// After the profile was taken back to where they had these.
+    void recall(std::int64_t time, std::int64_t copied) {
+        time_ = time;
+        copied_ = copied;
+    }
+
+    /// When it starts, or for kEnd ends; 0 of a run that was not there when gaps were placed.
+    std::int64_t clock(Node run) const {
+        return static_cast<std::size_t>(run) < clock_.size() ? clock_[run] : 0;
+    }
+    std::int64_t place(Node run) const { return place_[run]; }  ///< its number in the sequence, as settled
+    const std::vector<Node>& runs() const { return runs_; }     ///< in order, and kEnd
+    std::int64_t out_time(int tensor) const { return out_time_[tensor]; }
+    std::int64_t back_time(int tensor) const { return back_time_[tensor]; }
+
+  private:
+    /// Gaps by the place of an event.
+    struct ByPlace {
+        std::vector<RunProfile::AwayId> first, next;
+        void clear(std::size_t places, std::size_t aways) {
+            first.assign(places, -1);
+            next.assign(aways, -1);
+        }
+        void add(std::size_t place, RunProfile::AwayId away) {
+            next[static_cast<std::size_t>(away)] = first[place];
+            first[place] = away;
+        }
+    };
+
+    void read_clock();
+    void collect();
+    void plan_out();
+    void plan_back();
+    void move_gaps();
+
+    const CopyGraph& graph_;
+    RunProfile& profile_;
+    std::vector<std::int64_t> out_time_, back_time_;  ///< by tensor, the latency included
+    std::vector<Node> runs_;
+    std::vector<std::int64_t> starts_;         ///< by place
+    std::vector<std::int64_t> clock_, place_;  ///< by node
+    ByPlace leaving_, coming_;                 ///< at the last event before the gap; at the use behind it
+    std::vector<Copy> out_, back_;
+    std::vector<std::int64_t> gone_, returns_;  ///< by away: places
+    std::int64_t copied_ = 0, time_ = 0;
+};
+
+}  // namespace rematlas::annealing
