@@ -139,29 +139,18 @@ void RunProfile::join_away(int tensor, std::size_t event) {
         aways_[id].use = next;
 }
 
-// A run that is placed right before another holds what that one holds, so gaps that began there begin at it.
-void RunProfile::shift_edges_to_new(Node run, Node before_run) {
-    for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
-        Away& away = aways_[id];
-        if (away.tensor < 0 || away.first != before_run || away.behind == before_run) continue;
-        touch(id);
-        --edges_[before_run];
-        away.first = run;
-        ++edges_[run];
-    }
-}
-
-void RunProfile::shift_edges_from(Node run) {
-    const Node next_run = next(run);
+// A run that is placed right before another holds what that one holds without its own bytes: so gaps that begin or end at
+// that one begin or end at the new one.
+void RunProfile::shift_edges(Node from, Node to) {
     for (AwayId id = 0; id < static_cast<AwayId>(aways_.size()); ++id) {
         Away& away = aways_[id];
         if (away.tensor < 0) continue;
         for (Node* edge : {&away.first, &away.behind}) {
-            if (*edge != run) continue;
+            if (*edge != from) continue;
             touch(id);
-            --edges_[run];
-            *edge = next_run;
-            ++edges_[next_run];
+            --edges_[from];
+            *edge = to;
+            ++edges_[to];
         }
     }
 }

@@ -75,13 +75,13 @@ void PlannedCopies::collect() {
         for (const RunProfile::AwayId other : profile_.aways_of(t))
             is_first = is_first && place_[aways[other].use] >= use;
         if (is_first)
-            leaving_.add(static_cast<std::size_t>(last), static_cast<RunProfile::AwayId>(id));
+            leaving_.add(static_cast<std::size_t>(last), static_cast<RunProfile::AwayId>(id), aways);
         else
             gone_[id] = last + 1;
         if (away.use == RunProfile::kEnd && graph_.ends_on_host[t])
             returns_[id] = kNever;
         else
-            coming_.add(static_cast<std::size_t>(use), static_cast<RunProfile::AwayId>(id));
+            coming_.add(static_cast<std::size_t>(use), static_cast<RunProfile::AwayId>(id), aways);
     }
 }
 
@@ -100,6 +100,9 @@ void PlannedCopies::plan_out() {
             at = std::max(at, event + 1);
             while (at < starts_.size() && starts_[at] < free) ++at;
             if (at < starts_.size()) gone_[id] = static_cast<std::int64_t>(at);
+            // Later gaps of the tensor need the copy, too.
+            for (const RunProfile::AwayId later : profile_.aways_of(profile_.aways()[id].tensor))
+                if (later != id) gone_[later] = std::max(gone_[later], gone_[id]);
         }
     }
 }

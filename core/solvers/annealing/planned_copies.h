@@ -73,9 +73,12 @@ class PlannedCopies {
             first.assign(places, -1);
             next.assign(aways, -1);
         }
-        void add(std::size_t place, RunProfile::AwayId away) {
-            next[static_cast<std::size_t>(away)] = first[place];
-            first[place] = away;
+        /// Among those of one place in the order of their tensors.
+        void add(std::size_t place, RunProfile::AwayId away, std::span<const RunProfile::Away> aways) {
+            RunProfile::AwayId* link = &first[place];
+            while (*link >= 0 && aways[*link].tensor < aways[away].tensor) link = &next[*link];
+            next[away] = *link;
+            *link = away;
         }
     };
 

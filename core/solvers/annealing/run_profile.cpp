@@ -306,7 +306,7 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
     places_[run].born = commit_count_;
     const std::vector<Away> cut = close_across(op, before_run);
     place_node(run, before_run, memory_before(before_run) + own_bytes_[op]);
-    if (has_edges(before_run)) shift_edges_to_new(run, before_run);
+    if (has_edges(before_run)) shift_edges(before_run, run);
     // Everything from here on sees the new run in its place. It holds what is alive before it and its own
     // bytes; an output whose old copy was alive there is counted in both, which the loop below takes back.
     for (const int t : graph_.inputs[op]) {
@@ -335,7 +335,7 @@ RunProfile::Node RunProfile::do_insert(int op, Node before_run) {
 
 void RunProfile::do_remove(Node run) {
     const int op = places_[run].op;
-    if (has_edges(run)) shift_edges_from(run);
+    if (has_edges(run)) shift_edges(run, next(run));
     for (const int t : graph_.inputs[op]) {
         std::vector<Node>& events = events_[t];
         const std::size_t at = index_of(t, run);

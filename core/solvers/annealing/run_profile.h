@@ -198,8 +198,7 @@ class RunProfile {
     void reopen_beside(const Away& away, Node run);
     void forget_aways();
     void join_away(int tensor, std::size_t event);
-    void shift_edges_to_new(Node run, Node before);
-    void shift_edges_from(Node run);
+    void shift_edges(Node from, Node to);
     void restore_aways();
     Position before_or_end(Node run) const;
 

@@ -1,0 +1,161 @@
+// The model of copies agrees with one made from nothing, and what it says of memory with the players, after every move.
+#include "core/solvers/annealing/planned_copies.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/schedule/simulate.h"
+#include "core/solvers/annealing/away_moves.h"
+#include "core/solvers/annealing/emit_copies.h"
+#include "tests/core/support/gpt_graph.h"
+#include "tests/core/support/random_copies.h"
+#include "tests/core/support/random_graph.h"
+
+namespace rematlas::annealing {
+namespace {
+
+/// A run sequence with its gaps, in a form that does not depend on how it came about.
+struct Snapshot {
+    RunSequence runs;
+    std::vector<std::array<std::int64_t, 4>>
+        aways;  ///< tensor, places of its use and of the runs it is away for
+    std::vector<std::int64_t> memory;
+    std::int64_t time = 0, copied = 0, excess = 0;
+    bool operator==(const Snapshot&) const = default;
+};
+
+/// For messages of failures.
+void PrintTo(const Snapshot& of, std::ostream* out) {
+    *out << "time " << of.time << ", copied " << of.copied << ", excess " << of.excess << ", away";
+    for (const auto& [tensor, use, first, behind] : of.aways)
+        *out << " " << tensor << ":" << first << "-" << behind << "<" << use;
+    *out << ", memory";
+    for (const std::int64_t bytes : of.memory) *out << " " << bytes;
+}
+
+Snapshot snapshot_of(const RunProfile& profile, const PlannedCopies& copies) {
+    Snapshot now{.runs = profile.sequence(),
+                 .aways = {},
+                 .memory = {},
+                 .time = copies.time(),
+                 .copied = copies.copied(),
+                 .excess = profile.excess()};
+    for (const RunProfile::Away& away : profile.aways()) {
+        if (away.tensor < 0) continue;
+        const bool gone = away.first != away.behind;
+        now.aways.push_back({away.tensor, copies.place(away.use), gone ? copies.place(away.first) : -1,
+                             gone ? copies.place(away.behind) : -1});
+    }
+    std::sort(now.aways.begin(), now.aways.end());
+    for (const RunProfile::Node run : copies.runs()) now.memory.push_back(profile.memory(run));
+    return now;
+}
+
+/// The same runs and gaps in a profile made from nothing.
+Snapshot made_anew(const CopyGraph& graph, const Snapshot& of, std::int64_t budget, const Links& links) {
+    RunProfile profile(graph.flat, budget, of.runs);
+    PlannedCopies copies(graph, profile, links, false);
+    for (const auto& away : of.aways) {
+        const bool end = away[1] == static_cast<std::int64_t>(of.runs.size());
+        profile.set_away(static_cast<int>(away[0]),
+                         end ? RunProfile::kEnd : static_cast<RunProfile::Node>(away[1] + 1));
+    }
+    copies.settle();
+    return snapshot_of(profile, copies);
+}
+
+struct Played {
+    int states = 0, refused = 0, gone = 0;
+};
+
+/// Written out as steps, the bytes at each run are those of the model, and where nothing moves slower than the model
+/// takes it to, no step comes later.
+void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, const RunProfile& profile,
+                           const PlannedCopies& copies, bool contended, Played& played) {
+    ++played.states;
+    const std::vector<Step> steps = emit(copy_graph, profile, copies);
+    const Result<Simulation> simulation = simulate(graph, steps);
+    if (!simulation) {
+        ++played.refused;
+        ASSERT_NE(simulation.error().message.find("still on its way"), std::string::npos)
+            << simulation.error().message;
+        return;
+    }
+    std::size_t at = 0;
+    for (const RunProfile::Node run : copies.runs()) {
+        if (run == RunProfile::kEnd || profile.op(run) >= copy_graph.real_ops) continue;
+        while (!steps[at].runs()) ++at;
+        ASSERT_EQ(steps[at].id, profile.op(run));
+        ASSERT_EQ(simulation->steps[at].during.value, profile.memory(run)) << "step " << at;
+        ++at;
+    }
+    if (!contended) {
+        ASSERT_LE(simulation->time.value, copies.time());
+    }
+    for (const Step& step : steps) played.gone += step.kind == StepKind::fetch;
+}
+
+void walk(const Graph& graph, std::uint64_t seed, int moves, const Repeats* repeats, Played& played) {
+    const FlatGraph flat = flatten(graph);
+    const Links& links = graph.device->links;
+    const CopyGraph copy = copy_graph({graph, flat, {.what = Offload::activations, .links = links}});
+    const std::int64_t budget = (least_peak(flat).bytes.value + keep_all_peak(flat).value) / 2;
+    RunProfile profile(copy.flat, budget, required_once(flat));
+    PlannedCopies copies(copy, profile, links, false);
+    Random random(seed);
+    AwayMoves proposals(copy, profile, copies, random, repeats);
+    const bool contended =
+        links.to_host_contended_bytes_per_second > 0 || links.to_device_contended_bytes_per_second > 0;
+    copies.settle();
+    profile.commit();
+    Snapshot before = snapshot_of(profile, copies);
+    for (int i = 0; i < moves && !testing::Test::HasFatalFailure(); ++i) {
+        proposals.propose({});
+        copies.settle();
+        const Snapshot now = snapshot_of(profile, copies);
+        ASSERT_EQ(now, made_anew(copy, now, budget, links)) << graph.name << ", move " << i;
+        expect_played_as_told(graph, copy, profile, copies, contended, played);
+        if (profile.size() < 3 * static_cast<std::size_t>(flat.op_count) && random.chance(0.6)) {
+            profile.commit();
+            before = now;
+            continue;
+        }
+        profile.undo();
+        copies.settle();
+        ASSERT_EQ(snapshot_of(profile, copies), before) << graph.name << ", undone move " << i;
+    }
+}
+
+Graph linked(Graph graph, std::uint64_t seed) {
+    graph.device = random_graph_with_links(seed).device;
+    return graph;
+}
+
+TEST(CopyModel, AreThoseOfAModelMadeFromNothingAfterEveryMove) {
+    Played played;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed)
+        walk(linked(random_training_graph(seed, {.forward_ops = 3 + static_cast<int>(seed % 12)}), seed),
+             seed, 150, nullptr, played);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+        walk(linked(random_chain(seed, 4 + static_cast<int>(seed % 9)), seed), seed, 150, nullptr, played);
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+        walk(linked(random_odd_graph(seed, 6 + static_cast<int>(seed % 20)), seed), seed, 100, nullptr,
+             played);
+    EXPECT_GT(played.gone, 1000);
+    EXPECT_LT(played.refused, played.states / 10);
+}
+
+TEST(CopyModel, MovesInEqualBlocksAreTakenBackToo) {
+    Graph graph = gpt_graph({.layers = 3});
+    graph.device = Device{.name = "d",
+                          .memory = {},
+                          .links = {.to_host_bytes_per_second = 25e9, .to_device_bytes_per_second = 25e9}};
+    const Repeats repeats = repeats_of(graph);
+    Played played;
+    walk(graph, 5, 800, &repeats, played);
+    EXPECT_GT(played.gone, 100);
+}
+
+}  // namespace
+}  // namespace rematlas::annealing
