@@ -13,7 +13,7 @@ constexpr std::size_t kMovesATwin = 300;  // it takes as long as some dozen othe
 
 }  // namespace
 
-AwayMoves::AwayMoves(const CopyGraph& graph, RunProfile& profile, const PlannedCopies& copies, Random& random,
+AwayMoves::AwayMoves(const CopyGraph& graph, RunProfile& profile, PlannedCopies& copies, Random& random,
                      const Repeats* repeats)
     : graph_(graph),
       profile_(profile),
@@ -33,6 +33,7 @@ bool AwayMoves::propose(const Acceptance& acceptance) {
 bool AwayMoves::propose_repair(const Acceptance& acceptance) {
     const double draw = random_.unit();
     if (draw < 0.30) return send_away_over();
+    if (draw < 0.34) return wait_for_copies();
     if (draw < 0.36) return wait();
     if (draw < 0.41) return wait_less();
     if (draw < 0.46) return keep_here();
@@ -164,6 +165,45 @@ bool AwayMoves::away_to_rerun() {
     if (!away) return false;
     const RunProfile::Away gap = profile_.aways()[*away];
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
+}
+
+// Not gone where the run is over the budget, because a copy takes too long.
+std::optional<RunProfile::AwayId> AwayMoves::late_across(Node run) {
+    for (int tries = 0; tries < kMostAwaySamples; ++tries) {
+        const auto id = any_away();
+        if (!id) return std::nullopt;
+        const RunProfile::Away& away = profile_.aways()[*id];
+        const Node last = profile_.events(away.tensor)[profile_.index_of(away.tensor, away.use) - 1];
+        if (profile_.before(last, run) && profile_.before(run, away.use)) return id;
+    }
+    return std::nullopt;
+}
+
+bool AwayMoves::wait_for_copies() {
+    const Node run = over_run();
+    if (run == RunProfile::kNone) return false;
+    std::optional<RunProfile::AwayId> id = random_.below(3) == 0 ? late_across(run) : std::nullopt;
+    if (!id) {
+        const std::optional<Gap> gap = gap_across(run);
+        if (!gap) return false;
+        id = profile_.set_away(gap->tensor, gap->use);
+    }
+    copies_.settle();
+    const Node next = profile_.next(run), use = profile_.aways()[*id].use;
+    const std::int64_t begins = copies_.clock(run), ends = copies_.clock(next);
+    for (const PlannedCopies::Copy& copy : copies_.out())
+        if (copy.away == *id && copy.end > begins) wait_before(run, copy.end - begins);
+    for (const PlannedCopies::Copy& copy : copies_.back())
+        if (copy.away == *id && copy.start < ends) wait_before(use, ends - copy.start);
+    return true;
+}
+
+void AwayMoves::wait_before(Node run, std::int64_t time) {
+    for (const int op : graph_.waits) {
+        const std::int64_t length = graph_.flat.time[op];
+        const bool last = op == graph_.waits.back();
+        for (; time >= length || (last && time > 0); time -= length) profile_.insert(op, run);
+    }
 }
 
 bool AwayMoves::wait() {

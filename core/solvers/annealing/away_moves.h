@@ -1,7 +1,7 @@
 // The moves of the search with copies: those of runs (moves.h), and
 //
 // - away: a tensor that is kept across a run goes to the host instead; of some drawn ones that with the most bytes
-//   and time in between; or the same in all equal blocks;
+//   and time in between; or the same in all equal blocks; or with as much waiting as its copies need;
 // - here: one that is away is kept;
 // - a rerun is removed, and what it made is away until the next use; and back: what is away is made again;
 // - a wait before a run that is over the budget, for the copies to get on; a wait is removed, or halved;
@@ -22,7 +22,7 @@ class AwayMoves {
     using Node = RunProfile::Node;
 
     /// All must outlive the moves. `repeats` knows the ops of the problem.
-    AwayMoves(const CopyGraph& graph, RunProfile& profile, const PlannedCopies& copies, Random& random,
+    AwayMoves(const CopyGraph& graph, RunProfile& profile, PlannedCopies& copies, Random& random,
               const Repeats* repeats);
 
     /// Makes one random move. False: nothing was changed, or the move was given up halfway: the profile is to be
@@ -34,6 +34,7 @@ class AwayMoves {
     bool keep_here();
     bool rerun_to_away();
     bool away_to_rerun();
+    bool wait_for_copies();  ///< a tensor is away, or goes, and both ends of its gap wait for the copies
     bool wait();
     bool wait_less();
 
@@ -48,11 +49,13 @@ class AwayMoves {
     Node over_run();
     std::optional<Gap> gap_across(Node run);
     std::optional<RunProfile::AwayId> any_away();
+    std::optional<RunProfile::AwayId> late_across(Node run);
+    void wait_before(Node run, std::int64_t time);
     void send_twins(Gap gap);
 
     const CopyGraph& graph_;
     RunProfile& profile_;
-    const PlannedCopies& copies_;
+    PlannedCopies& copies_;
     Random& random_;
     const Repeats* repeats_;
     Moves moves_;

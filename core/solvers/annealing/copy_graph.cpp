@@ -7,8 +7,8 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kWaitLengths = 9;
-constexpr std::int64_t kLongestWait = 64;  // part of the step
+constexpr int kWaitLengths = 12;
+constexpr std::int64_t kLongestWait = 8;  // part of the step
 constexpr std::int64_t kShareOfSmall = 200;
 
 void add_waits(CopyGraph& graph) {

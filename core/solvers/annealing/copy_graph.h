@@ -12,7 +12,7 @@ namespace rematlas::annealing {
 struct CopyGraph {
     FlatGraph flat;                        ///< the problem's, and behind its ops those that wait
     int real_ops = 0;                      ///< ops of the problem
-    std::vector<std::int32_t> waits = {};  ///< ops that do nothing for 1/64, 1/128, ... of the step
+    std::vector<std::int32_t> waits = {};  ///< ops that do nothing for 1/8, 1/16, ... of the step
     // Of each tensor.
     std::vector<std::uint8_t> may_leave = {};
     std::vector<std::uint8_t> starts_on_host = {};  ///< a copy is there from the start

@@ -42,19 +42,26 @@ class Emission {
         const RunProfile::Away& away = profile_.aways()[id];
         return away.tensor >= 0 && away.first != away.behind;
     }
-    bool leaves(int tensor) const {
-        const auto ids = profile_.aways_of(tensor);
-        return std::any_of(ids.begin(), ids.end(), [&](RunProfile::AwayId id) { return is_gone(id); });
-    }
     std::size_t place(Node run) const { return static_cast<std::size_t>(copies_.place(run)); }
 
-    void plan_out(RunProfile::AwayId id) {
+    /// The first gap that the tensor really leaves in; -1 where there is none.
+    RunProfile::AwayId first_gap(int tensor) const {
+        RunProfile::AwayId first = -1;
+        for (const RunProfile::AwayId id : profile_.aways_of(tensor)) {
+            if (!is_gone(id)) continue;
+            if (first < 0 || place(profile_.aways()[id].use) < place(profile_.aways()[first].use)) first = id;
+        }
+        return first;
+    }
+
+    void plan_out(RunProfile::AwayId planned) {
+        const RunProfile::AwayId id = first_gap(profile_.aways()[planned].tensor);
+        if (id < 0) return;
         const RunProfile::Away& away = profile_.aways()[id];
-        if (!leaves(away.tensor)) return;
         const auto events = profile_.events(away.tensor);
         offloads_[place(events[profile_.index_of(away.tensor, away.use) - 1])].push_back(away.tensor);
         goes_out_[static_cast<std::size_t>(id)] = 1;
-        if (is_gone(id)) frees_[place(away.first)].push_back(away.tensor);
+        frees_[place(away.first)].push_back(away.tensor);
     }
 
     void plan_gap(RunProfile::AwayId id) {

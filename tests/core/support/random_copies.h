@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
 
 namespace rematlas {
