@@ -12,9 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-/// Types of published tools whose solver is not in this version.
-constexpr std::string_view kMissing[] = {"offmate"};
-
 std::string_view type_of(const SolverEntry& solver) {
     return solver.traits.config_type.empty() ? solver.traits.name : solver.traits.config_type;
 }
@@ -25,8 +22,6 @@ Result<const SolverEntry*> solver_of(std::string_view type) {
     std::string available = "; there are:";
     for (const std::string_view known : config_types())
         available += (known == config_types().front() ? " " : ", ") + std::string(known);
-    if (std::find(std::begin(kMissing), std::end(kMissing), type) != std::end(kMissing))
-        return Error{"type '" + std::string(type) + "': its solver is not in this version" + available};
     return Error{"type '" + std::string(type.substr(0, 60)) + "' is not known" + available};
 }
 

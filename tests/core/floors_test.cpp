@@ -25,6 +25,7 @@ const Floors of_core = {{"base"},
 /// A solver may start from the answers of those below it.
 const Floors of_solvers = {{"keep_all", "chen", "rotor", "dtr", "annealing", "staged"},
                            {"revolve", "hierarchical"},
+                           {"offmate"},
                            {"atlas"},
                            {"checkmate"}};
 

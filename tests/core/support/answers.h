@@ -21,6 +21,7 @@ inline void expect_valid(const Graph& graph, Bytes budget, const Answer& answer,
     const Solution& solution = std::get<Solution>(answer);
     Schedule schedule;
     schedule.steps = solution.steps;
+    schedule.homes = solution.homes;
     schedule.graph_sha256 = graph.sha256;
     const CheckReport report = check(graph, schedule, budget);
     EXPECT_TRUE(report.ok()) << what << ": " << (report.violations.empty() ? "" : report.violations.front());

@@ -1,0 +1,80 @@
+// Which tensors of a sequence of runs should be away between which of their events: a linear programme, rounded.
+//
+//     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
+//     solve_milp(library, programme.milp()) ... programme.rounded(values)         // a decision for each gap
+//
+// The runs are cut into stages of equal numbers of runs; before them is one for the start, behind them one for the end. Gaps that
+// begin and end in the same stages are one item, of which any fraction may be away (the rows: copy_flows.h). Residents
+// that are touched in the same stages are one group, with a fraction that lives on the host: it is away at the start and after
+// its last event, and nothing that lives there needs a copy out before it is changed. One that is never changed
+// has a copy there in any case. What ops on the host read leaves for good, and a step lasts at least until the host is done: the
+// stages from each of its ops on take at least the time of all that are left then. Memory is what the runs need if all stays, the most of each stage, less what is
+// away. So the budget is kept to the byte by what is rounded up: of each item whole tensors, at least its fraction.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/base/links.h"
+#include "core/milp/milp.h"
+#include "core/solvers/offmate/copy_flows.h"
+#include "core/solvers/offmate/lifetimes.h"
+
+namespace rematlas::offmate {
+
+struct AwayLimits {
+    Links links;
+    std::int64_t budget = 0;
+    std::optional<std::int64_t> host_budget = {};
+    std::int64_t least_copy = 0;  ///< bytes: smaller tensors stay
+    int most_stages = 150;
+    double price = 0.01;  ///< of link time, as a share of time
+};
+
+class AwayProgramme {
+  public:
+    /// `flat` and `lives` must outlive it. Cost: linear.
+    AwayProgramme(const FlatGraph& flat, const Lifetimes& lives, const AwayLimits& limits);
+
+    /// No column is integer. Infeasible where no fractions keep the budget.
+    const MilpModel& milp() const { return milp_; }
+
+    /// Whole gaps for the fractions of a point, at least as many bytes of each item.
+    std::vector<char> rounded(std::span<const double> values) const;
+
+  private:
+    /// Gaps of which a fraction is away, one for each tensor.
+    struct Item {
+        int column = -1;
+        std::vector<std::int32_t> gaps;
+        std::int64_t bytes = 0;
+    };
+
+    int stages() const { return run_stages_ + 2; }
+    int stage_of(int run) const;  ///< also of kStart and of the end
+    bool may_leave(const Gap& gap) const;
+    int add_item(std::vector<std::int32_t> gaps);
+    void add_made();
+    void add_read_on_host();
+    void add_host_work(const std::vector<int>& time);
+    void add_residents();
+    void add_group(const std::vector<std::vector<std::int32_t>>& gaps_of);
+    Sum bytes_of(int item) const;
+    std::vector<CopyFlows::Stage> needs() const;
+
+    const FlatGraph& flat_;
+    const Lifetimes& lives_;
+    const AwayLimits limits_;
+    int run_stages_ = 0;
+    double byte_scale_ = 1, time_scale_ = 1;
+    MilpModel milp_;
+    std::vector<Item> items_;
+    std::vector<CopyFlows::Item> flows_;
+    std::vector<std::pair<int, std::int64_t>> leaving_for_good_;  ///< after a stage, bytes
+    Sum on_host_;
+};
+
+}  // namespace rematlas::offmate

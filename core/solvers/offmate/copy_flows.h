@@ -1,0 +1,89 @@
+// The rows of a programme in which bytes leave and come back beside a sequence of stages.
+//
+//     CopyFlows flows(milp, stages, rates);
+//     flows.add({.bytes = sum, .leaves = 3, .returns = 9});     // away in stages 4 .. 8
+//     flows.finish(needs, budget);
+//
+// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a fraction of each tensor on each
+// link in each stage, and a time of each stage that is at least its compute and at least what either link needs. Here the
+// bytes on a link are one sum for each stage, as it does not matter whose they are: links move what leaves first first, and
+// what is needed first first, and then all that is asked of single tensors follows from what has been released so
+// far, and what is due from a stage on (as for one machine with release times or deadlines).
+//
+// Columns, for each stage s, beside those of who calls:
+//     time[s]    of the stage; all together are the objective
+//     away[s]    bytes that are away in it by decision, whether they have left yet or come back already
+//     out[s], in[s]     bytes that the links move during the stage
+//     queue[s]   bytes that still wait to leave after it
+//     early[s]   bytes that came back and are not due at s + 1
+// Rows, for each stage:
+//     away[s] = away[s-1] + what leaves before s - what returns at s
+//     queue[s] = queue[s-1] + what leaves before s and must be copied - out[s], at least 0, and 0 after the last stage
+//     early[s] = early[s-1] + in[s] - what is due at s + 1, at least 0
+//     bytes[s] - away[s] + (queue[s] + out[s]) + (early[s] + due[s+1]) <= budget
+//               what waits to leave, or leaves during the stage, is there for all of it, and so is what comes
+//     (queue[s] + out[s]) + (early[s] + due[s+1]) <= away[s]       nothing comes back before it has left
+//     time[s] >= compute[s], and time[s] >= each way in which both links can be busy (`Rates`)
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/base/links.h"
+#include "core/milp/milp.h"
+
+namespace rematlas::offmate {
+
+/// A sum of columns and a constant.
+struct Sum {
+    std::vector<std::pair<int, double>> columns;
+    double constant = 0;
+    void add(int column, double factor = 1) { columns.emplace_back(column, factor); }
+    void add(const Sum& other, double factor = 1);
+};
+
+/// A row of the sum, whose columns may occur more than once.
+void add_row(MilpModel& milp, double least, const Sum& sum, double most);
+
+/// What a byte each way takes, in units of the programme. While both links move, each has its contended speed: what
+/// they do in a stage lies between doing it one after the other and doing it side by side, and is bounded by
+/// the lines through these corners.
+struct Rates {
+    struct Line {
+        double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in
+    };
+    std::vector<Line> lines;
+    double out = 0, in = 0;  ///< of one link alone
+};
+
+/// `bytes`, `copies`: of all that could be copied, for the share of the latency. Scales: units a byte and a nanosecond.
+Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
+
+class CopyFlows {
+  public:
+    /// `milp` must outlive it.
+    CopyFlows(MilpModel& milp, int stages, Rates rates);
+
+    struct Item {
+        Sum bytes;
+        int leaves = -1;  ///< the last stage that has it before; -1: none
+        int returns = 0;  ///< the first stage that has it again; the number of stages: none
+        bool out = true;  ///< it has to be copied to the host
+        bool in = true;   ///< and back
+    };
+    void add(const Item& item);
+
+    struct Stage {
+        Sum time, bytes;  ///< of compute; held if nothing is away
+    };
+    /// `price`: of the objective, a share of the time that links are busy, so that no copies are made in vain.
+    /// The columns of the stages' times.
+    std::vector<int> finish(const std::vector<Stage>& stages, double budget, double price);
+
+  private:
+    MilpModel& milp_;
+    const Rates rates_;
+    std::vector<Sum> begins_, ends_, released_, due_;  ///< by stage, and one more
+};
+
+}  // namespace rematlas::offmate

@@ -1,0 +1,149 @@
+#include "core/solvers/offmate/copying_plan.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/schedule/simulate.h"
+#include "core/solvers/annealing/random.h"
+#include "core/solvers/offmate/away_programme.h"
+#include "core/solvers/offmate/heaviest_away.h"
+
+namespace rematlas::offmate {
+namespace {
+
+/// Stages of the programme: few make it coarse in time, many leave its rounding little slack. Neither is always best.
+constexpr int kStages[] = {120, 300, 800};
+
+std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {
+    std::int64_t bytes = 0;
+    for (std::size_t g = 0; g < away.size(); ++g) bytes += away[g] ? flat.bytes[lives.gaps[g].tensor] : 0;
+    return bytes;
+}
+
+}  // namespace
+
+CopyPlanner::CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options)
+    : problem_(problem),
+      budget_(budget.value),
+      options_(options),
+      may_leave_{.tensors = may_leave(problem.graph, problem.copies.what),
+                 .at_the_end = moves_weights(problem.copies.what)} {}
+
+Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
+    return {problem_.graph, problem_.flat, runs, may_leave_};
+}
+
+/// Played by the simulator, whose word counts: what it refuses, or what breaks a budget, is no plan.
+std::optional<CopyingPlan> CopyPlanner::emitted(const Lifetimes& lives, std::vector<char> away) const {
+    EmissionLimits limits{.links = problem_.copies.links, .budget = budget_};
+    if (problem_.copies.host_budget) limits.host_budget = problem_.copies.host_budget->value;
+    std::optional<Emitted> best;
+    for (const bool eager : {true, false}) {
+        limits.eager = eager;
+        Emitted steps = copying_steps(problem_.graph, problem_.flat, lives, away, limits);
+        if (steps.fits && (!best || steps.time < best->time)) best = std::move(steps);
+    }
+    if (!best) return std::nullopt;
+    const Result<Simulation> played =
+        simulate(problem_.graph, best->steps, best->homes, problem_.copies.links);
+    if (!played || played->peak.value > budget_) return std::nullopt;
+    if (problem_.copies.host_budget && played->host_peak > *problem_.copies.host_budget) return std::nullopt;
+    return CopyingPlan{.runs = lives.runs(),
+                       .away = std::move(away),
+                       .steps = std::move(best->steps),
+                       .homes = std::move(best->homes),
+                       .time = played->time.value,
+                       .peak = played->peak.value};
+}
+
+void CopyPlanner::offer(const Lifetimes& lives, std::vector<char> away,
+                        std::optional<CopyingPlan>& best) const {
+    if (!mend(problem_.flat, lives, budget_, options_.least_copy, away)) return;
+    if (best && best->away == away) return;
+    std::optional<CopyingPlan> plan = emitted(lives, std::move(away));
+    if (plan && (!best || plan->time < best->time)) best = std::move(plan);
+}
+
+std::optional<CopyingPlan> CopyPlanner::without_copies(const std::vector<PlacedRun>& runs) const {
+    const Lifetimes lives = lifetimes(runs);
+    std::vector<char> none = lives.least_away();
+    const std::vector<std::int64_t> memory = lives.memory(none);
+    if (*std::max_element(memory.begin(), memory.end()) > budget_) return std::nullopt;
+    return emitted(lives, std::move(none));
+}
+
+std::optional<CopyingPlan> CopyPlanner::by_weight(const std::vector<PlacedRun>& runs) const {
+    const Lifetimes lives = lifetimes(runs);
+    std::optional<CopyingPlan> best;
+    offer(lives, lives.least_away(), best);
+    return best;
+}
+
+std::optional<CopyingPlan> CopyPlanner::by_programme(const std::vector<PlacedRun>& runs,
+                                                     const Deadline& deadline) const {
+    const Lifetimes lives = lifetimes(runs);
+    std::optional<CopyingPlan> best;
+    offer(lives, lives.least_away(), best);
+    for (const int stages : kStages) {
+        if (deadline.passed() || milp_libraries().empty()) break;
+        AwayLimits limits{.links = problem_.copies.links,
+                          .budget = budget_,
+                          .least_copy = options_.least_copy,
+                          .most_stages = stages,
+                          .price = options_.price};
+        if (problem_.copies.host_budget) limits.host_budget = problem_.copies.host_budget->value;
+        const auto programme = std::make_shared<const AwayProgramme>(problem_.flat, lives, limits);
+        run_programme(
+            std::shared_ptr<const MilpModel>(programme, &programme->milp()), {}, options_.programme, deadline,
+            [&](std::span<const double> values) { offer(lives, programme->rounded(values), best); });
+        if (stages >= lives.run_count()) break;
+    }
+    return best;
+}
+
+bool CopyPlanner::improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const {
+    const Lifetimes lives = lifetimes(plan.runs);
+    annealing::Random random(seed);
+    std::vector<std::int32_t> movable;
+    for (std::size_t g = 0; g < lives.gaps.size(); ++g) {
+        const Gap& gap = lives.gaps[g];
+        if (gap.movable && !gap.forced && problem_.flat.bytes[gap.tensor] >= options_.least_copy)
+            movable.push_back(static_cast<std::int32_t>(g));
+    }
+    const std::int64_t before = plan.time;
+    std::int64_t bytes = bytes_away(problem_.flat, lives, plan.away);
+    for (int trial = 0; trial < trials && !movable.empty() && !deadline.passed(); ++trial) {
+        std::vector<char> away = plan.away;
+        const std::int32_t g = movable[random.below(movable.size())];
+        const Gap& gap = lives.gaps[g];
+        const char now = !away[g];
+        away[g] = now;
+        if (lives.is_resident(gap.tensor) &&
+            (g == lives.first_gap(gap.tensor) || g == lives.last_gap(gap.tensor)))
+            away[lives.first_gap(gap.tensor)] = away[lives.last_gap(gap.tensor)] = now;
+        if (!mend(problem_.flat, lives, budget_, options_.least_copy, away) || away == plan.away) continue;
+        std::optional<CopyingPlan> other = emitted(lives, std::move(away));
+        if (!other || other->time > plan.time) continue;
+        const std::int64_t others = bytes_away(problem_.flat, lives, other->away);
+        if (other->time == plan.time && others > bytes) continue;
+        bytes = others;
+        plan = *std::move(other);
+    }
+    return plan.time < before;
+}
+
+std::int64_t CopyPlanner::least_budget(const std::vector<PlacedRun>& runs) const {
+    const Lifetimes lives = lifetimes(runs);
+    std::vector<char> away = lives.least_away();
+    for (std::size_t g = 0; g < away.size(); ++g) away[g] = away[g] || lives.gaps[g].movable;
+    for (std::size_t t = 0; t < problem_.flat.bytes.size(); ++t) {
+        if (!lives.is_resident(static_cast<int>(t))) continue;
+        const std::int32_t first = lives.first_gap(static_cast<int>(t)),
+                           last = lives.last_gap(static_cast<int>(t));
+        away[first] = away[last] = away[first] && away[last];
+    }
+    const std::vector<std::int64_t> memory = lives.memory(away);
+    return *std::max_element(memory.begin(), memory.end());
+}
+
+}  // namespace rematlas::offmate

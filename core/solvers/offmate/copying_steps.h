@@ -1,0 +1,43 @@
+// Steps of a schedule in which tensors are away between runs: when each is offloaded, freed, fetched and dropped.
+//
+//     const Emitted emitted = copying_steps(graph, flat, lives, away, {.links = links, .budget = budget});
+//     if (emitted.fits) simulate(graph, emitted.steps, emitted.homes);
+//
+// The steps are written in order beside a clock of their own (schedule/side_queues.h). What will be away is offloaded as soon
+// as it is made or changed, and freed when its copy is done and it is not read before it comes back; where a run needs
+// the room earlier, its free waits. What comes back is fetched in the order in which it is read, as early as there is room
+// until then (`eager`) or as late as it still arrives in time; at the latest for the run that reads it, which then waits.
+// So the bytes on the device never exceed the budget where those of Lifetimes::memory do not, and nothing that
+// is under way is touched.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/base/links.h"
+#include "core/schedule/schedule.h"
+#include "core/solvers/offmate/lifetimes.h"
+
+namespace rematlas::offmate {
+
+struct EmissionLimits {
+    Links links;
+    std::int64_t budget = 0;                       ///< bytes on the device
+    std::optional<std::int64_t> host_budget = {};  ///< and on the host
+    bool eager = true;
+};
+
+struct Emitted {
+    std::vector<Step> steps;
+    Homes homes;
+    bool fits = false;      ///< else the steps end where there was no room
+    std::int64_t time = 0;  ///< ns, of the whole step
+};
+
+/// `away`: as for Lifetimes::memory, at least what `least_away` says. Cost: near linear, but for looking ahead
+/// for room (runs between a fetch and its reader).
+Emitted copying_steps(const Graph& graph, const FlatGraph& flat, const Lifetimes& lives,
+                      const std::vector<char>& away, const EmissionLimits& limits);
+
+}  // namespace rematlas::offmate
