@@ -11,7 +11,7 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kMovesAClock = 32;
-constexpr int kMostFailures = 60;   // in a row, of making room
+constexpr int kMostFailures = 100;  // in a row, of making room
 constexpr double kOverBudget = 10;  // in ranks, of the excess over the budget
 
 }  // namespace
@@ -61,7 +61,9 @@ double CopyAnnealer::value(const Cost& cost) const {
 bool CopyAnnealer::make_room(const Deadline& deadline) {
     for (int failures = 0; failures < kMostFailures && profile_.excess() > 0 && !deadline.passed();) {
         const std::int64_t before = profile_.excess();
-        bool better = proposals_.send_away_over();
+        // Where nothing more goes in time, runs wait.
+        bool better =
+            failures < kMostFailures / 2 ? proposals_.send_away_over() : proposals_.wait_for_copies();
         if (better) {
             copies_.settle();
             better = profile_.excess() < before;
@@ -144,12 +146,17 @@ void CopyAnnealer::note_state(const Cost& cost) {
 }
 
 void CopyAnnealer::play() {
-    std::vector<Step> steps = emit(graph_, profile_, copies_);
-    const Result<Simulation> played = simulate(problem_.graph, steps, {}, problem_.copies.links);
+    EmittedCopies written = emit(graph_, profile_, copies_);
+    const Result<Simulation> played =
+        simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
     if (!played || played->peak > task_.budget) return;
     if (problem_.copies.host_budget && played->host_peak > *problem_.copies.host_budget) return;
     if (best_ && best_->time <= played->time) return;
-    best_ = Solution{.steps = std::move(steps), .time = played->time, .peak = played->peak, .bound = {}};
+    best_ = Solution{.steps = std::move(written.steps),
+                     .homes = std::move(written.homes),
+                     .time = played->time,
+                     .peak = played->peak,
+                     .bound = {}};
     best_->overhead = static_cast<double>(played->time.value) * time_scale_;
     improved_ = true;
 }

@@ -20,7 +20,7 @@ AwayMoves::AwayMoves(const CopyGraph& graph, RunProfile& profile, PlannedCopies&
       copies_(copies),
       random_(random),
       repeats_(repeats && !repeats->alike.empty() ? repeats : nullptr),
-      moves_(graph.flat, profile, random) {
+      moves_(graph.flat, profile, random, nullptr, graph.home) {
     for (int t = 0; t < graph.flat.tensor_count; ++t)
         if (graph.may_leave[t]) leaving_.push_back(t);
 }
@@ -88,8 +88,22 @@ bool AwayMoves::send_away_over() {
     const Node run = over_run();
     if (run == RunProfile::kNone) return false;
     const std::optional<Gap> gap = gap_across(run);
-    if (gap) profile_.set_away(gap->tensor, gap->use);
+    if (gap) send(*gap);
     return gap.has_value();
+}
+
+// A resident that leaves at all lives on the host: it is fetched when it is first needed, and at the end it is there.
+RunProfile::AwayId AwayMoves::send(Gap gap) {
+    const auto send_once = [&](int tensor, Node use) {
+        const RunProfile::AwayId away = profile_.away_before(tensor, use);
+        return away >= 0 ? away : profile_.set_away(tensor, use);
+    };
+    if (graph_.resident[gap.tensor] >= 0) {
+        const CopyGraph::Resident& resident = graph_.residents[graph_.resident[gap.tensor]];
+        send_once(resident.first, profile_.events(resident.first)[1]);
+        send_once(resident.last, RunProfile::kEnd);
+    }
+    return send_once(gap.tensor, gap.use);
 }
 
 bool AwayMoves::send_away_in_equal_blocks() {
@@ -102,7 +116,7 @@ bool AwayMoves::send_away_in_equal_blocks() {
     if (!gap || gap->use == RunProfile::kEnd) return false;
     const int user = profile_.op(gap->use);
     if (user >= graph_.real_ops) return false;
-    profile_.set_away(gap->tensor, gap->use);
+    send(*gap);
     send_twins(*gap);
     return true;
 }
@@ -123,7 +137,7 @@ void AwayMoves::send_twins(Gap gap) {
             const bool same = graph_.flat.producer[t] < graph_.real_ops &&
                               repeats_->group[graph_.flat.producer[t]] == group &&
                               output < static_cast<std::ptrdiff_t>(made.size()) && made[output] == t;
-            if (same && graph_.may_leave[t] && profile_.away_before(t, use) < 0) profile_.set_away(t, use);
+            if (same && graph_.may_leave[t] && profile_.away_before(t, use) < 0) send({t, use});
         }
     }
 }
@@ -138,9 +152,23 @@ std::optional<RunProfile::AwayId> AwayMoves::any_away() {
 }
 
 bool AwayMoves::keep_here() {
-    const auto away = any_away();
-    if (away) profile_.set_here(*away);
-    return away.has_value();
+    const auto id = any_away();
+    if (!id) return false;
+    const RunProfile::Away away = profile_.aways()[*id];
+    const std::int32_t resident = graph_.resident[away.tensor];
+    const bool home = resident >= 0 && (away.use == RunProfile::kEnd ||
+                                        away.use == profile_.events(graph_.residents[resident].first)[1]);
+    if (home)
+        bring_home(graph_.residents[resident]);
+    else
+        profile_.set_here(*id);
+    return true;
+}
+
+// Back to a resident that never leaves.
+void AwayMoves::bring_home(const CopyGraph::Resident& resident) {
+    for (const int version : {resident.first, resident.last})
+        while (!profile_.aways_of(version).empty()) profile_.set_here(profile_.aways_of(version).front());
 }
 
 bool AwayMoves::rerun_to_away() {
@@ -156,7 +184,7 @@ bool AwayMoves::rerun_to_away() {
     }
     moves_.remove_cascade(*run);
     for (const Gap& gap : gaps)
-        if (profile_.away_before(gap.tensor, gap.use) < 0) profile_.set_away(gap.tensor, gap.use);
+        if (profile_.away_before(gap.tensor, gap.use) < 0) send(gap);
     return true;
 }
 
@@ -186,7 +214,7 @@ bool AwayMoves::wait_for_copies() {
     if (!id) {
         const std::optional<Gap> gap = gap_across(run);
         if (!gap) return false;
-        id = profile_.set_away(gap->tensor, gap->use);
+        id = send(*gap);
     }
     copies_.settle();
     const Node next = profile_.next(run), use = profile_.aways()[*id].use;

@@ -51,6 +51,8 @@ class AwayMoves {
     std::optional<RunProfile::AwayId> any_away();
     std::optional<RunProfile::AwayId> late_across(Node run);
     void wait_before(Node run, std::int64_t time);
+    RunProfile::AwayId send(Gap gap);
+    void bring_home(const CopyGraph::Resident& resident);
     void send_twins(Gap gap);
 
     const CopyGraph& graph_;

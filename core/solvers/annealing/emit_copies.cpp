@@ -22,18 +22,22 @@ class Emission {
         for (RunProfile::AwayId id = 0; id < static_cast<RunProfile::AwayId>(profile.aways().size()); ++id)
             plan_gap(id);
         for (auto copy = copies.back().rbegin(); copy != copies.back().rend(); ++copy) plan_back(copy->away);
+        for (const CopyGraph::Resident& resident : graph.residents) plan_home(resident);
+        std::sort(homes_.on_host.begin(), homes_.on_host.end());
     }
 
-    std::vector<Step> run() {
+    EmittedCopies run() {
         for (std::size_t place = 0; place < copies_.runs().size(); ++place) {
-            for (const int t : frees_[place]) steps_.push_back(Step::free(TensorId(t)));
-            for (const int t : fetches_[place]) steps_.push_back(Step::fetch(TensorId(t)));
+            for (const int t : frees_[place]) steps_.push_back(Step::free(real(t)));
+            for (const int t : fetches_[place]) steps_.push_back(Step::fetch(real(t)));
             const Node run = copies_.runs()[place];
             if (run != RunProfile::kEnd && profile_.op(run) < graph_.real_ops) add_run(run);
-            for (const int t : offloads_[place]) steps_.push_back(Step::offload(TensorId(t)));
-            for (const int t : drops_[place]) steps_.push_back(Step::drop(TensorId(t)));
+            for (const int t : offloads_[place]) steps_.push_back(Step::offload(real(t)));
+            for (const int t : drops_[place]) steps_.push_back(Step::drop(real(t)));
         }
-        return std::move(steps_);
+        for (const int t : last_offloads_) steps_.push_back(Step::offload(real(t)));
+        for (const int t : last_frees_) steps_.push_back(Step::free(real(t)));
+        return {std::move(steps_), std::move(homes_)};
     }
 
   private:
@@ -42,6 +46,7 @@ class Emission {
         const RunProfile::Away& away = profile_.aways()[id];
         return away.tensor >= 0 && away.first != away.behind;
     }
+    TensorId real(int tensor) const { return TensorId(graph_.real[tensor]); }
     std::size_t place(Node run) const { return static_cast<std::size_t>(copies_.place(run)); }
 
     /// The first gap that the tensor really leaves in; -1 where there is none.
@@ -67,7 +72,11 @@ class Emission {
     void plan_gap(RunProfile::AwayId id) {
         if (!is_gone(id)) return;
         const RunProfile::Away& away = profile_.aways()[id];
-        if (!goes_out_[static_cast<std::size_t>(id)]) frees_[place(away.first)].push_back(away.tensor);
+        const Node before = profile_.events(away.tensor)[profile_.index_of(away.tensor, away.use) - 1];
+        if (!goes_out_[static_cast<std::size_t>(id)] && profile_.op(before) != graph_.home)
+            frees_[place(away.first)].push_back(away.tensor);
+        if (graph_.resident[away.tensor] >= 0) return;
+        if (away.behind == RunProfile::kNone) homes_.on_host.push_back(real(away.tensor));
         const auto ids = profile_.aways_of(away.tensor);
         const bool last = std::all_of(ids.begin(), ids.end(), [&](RunProfile::AwayId other) {
             return !is_gone(other) || place(profile_.aways()[other].use) <= place(away.use);
@@ -75,13 +84,30 @@ class Emission {
         if (last && away.use != RunProfile::kEnd) drops_[place(away.use)].push_back(away.tensor);
     }
 
+    /// Of one that leaves in some gap.
+    void plan_home(const CopyGraph::Resident& resident) {
+        if (first_gap(resident.first) < 0 && first_gap(resident.last) < 0) return;
+        homes_.on_host.push_back(real(resident.first));
+        const RunProfile::AwayId start =
+            profile_.away_before(resident.first, profile_.events(resident.first)[1]);
+        if (start < 0 || !is_gone(start)) fetches_.front().push_back(resident.first);
+        const RunProfile::AwayId end = profile_.away_before(resident.last, RunProfile::kEnd);
+        if (end >= 0 && is_gone(end)) return;
+        const bool is_new = resident.last != resident.first && first_gap(resident.last) < 0;
+        if (is_new) last_offloads_.push_back(resident.last);
+        last_frees_.push_back(resident.last);
+    }
+
     void plan_back(RunProfile::AwayId id) {
+        if (profile_.aways()[id].behind == RunProfile::kNone) return;
         if (is_gone(id)) fetches_[place(profile_.aways()[id].behind)].push_back(profile_.aways()[id].tensor);
     }
 
     void add_run(Node run) {
         const int op = profile_.op(run);
-        const bool in_place = profile_.in_place(run);
+        const auto of_op = graph_.flat.inplace_pairs(op);
+        const bool updates = !of_op.empty() && graph_.resident[of_op.front().out] >= 0;
+        const bool in_place = profile_.in_place(run) && !updates;
         steps_.push_back(in_place ? Step::run_inplace(OpId(op)) : Step::run(OpId(op)));
         const auto pairs = graph_.flat.inplace_pairs(op);
         for (const auto& tensors : {graph_.flat.inputs[op], graph_.flat.outputs[op]}) {
@@ -91,7 +117,9 @@ class Emission {
                 if (next < events.size() && profile_.is_use(t, events[next])) continue;
                 const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
                                                            [t](const auto& pair) { return pair.in == t; });
-                if (!taken) steps_.push_back(Step::free(TensorId(t)));
+                // What was updated is still there, as the next version.
+                const bool goes_on = graph_.resident[t] >= 0;
+                if (!taken && !goes_on) steps_.push_back(Step::free(TensorId(t)));
             }
         }
     }
@@ -101,12 +129,14 @@ class Emission {
     const PlannedCopies& copies_;
     std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;  ///< by place: tensors
     std::vector<std::uint8_t> goes_out_;  ///< by away: a copy out is made before it
+    std::vector<int> last_offloads_, last_frees_;
     std::vector<Step> steps_;
+    Homes homes_;
 };
 
 }  // namespace
 
-std::vector<Step> emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies) {
+EmittedCopies emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies) {
     return Emission(graph, profile, copies).run();
 }
 

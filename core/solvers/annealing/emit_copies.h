@@ -8,9 +8,15 @@
 
 namespace rematlas::annealing {
 
+struct EmittedCopies {
+    std::vector<Step> steps;
+    Homes homes;
+};
+
 /// In the order of the model, so that the bytes at each run are those of the profile; how long it takes, and whether
 /// a step would touch what is under way, says `simulate`. The copies must be settled. A copy on the host is dropped when
-/// it was fetched for the last time. Cost: linear.
-std::vector<Step> emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies);
+/// it was fetched for the last time. A resident that leaves lives on the host; where it is there too late, or is not gone at the end, the
+/// step begins, or ends, with its copy. Cost: linear.
+EmittedCopies emit(const CopyGraph& graph, const RunProfile& profile, const PlannedCopies& copies);
 
 }  // namespace rematlas::annealing

@@ -19,11 +19,13 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
 
-Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats)
+Moves::Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats,
+             int first_op)
     : graph_(graph),
       profile_(profile),
       random_(random),
       repeats_(repeats && !repeats->alike.empty() ? repeats : nullptr),
+      first_op_(first_op),
       removal_gain_(graph.op_count),
       planned_(graph.op_count),
       kept_(graph.tensor_count) {
@@ -453,6 +455,9 @@ std::optional<Moves::Node> Moves::shift_target(Node run) {
 bool Moves::can_move(Node run, Node target) const {
     if (target == run || target == profile_.next(run)) return false;
     const int op = profile_.op(run);
+    if (first_op_ >= 0 &&
+        (op == first_op_ || (target != RunProfile::kEnd && profile_.op(target) == first_op_)))
+        return false;
     if (profile_.before(target, run)) {
         for (const int t : graph_.inputs[op])
             if (profile_.first_at_or_after(t, target) == 0) return false;

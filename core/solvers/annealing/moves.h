@@ -34,8 +34,10 @@ class Moves {
   public:
     using Node = RunProfile::Node;
 
-    /// All must outlive the moves. Without `repeats` no move is made in equal blocks.
-    Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr);
+    /// All must outlive the moves. Without `repeats` no move is made in equal blocks. The run of `first_op`, where
+    /// there is one, stays before all others.
+    Moves(const FlatGraph& graph, RunProfile& profile, Random& random, const Repeats* repeats = nullptr,
+          int first_op = -1);
 
     /// Makes one random move, of a mix that depends on whether the profile is over its budget. False: nothing
     /// was changed, or the move was given up halfway because the caller would not accept it: the profile is
@@ -91,6 +93,7 @@ class Moves {
     RunProfile& profile_;
     Random& random_;
     const Repeats* repeats_;
+    const int first_op_;
     std::vector<int> evictable_;        ///< tensors with bytes whose producer may run again
     std::vector<double> removal_gain_;  ///< by op: time over output bytes
     Acceptance acceptance_;

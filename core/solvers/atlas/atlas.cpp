@@ -260,7 +260,7 @@ constinit const SolverEntry atlas_solver =
     solver_entry<AnnealingOptions, make_atlas>({.name = "atlas",
                                                 .anytime = true,
                                                 .finds = ScheduleClass::any_order,
-                                                .copies = Offload::activations,
+                                                .copies = Offload::all,
                                                 .compared = true});
 
 }  // namespace rematlas

@@ -25,6 +25,8 @@ constexpr double kCopyRaceShare = 0.4;  // of what is left then: after it the be
 /// Of what a link carries in a third of the step.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
+constexpr double kLeftToActivations[] = {0.9, 0.7, 0.5, 1.3,
+                                         1.8};  // of the budget, where residents may leave
 
 constexpr double kPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
@@ -50,7 +52,10 @@ class CopySearch {
 
     Answer run() {
         start_without_copies();
-        start_from_larger_budgets();
+        if (graph_.home >= 0)
+            start_without_residents();
+        else
+            start_from_larger_budgets();
         if (!is_over()) race();
         if (best_) return *std::move(best_);
         return infeasible_from(problem_, budget_, smallest_);
@@ -81,8 +86,33 @@ class CopySearch {
     }
 
     void start_without_copies() {
-        if (auto runs = plain_runs(budget_, kPlainShare, true))
-            starts_.push_back({.runs = *std::move(runs), .aways = {}});
+        if (auto runs = plain_runs(budget_, kPlainShare, true)) add_start(*runs);
+    }
+
+    void add_start(const RunSequence& runs) {
+        starts_.push_back({.runs = annealing::with_early_updates(problem_, graph_, runs), .aways = {}});
+    }
+
+    /// As if residents took no bytes, and neither did what the optimizer reads, which is gone early. A part of the
+    /// budget is left to residents that are there for a while.
+    void start_without_residents() {
+        FlatGraph free = problem_.flat;
+        free.resident_bytes = 0;
+        for (const OpId id : problem_.graph.ops.ids()) {
+            if (problem_.graph.ops[id].phase != Phase::optimizer) continue;
+            for (const std::int32_t t : free.inputs[id.index()]) free.bytes[t] = 0;
+        }
+        for (const double part : kLeftToActivations) {
+            if (is_over()) return;
+            const Bytes left(static_cast<std::int64_t>(part * static_cast<double>(budget_.value)));
+            Limits limits = limits_;
+            limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
+            const Answer answer = make_atlas(options_)->solve({problem_.graph, free}, left, limits, {});
+            const auto* found = std::get_if<Solution>(&answer);
+            if (!found) continue;
+            if (const auto runs = runs_of(found->steps)) add_start(*runs);
+        }
+        add_start(required_once(problem_.flat));
     }
 
     void start_from_larger_budgets() {
@@ -96,9 +126,9 @@ class CopySearch {
             const double larger = static_cast<double>(budget_.value) + part * carried;
             if (larger >= static_cast<double>(all.value)) break;
             if (auto runs = plain_runs(Bytes(static_cast<std::int64_t>(larger)), kLargerShare, false))
-                starts_.push_back({.runs = *std::move(runs), .aways = {}});
+                add_start(*runs);
         }
-        starts_.push_back({.runs = once, .aways = {}});
+        add_start(once);
     }
 
     void race() {

@@ -1,6 +1,7 @@
 #include "tests/core/support/gpt_graph.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +10,7 @@ namespace rematlas {
 
 namespace {
 
-constexpr double kFlopsPerNanosecond = 100'000;
-constexpr double kBytesPerNanosecond = 1'000;
 constexpr std::int64_t kLaunch = 2'000;  // ns
-constexpr std::int64_t kHalf = 2;        // bytes of a number
 
 /// A forward op as the backward part needs it: which tensors its gradients read, and what they cost.
 struct Recorded {
@@ -46,6 +44,7 @@ class GptBuilder {
         x = linear("lm_head", x, shape_.width, shape_.vocabulary);
         loss(x);
         for (std::size_t i = tape_.size(); i-- > 0;) backward(tape_[i]);
+        if (shape_.adamw) update_parameters();
         return std::move(graph_);
     }
 
@@ -54,7 +53,7 @@ class GptBuilder {
         return graph_.tensors.push_back({.name = std::move(name), .bytes = Bytes(bytes), .kind = kind});
     }
     TensorId parameter(const std::string& name, std::int64_t numbers) {
-        return tensor(module_ + "." + name, numbers * kHalf, TensorKind::parameter);
+        return tensor(module_ + "." + name, numbers * shape_.number_bytes, TensorKind::parameter);
     }
 
     OpId op(const std::string& name, Phase phase, std::vector<TensorId> inputs, std::vector<TensorId> outputs,
@@ -66,8 +65,9 @@ class GptBuilder {
         for (const TensorId t : outputs) bytes += static_cast<double>(graph_.tensors[t].bytes.value);
         Op made;
         made.name = name;
-        made.time = Nanoseconds(kLaunch + static_cast<std::int64_t>(std::max(flops / kFlopsPerNanosecond,
-                                                                             bytes / kBytesPerNanosecond)));
+        made.time =
+            Nanoseconds(kLaunch + static_cast<std::int64_t>(std::max(flops / shape_.flops_per_nanosecond,
+                                                                     bytes / shape_.bytes_per_nanosecond)));
         made.workspace = Bytes(flops > 0 ? 8 << 20 : 0);
         made.inputs = std::move(inputs);
         made.outputs = std::move(outputs);
@@ -80,7 +80,8 @@ class GptBuilder {
     TensorId forward(const std::string& name, std::vector<TensorId> data, std::vector<TensorId> also_saved,
                      std::int64_t numbers, std::vector<TensorId> extra_outputs, TensorId weight, double flops,
                      bool saves_inputs = true, bool saves_output = false) {
-        const TensorId out = tensor(module_ + "." + name, numbers * kHalf, TensorKind::activation);
+        const TensorId out =
+            tensor(module_ + "." + name, numbers * shape_.number_bytes, TensorKind::activation);
         std::vector<TensorId> inputs = data;
         if (weight.valid()) inputs.push_back(weight);
         std::vector<TensorId> outputs{out};
@@ -133,6 +134,14 @@ class GptBuilder {
         const TensorId q = linear(name + "q", asks, shape_.width, shape_.width);
         const TensorId k = linear(name + "k", answers, shape_.width, shape_.width);
         const TensorId v = linear(name + "v", answers, shape_.width, shape_.width);
+        if (shape_.fused_attention) {
+            const TensorId sums =
+                tensor(module_ + "." + name + "logsumexp", shape_.batch * shape_.heads * shape_.sequence * 4,
+                       TensorKind::activation);
+            const TensorId y = forward(name + "attention", {q, k, v}, {}, tokens_ * shape_.width, {sums}, {},
+                                       2 * flops, true, true);
+            return linear(name + "proj", y, shape_.width, shape_.width);
+        }
         TensorId s = forward(name + "scores", {q, k}, {}, scores, {}, {}, flops);
         s = forward(name + "scale", {s}, {}, scores, {}, {}, 0, false);
         s = forward(name + "mask", {s}, {}, scores, {}, {}, 0, false);
@@ -195,6 +204,7 @@ class GptBuilder {
             const OpId made = op(name + "_wgrad", Phase::backward, reads, {wgrad}, recorded.flops);
             graph_.ops[made].of = recorded.op;
             graph_.results.push_back(wgrad);
+            gradient_of_weight_[recorded.weight] = wgrad;
         }
         for (const TensorId t : recorded.data) {
             const TensorId part =
@@ -207,11 +217,32 @@ class GptBuilder {
         }
     }
 
+    /// The gradients are of no use afterwards.
+    void update_parameters() {
+        for (const Recorded& recorded : tape_) {
+            if (!recorded.weight.valid()) continue;
+            const TensorId gradient = gradient_of_weight_.at(recorded.weight);
+            const Tensor weight = graph_.tensors[recorded.weight];
+            module_ = graph_.ops[recorded.op].module;
+            std::vector<TensorId> updated{recorded.weight};
+            for (const char* state : {".exp_avg", ".exp_avg_sq"})
+                updated.push_back(
+                    tensor(weight.name + state, weight.bytes.value, TensorKind::optimizer_state));
+            std::vector<TensorId> reads = updated;
+            reads.push_back(gradient);
+            const OpId made = op("adamw", Phase::optimizer, reads, {}, 0);
+            graph_.ops[made].time = Nanoseconds(2 * graph_.ops[made].time.value - kLaunch);
+            graph_.ops[made].mutates = std::move(updated);
+        }
+        graph_.results.clear();
+    }
+
     GptShape shape_;
     std::int64_t tokens_;
     std::string module_ = "transformer";
     Graph graph_;
     std::vector<Recorded> tape_;
+    std::map<TensorId, TensorId> gradient_of_weight_;
     std::vector<std::vector<TensorId>>
         gradients_;  ///< by tensor: what the ops that read it contributed so far
 };

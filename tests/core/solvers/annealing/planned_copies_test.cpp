@@ -74,8 +74,8 @@ struct Played {
 void expect_played_as_told(const Graph& graph, const CopyGraph& copy_graph, const RunProfile& profile,
                            const PlannedCopies& copies, bool contended, Played& played) {
     ++played.states;
-    const std::vector<Step> steps = emit(copy_graph, profile, copies);
-    const Result<Simulation> simulation = simulate(graph, steps);
+    const auto [steps, homes] = emit(copy_graph, profile, copies);
+    const Result<Simulation> simulation = simulate(graph, steps, homes);
     if (!simulation) {
         ++played.refused;
         ASSERT_NE(simulation.error().message.find("still on its way"), std::string::npos)
