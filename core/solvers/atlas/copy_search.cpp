@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
 #include "core/solvers/annealing/anneal_copies.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solving/answers.h"
@@ -81,7 +82,8 @@ class CopySearch {
             return std::nullopt;
         }
         const Solution& found = std::get<Solution>(answer);
-        if (offers) offer(found);
+        // Solvers without copies know nothing of what updates of residents need.
+        if (offers && simulate(problem_.graph, found.steps)) offer(found);
         return runs_of(found.steps);
     }
 

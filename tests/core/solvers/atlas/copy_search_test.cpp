@@ -100,6 +100,44 @@ TEST(AtlasWithCopies, AnswersPassTheCheckerOverLinksOfEveryKind) {
     EXPECT_GT(copied, 10);
 }
 
+TEST(AtlasWithCopies, ResidentsThatLiveOnTheHostPassTheChecker) {
+    int found = 0, at_home_there = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const Graph graph = random_graph_with_links(seed);
+        const FlatGraph flat = flatten(graph);
+        const Bytes budget = between(flat, seed % 2 == 0 ? -0.2 : 0.3);
+        const Copies copies{.what = seed % 3 == 0 ? Offload::weights : Offload::all,
+                            .links = graph.device->links};
+        const auto schedule = solve_checked(graph, budget, copies, {.max_moves = 3000, .first_cycle = 500});
+        if (!schedule) continue;
+        ++found;
+        at_home_there += !schedule->homes.on_host.empty();
+    }
+    EXPECT_GT(found, 15);
+    EXPECT_GT(at_home_there, 10);
+}
+
+TEST(AtlasWithCopies, StreamsOptimizerStatesThroughLessThanTheyTake) {
+    GptShape shape = gpt2_xl_with_adamw();
+    shape.layers = 3;
+    shape.width = 256;
+    shape.heads = 4;
+    shape.vocabulary = 2000;
+    shape.batch = 1;
+    const Graph graph =
+        linked(gpt_graph(shape), {.to_host_bytes_per_second = 55e9, .to_device_bytes_per_second = 55e9});
+    const FlatGraph flat = flatten(graph);
+    const Bytes budget(flat.resident_bytes);
+    EXPECT_FALSE(solve_checked(graph, budget, activations_over(graph)));
+    const auto with = solve_checked(graph, budget, {.what = Offload::all, .links = graph.device->links},
+                                    {.max_moves = 60'000, .first_cycle = 5000});
+    ASSERT_TRUE(with);
+    EXPECT_LT(with->peak, budget + Bytes(1));
+    EXPECT_GT(with->homes.on_host.size(), 10u);
+    EXPECT_LT(with->overhead, 3);
+    RecordProperty("overhead", std::to_string(with->overhead));
+}
+
 TEST(AtlasWithCopies, IsNeverWorseThanWithout) {
     int better = 0;
     for (std::uint64_t seed = 1; seed <= 12; ++seed) {
