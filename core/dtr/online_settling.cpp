@@ -138,7 +138,8 @@ void OnlineEviction::forget_settled() {
     std::vector<int> gone;
     for (int s = 0; s < graph_.storage_count(); ++s) {
         if (!graph_.knows_storage(s) || !is_settled(s)) continue;
-        if (storages_[s].pinned && can_be_made_again(s)) continue;  // it stays for good
+        const bool stays_for_good = storages_[s].pinned && !storages_[s].banished && can_be_made_again(s);
+        if (stays_for_good) continue;
         if (storages_[s].on_device) drop(s);
         gone.push_back(s);
     }

@@ -92,6 +92,7 @@ bool is_ours(void* data) {
 
 void release(void* data) {
     if (!data) return;
+    c10::profiledCPUMemoryReporter().Delete(data);
     if (const auto bytes = StepMemory::give_back(data)) {
         bytes_alive.fetch_sub(*bytes, std::memory_order_relaxed);
         return;
@@ -115,6 +116,7 @@ class Allocator final : public c10::Allocator {
         StepMemory* step = StepMemory::active(the_host);
         if (void* planned = step ? step->take(bytes) : nullptr) {
             count(static_cast<std::int64_t>(bytes));
+            c10::profiledCPUMemoryReporter().New(planned, bytes);
             return {planned, planned, &release, cpu};
         }
         const bool mapped = gets_own_pages(bytes, step);
@@ -125,6 +127,7 @@ class Allocator final : public c10::Allocator {
         from_system.fetch_add(1, std::memory_order_relaxed);
         char* data = static_cast<char*>(block) + header;
         if (step) step->served(data, bytes);
+        c10::profiledCPUMemoryReporter().New(data, bytes);
         return {data, data, &release, cpu};
     }
     c10::DeleterFnPtr raw_deleter() const override { return &release; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -191,6 +192,28 @@ std::string Evictor::why_thrashing() const {
                     " bytes: give more, or a larger `thrash`");
 }
 
+/// " (the largest: 9437184 by aten::mm, ...)", or nothing.
+std::string Evictor::largest_pinned() const {
+    constexpr std::size_t most = 3;
+    const StorageGraph& graph = eviction_.graph();
+    std::vector<std::pair<std::int64_t, int>> found;
+    for (int s = 0; s < graph.storage_count(); ++s) {
+        if (!graph.knows_storage(s) || !eviction_.is_pinned(s)) continue;
+        if (const int tensor = graph.tensors(s).front(); eviction_.is_defined(tensor))
+            found.emplace_back(graph.bytes(s), graph.tensor(tensor).op);
+    }
+    const std::size_t shown = std::min(most, found.size());
+    std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(shown), found.end(),
+                      std::greater<>());
+    std::string text;
+    for (std::size_t i = 0; i < shown; ++i) {
+        const auto& call = stored_[static_cast<std::size_t>(found[i].second)];
+        text += c10::str(i == 0 ? " (the largest: " : ", ", found[i].first,
+                         call ? " by " + call->op().schema().name() : " that were there before");
+    }
+    return text.empty() ? text : text + ")";
+}
+
 std::string Evictor::why_short() const {
     const auto [pinned, locked] = eviction_.stuck();
     const std::string elsewhere =
@@ -200,8 +223,8 @@ std::string Evictor::why_short() const {
                                          "at the beginning: what they read and make stays");
     return c10::str(" needs ", asked_, " bytes more within a budget of ", options_.budget, ": ",
                     missing(asked_), " bytes are missing when all that can be evicted is gone; ", alive(),
-                    " bytes are alive, ", pinned, " of them cannot be made again or are held by others, ",
-                    locked, " are being read by ops that run, ",
+                    " bytes are alive, ", pinned, " of them cannot be made again or are held by others",
+                    largest_pinned(), ", ", locked, " are being read by ops that run, ",
                     std::max<std::int64_t>(alive() - pinned - locked, 0),
                     " were there before and have not been seen here", elsewhere);
 }

@@ -202,6 +202,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void let_go_of_dropped();
     [[noreturn]] void fail(const std::string& op);
     std::string why_short() const;
+    std::string largest_pinned() const;
     std::string why_thrashing() const;
     bool give_up(const std::string& why);
 

@@ -57,7 +57,7 @@ TEST(MemoryStack, AddsUpToWhatIsHeldAtEachStep) {
 TEST(MemoryStack, FollowsCopiesToTheHostAndBack) {
     Graph graph = LayeredGraph::make(3);
     graph.device = Device{};
-    graph.device->links.to_host_bytes_per_second = graph.device->links.to_device_bytes_per_second = 1e9;
+    graph.device->links.to_host_bytes_per_second = graph.device->links.to_device_bytes_per_second = 1e18;  // done at once
     const FlatGraph flat = flatten(graph);
     std::vector<Step> steps = lower(flat, keep_all_sequence(flat));
     // What the first op makes is away while the second last step before its end runs.

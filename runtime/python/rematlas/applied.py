@@ -157,6 +157,8 @@ class Applied:
             return False
         if not entry.unplanned or self.bytes is None or self.watch is None:
             return None
+        if self.unplanned.choice == "evict" and not entry.answer:
+            return None  # shapes do not tell what the caller does beside a loss and its backward
         return ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes
 
     def train_step(self, args, kwargs):

@@ -94,6 +94,7 @@ def one_step(module, twin, args, kwargs, inputs, device, hooks, used, known):
         raise Unknown(why) from error
     finally:
         hooks.stop(recording)
+        watch.put_back()  # the program's own lists, which the copy shares, take no tensors without values
     if recording.refusal() and set_now <= known:
         raise Unknown(recording.refusal())
     return Recorded(recording, watch, template, sources, kept, shares_casts, used=tuple(used)), set_now

@@ -79,6 +79,7 @@ class Watch:
         self.assigned = assigned
         self.containers = []  # (values, ids): a function that lists the values now, and what they were
         self.held = []  # what ids stand for must stay alive
+        self.contents = []  # (where things can be set, what was there): lists, dictionaries, sets, closures
         self.facts = []  # (path, stand-in) of each value
         self.seen = set()
         self.parameters = []  # (dictionary, name, path), under all names
@@ -137,6 +138,23 @@ class Watch:
                 self.containers.append((present, tuple(map(id, present())), prefix + "parameters", None))
             self.facts.append((prefix + "names", tuple(entries), tuple(value is None for value in entries.values())))
         self.add_class(type(module))
+
+    def put_back(self):
+        """What a forward has put into the lists, dictionaries, sets, globals and closures that were walked is gone again."""
+        for kept, before in self.contents:
+            if isinstance(kept, list):
+                if len(kept) != len(before) or any(map(operator.is_not, kept, before)):
+                    kept[:] = before
+            elif isinstance(kept, set):
+                if kept != before:
+                    kept.clear()
+                    kept.update(before)
+            elif isinstance(kept, types.CellType):
+                kept.cell_contents = before
+            else:
+                for name in [name for name in kept if name not in before]:
+                    del kept[name]
+                kept.update((name, value) for name, value in before.items() if kept.get(name) is not value)
 
     def add_dictionary(self, prefix, values, skip=(), depth=0):
         if not values or len(self.held) > MOST:
@@ -208,6 +226,10 @@ class Watch:
             if len(value) > 4096:
                 self.facts.append((path, len(value)))
                 return
+            if isinstance(value, (list, set)):
+                self.contents.append((value, value.copy()))
+            elif isinstance(value, dict):
+                self.contents.append((value, dict(value)))
             if isinstance(value, (dict, types.MappingProxyType)):
                 self.facts.append((path, tuple(str(key) for key in value)))
                 self.add_dictionary(path + ".", value, depth=depth)
@@ -236,6 +258,8 @@ class Watch:
         else:
             self.facts.append((path, "object"))
             if hasattr(value, "__dict__"):
+                if not is_foreign(type(value).__module__):
+                    self.contents.append((value.__dict__, dict(value.__dict__)))
                 self.add_dictionary(path + ".", value.__dict__, depth=depth)
             for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
                 names = [slots] if isinstance(slots, str) else [n for n in slots if n not in ("__dict__", "__weakref__")]
@@ -259,6 +283,7 @@ class Watch:
                 continue
             if isinstance(content, Watch) or content is self.module:
                 continue
+            self.contents.append((cell, content))
             self.add_values(f"{path}:{name}", None, functools.partial(lambda c: [c.cell_contents], cell))
             self.add_value(f"{path}:{name}", content, depth + 1)
         self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)

@@ -73,6 +73,24 @@ class Policies(unittest.TestCase):
                     fits = 0.7 if heuristic.startswith("dtr") and deallocation != "banish" else 1.0
                     expect_as_eager(self, build, (0.7, 0.5), fits, 2, eager, heuristic=heuristic, deallocation=deallocation)
 
+    def test_what_is_over_is_forgotten_by_all_deallocations(self):
+        for deallocation in DEALLOCATIONS:
+            course, known = layers(), []
+            with rematlas.evict(course.module, 1 << 40, deallocation=deallocation) as context:
+                for number in range(12):
+                    train_one(course, number)
+                    known.append(context.status().known_ops)
+            self.assertEqual(known[3], known[-1], deallocation)
+
+    def test_the_largest_that_must_stay_are_named_where_memory_is_short(self):
+        x = data(1, 256, 64)
+        gc.collect()
+        with rematlas.evict(ops.counted_bytes() + 4 * x.nbytes):
+            held = torch.exp(x).numpy()
+            with self.assertRaisesRegex(RuntimeError, f"the largest: {x.nbytes} by aten::exp"):
+                torch.cat([x] * 4)
+            self.assertEqual(held.shape, x.shape)
+
     def test_a_sample_and_small_ones_left_alone(self):
         expect_as_eager(self, evict_models.MODELS["gpt"][0], (0.7,), 0.7, 2, sample=True)
         expect_as_eager(self, evict_models.MODELS["gpt"][0], (0.7,), 0.7, 2, ignore_small=True)
