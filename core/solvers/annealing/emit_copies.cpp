@@ -59,14 +59,25 @@ class Emission {
         return first;
     }
 
+    /// Whether it leaves in some gap, and so lives on the host.
+    bool lives_on_host(int resident) const {
+        return resident >= 0 && (first_gap(graph_.residents[resident].first) >= 0 ||
+                                 first_gap(graph_.residents[resident].last) >= 0);
+    }
+
     void plan_out(RunProfile::AwayId planned) {
-        const RunProfile::AwayId id = first_gap(profile_.aways()[planned].tensor);
+        const int tensor = profile_.aways()[planned].tensor;
+        RunProfile::AwayId id = first_gap(tensor);
+        // To where it lives it goes, if only at the end.
+        const bool late = id < 0 && lives_on_host(graph_.resident[tensor]) &&
+                          profile_.away_before(tensor, RunProfile::kEnd) == planned;
+        if (late) id = planned;
         if (id < 0) return;
         const RunProfile::Away& away = profile_.aways()[id];
         const auto events = profile_.events(away.tensor);
         offloads_[place(events[profile_.index_of(away.tensor, away.use) - 1])].push_back(away.tensor);
         goes_out_[static_cast<std::size_t>(id)] = 1;
-        frees_[place(away.first)].push_back(away.tensor);
+        if (!late) frees_[place(away.first)].push_back(away.tensor);
     }
 
     void plan_gap(RunProfile::AwayId id) {
@@ -86,21 +97,26 @@ class Emission {
 
     /// Of one that leaves in some gap.
     void plan_home(const CopyGraph::Resident& resident) {
-        if (first_gap(resident.first) < 0 && first_gap(resident.last) < 0) return;
+        if (!lives_on_host(graph_.resident[resident.first])) return;
         homes_.on_host.push_back(real(resident.first));
         const RunProfile::AwayId start =
             profile_.away_before(resident.first, profile_.events(resident.first)[1]);
-        if (start < 0 || !is_gone(start)) fetches_.front().push_back(resident.first);
+        if (start < 0) fetches_.front().push_back(resident.first);
         const RunProfile::AwayId end = profile_.away_before(resident.last, RunProfile::kEnd);
         if (end >= 0 && is_gone(end)) return;
         const bool is_new = resident.last != resident.first && first_gap(resident.last) < 0;
-        if (is_new) last_offloads_.push_back(resident.last);
+        if (is_new && end < 0) last_offloads_.push_back(resident.last);
         last_frees_.push_back(resident.last);
     }
 
     void plan_back(RunProfile::AwayId id) {
-        if (profile_.aways()[id].behind == RunProfile::kNone) return;
-        if (is_gone(id)) fetches_[place(profile_.aways()[id].behind)].push_back(profile_.aways()[id].tensor);
+        const RunProfile::Away& away = profile_.aways()[id];
+        if (away.behind == RunProfile::kNone) return;
+        if (is_gone(id)) return fetches_[place(away.behind)].push_back(away.tensor);
+        // The step does not find it on the device.
+        const bool from_home =
+            graph_.starts_on_host[away.tensor] && profile_.events(away.tensor)[1] == away.use;
+        if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);
     }
 
     void add_run(Node run) {

@@ -36,7 +36,7 @@ void PlannedCopies::settle() {
     plan_out();
     plan_back();
     move_gaps();
-    time_ = std::max(profile_.time(), out_.empty() ? 0 : out_.back().end);
+    time_ = std::max(profile_.time(), out_.empty() ? 0 : out_.back().end) + late_;
 }
 
 void PlannedCopies::read_clock() {
@@ -109,6 +109,7 @@ void PlannedCopies::plan_out() {
 
 void PlannedCopies::plan_back() {
     back_.clear();
+    late_ = 0;
     std::int64_t next = kNever;
     std::size_t at = starts_.size() - 1;
     for (std::size_t use = runs_.size(); use-- > 0;) {
@@ -118,6 +119,7 @@ void PlannedCopies::plan_back() {
             next = end - time;
             copied_ += time;
             back_.push_back({id, next, end});
+            if (next < 0 && graph_.starts_on_host[profile_.aways()[id].tensor]) late_ = -next;
             at = std::min(at, use);
             while (at > 0 && starts_[at] > next) --at;
             if (starts_[at] <= next) returns_[id] = static_cast<std::int64_t>(at);

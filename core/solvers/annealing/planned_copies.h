@@ -48,7 +48,7 @@ class PlannedCopies {
     const std::vector<Copy>& out() const { return out_; }    ///< in the order in which they start
     const std::vector<Copy>& back() const { return back_; }  ///< from the last one to the first
     std::int64_t copied() const { return copied_; }          ///< nanoseconds of both links
-    /// Of the step: the runs, and what is on its way out longer.
+    /// Of the step: the runs, what residents have to arrive before them, and what is on its way out longer.
     std::int64_t time() const { return time_; }
     /// After the profile was taken back to where they had these.
     void recall(std::int64_t time, std::int64_t copied) {
@@ -98,6 +98,7 @@ class PlannedCopies {
     std::vector<Copy> out_, back_;
     std::vector<std::int64_t> gone_, returns_;  ///< by away: places
     std::int64_t copied_ = 0, time_ = 0;
+    std::int64_t late_ = 0;  ///< what the first copies back of residents take before the first run
 };
 
 }  // namespace rematlas::annealing

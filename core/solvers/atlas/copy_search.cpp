@@ -26,8 +26,7 @@ constexpr double kCopyRaceShare = 0.4;  // of what is left then: after it the be
 /// Of what a link carries in a third of the step.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
-constexpr double kLeftToActivations[] = {0.9, 0.7, 0.5, 1.3,
-                                         1.8};  // of the budget, where residents may leave
+constexpr double kLeftToActivations[] = {0.9, 0.6};  // of the budget, where residents may leave
 
 constexpr double kPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
