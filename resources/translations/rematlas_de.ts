@@ -1024,6 +1024,14 @@ Modul %5</translation>
 <context>
     <name>FitWords</name>
     <message>
+        <source>This is with weights on the device: they may live on the host (Solve, Copies to the host). Or a smaller batch, or a card with %1 more.</source>
+        <translation>Das gilt mit den Gewichten auf dem Gerät: sie dürfen auf dem Host liegen (Lösen, Kopien zum Host). Oder ein kleinerer Batch, oder eine Karte mit %1 mehr.</translation>
+    </message>
+    <message>
+        <source>%1 That is without copies to the host.</source>
+        <translation>%1 Das gilt ohne Kopien zum Host.</translation>
+    </message>
+    <message>
         <source>It was made for %1. Solve for what %2 allow.</source>
         <translation>Er ist für %1 gemacht. Lösen zeigt, was mit %2 möglich ist.</translation>
     </message>
@@ -2090,6 +2098,63 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     </message>
 </context>
 <context>
+    <name>CopiesBox</name>
+    <message>
+        <source>%1 GB/s</source>
+        <translation>%1 GB/s</translation>
+    </message>
+    <message>
+        <source>%1 each way</source>
+        <translation>%1 in jeder Richtung</translation>
+    </message>
+    <message>
+        <source>%1 to the host, %2 back</source>
+        <translation>%1 zum Host, %2 zurück</translation>
+    </message>
+    <message>
+        <source>; less while both move</source>
+        <translation>; weniger, während sich beide bewegen</translation>
+    </message>
+    <message>
+        <source>Copies to the host</source>
+        <translation>Kopien zum Host</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>Aktivierungen</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>alles</translation>
+    </message>
+    <message>
+        <source>What may leave the device for the host's memory and come back, beside recomputation.
+Weights are parameters, gradients and what the optimizer keeps</source>
+        <translation>Was das Gerät in den Speicher des Hosts verlassen und zurückkommen darf, neben der Neuberechnung.
+Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Verbindung</translation>
+    </message>
+    <message>
+        <source>Between device and host: that of the graph's device, or of another one</source>
+        <translation>Zwischen Gerät und Host: die des Geräts des Graphen oder eines anderen</translation>
+    </message>
+    <message>
+        <source>as captured</source>
+        <translation>wie erfasst</translation>
+    </message>
+</context>
+<context>
     <name>PinsBox</name>
     <message>
         <source>Pins</source>
@@ -2344,6 +2409,22 @@ Ohne Gewähr, soweit das Recht es erlaubt.</translation>
 </context>
 <context>
     <name>SolvePanel</name>
+    <message>
+        <source>Copied</source>
+        <translation>Kopiert</translation>
+    </message>
+    <message>
+        <source>%1 to the host, %2 back</source>
+        <translation>%1 zum Host, %2 zurück</translation>
+    </message>
+    <message>
+        <source>On the host</source>
+        <translation>Auf dem Host</translation>
+    </message>
+    <message>
+        <source>at most %1</source>
+        <translation>höchstens %1</translation>
+    </message>
     <message>
         <source>not known</source>
         <translation>nicht bekannt</translation>

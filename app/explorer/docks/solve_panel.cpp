@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "app/explorer/docks/copies_box.h"
 #include "app/explorer/docks/pins_box.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
@@ -47,6 +48,8 @@ SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), ses
     layout->setSpacing(theme::gap);
     layout->addWidget(make_budget_fields());
     layout->addWidget(make_solver_fields());
+    copies_ = new CopiesBox(session_);
+    layout->addWidget(copies_);
     layout->addWidget(new PinsBox(session_));
     layout->addWidget(make_progress());
     layout->addStretch();
@@ -191,6 +194,7 @@ void SolvePanel::connect_solver() {
     connect(&session_.budget, &BudgetController::changed, this, &SolvePanel::forget_failure);
     connect(solver_, &QComboBox::currentTextChanged, this, [this](const QString& name) {
         session_.solve_settings.solver = name.toStdString();
+        copies_->follow_solver();
         if (!failed_budget_.isEmpty()) show_schedule();
     });
     connect(time_, qOverload<double>(&QDoubleSpinBox::valueChanged), this, [this](double seconds) {
@@ -295,6 +299,12 @@ void SolvePanel::show_schedule() {
     rows << qMakePair(tr("Step time"), tr("%1").arg(time_text(report.time)));
     rows << qMakePair(tr("Recomputed"),
                       tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
+    if (report.to_host.bytes.value > 0 || report.host_peak.value > 0) {
+        rows << qMakePair(tr("Copied"), tr("%1 to the host, %2 back")
+                                            .arg(bytes_text(report.to_host.bytes),
+                                                 bytes_text(report.to_device.bytes)));
+        rows << qMakePair(tr("On the host"), tr("at most %1").arg(bytes_text(report.host_peak)));
+    }
     for (const Pin& pin : s.pins)
         rows << qMakePair(tr("Pinned"), short_name(text(to_string(pin))).toHtmlEscaped());
     rows << qMakePair(s.pins.empty() ? tr("Best possible") : tr("Best under the pins"),

@@ -15,6 +15,8 @@
 
 namespace rematlas::explorer {
 
+class CopiesBox;
+
 class SolvePanel : public QWidget {
     Q_OBJECT
   public:
@@ -46,6 +48,7 @@ class SolvePanel : public QWidget {
     QSlider* slider_;
     QLabel *share_, *smallest_, *full_, *budget_error_;
     QComboBox* solver_;
+    CopiesBox* copies_;
     QDoubleSpinBox* time_;
     QPushButton *solve_, *best_so_far_, *cancel_;
     QProgressBar* progress_;

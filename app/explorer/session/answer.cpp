@@ -24,6 +24,10 @@ int fastest_within(const PlanList& plans, Bytes limit) {
     return best;
 }
 
+bool can_copy(const LoadedGraph& graph) {
+    return graph.graph.device && graph.graph.device->links.both_ways();
+}
+
 }  // namespace
 
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known) {
@@ -35,11 +39,14 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         answer.detail = FitWords::tr("Nothing needs to run again.");
         return answer;
     }
-    if (limit < graph.least.bytes) {
+    if (limit < graph.least.bytes && answer.plan == PlanList::none) {
         answer.kind = FitAnswer::Kind::impossible;
         answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")
                               .arg(bytes_text(graph.least.bytes), room);
-        answer.detail = FitWords::tr("A smaller batch, or a card with %1 more.")
+        answer.detail = (can_copy(graph) ? FitWords::tr("This is with weights on the device: they may live on the host "
+                                                        "(Solve, Copies to the host). Or a smaller batch, or a "
+                                                        "card with %1 more.")
+                                         : FitWords::tr("A smaller batch, or a card with %1 more."))
                             .arg(bytes_text(graph.least.bytes - limit));
         return answer;
     }
@@ -66,6 +73,9 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
                 (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
                         : FitWords::tr("Within its budget no schedule takes less than %1."))
                     .arg(overhead_text(bound->overhead));
+        // Of schedules that copy tensors to the host it says nothing.
+        if (can_copy(graph) && bound && bound->over && !holds_for(*bound->over, ScheduleClass::with_copies))
+            answer.detail = FitWords::tr("%1 That is without copies to the host.").arg(answer.detail);
         return answer;
     }
     answer.can_solve = true;

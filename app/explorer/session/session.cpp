@@ -262,7 +262,10 @@ void Session::show_point(const std::string& name, const SweepPoint& point) {
 }
 
 void Session::solve_for(Bytes budget) {
-    solve({.solver = solve_settings.solver, .budget = budget, .limits = {.time = solve_settings.time}});
+    solve({.solver = solve_settings.solver,
+           .budget = budget,
+           .limits = {.time = solve_settings.time},
+           .copies = solve_settings.copies});
 }
 
 void Session::solve(SolveRequest request) {

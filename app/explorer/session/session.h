@@ -29,6 +29,7 @@ namespace rematlas::explorer {
 struct SolveSettings {
     std::string solver = "atlas";
     std::chrono::milliseconds time = std::chrono::seconds(10);
+    Copies copies = {};  ///< links that copy nothing stand for those of the graph's device
 };
 
 class Session : public QObject {

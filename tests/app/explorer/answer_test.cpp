@@ -51,6 +51,27 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
         << "without them there may be a faster one";
 }
 
+TEST(FitAnswer, TellsThatCopiesToTheHostWereLeftOut) {
+    Device device{.name = "card"};
+    device.links = {.to_host_bytes_per_second = 1e9, .to_device_bytes_per_second = 1e9};
+    const GraphPtr loaded = loaded_chain(8, device);
+    const Bytes least = loaded->least.bytes, limit((least.value + loaded->full_peak.value) / 2);
+    PlanList plans;
+    EXPECT_TRUE(fit_answer(*loaded, plans, least - Bytes(1), {}).detail.contains("may live on the host"));
+    Schedule plan = plan_of(limit, 1.25);
+    plan.bound = Bound{1.125, 0.1, ScheduleClass::any_order};
+    plans.add(plan, Plan::Origin::solved);
+    EXPECT_TRUE(fit_answer(*loaded, plans, limit, {}).detail.contains("without copies to the host"));
+    Schedule copying = plan_of(limit, 1.0625);
+    copying.steps = {Step::run(OpId(0))};  // or it would be the same plan again
+    copying.bound = Bound{1.03125, 0.03, ScheduleClass::with_copies};
+    plans.add(copying, Plan::Origin::solved);
+    EXPECT_FALSE(fit_answer(*loaded, plans, limit, {}).detail.contains("without copies"));
+    plans.add(plan_of(least - Bytes(2), 2), Plan::Origin::solved);
+    EXPECT_EQ(fit_answer(*loaded, plans, least - Bytes(1), {}).kind, FitAnswer::Kind::with_plan)
+        << "its weights live on the host";
+}
+
 TEST(FitAnswer, KnowsCardsAndLeavesSomeOfTheirMemoryToTheDriver) {
     const std::vector<Card> cards = known_cards();
     ASSERT_GE(cards.size(), 3u);

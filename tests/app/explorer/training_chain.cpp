@@ -62,8 +62,10 @@ Graph training_chain(int layers, Bytes bytes, Nanoseconds time) {
     return graph;
 }
 
-GraphPtr loaded_chain(int layers) {
-    const std::string text = graph_text(training_chain(layers));
+GraphPtr loaded_chain(int layers, const std::optional<Device>& device) {
+    Graph chain = training_chain(layers);
+    chain.device = device;
+    const std::string text = graph_text(chain);
     Result<Graph> graph = parse_graph(text, "chain");
     graph->sha256 = sha256(text);
     return prepare_graph(graph.take(), text, "chain.graph.json");

@@ -14,7 +14,7 @@ namespace rematlas::explorer {
 Graph training_chain(int layers, Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
 
 /// The same, as if read from a file.
-GraphPtr loaded_chain(int layers);
+GraphPtr loaded_chain(int layers, const std::optional<Device>& device = {});
 
 /// Writes the chain into the folder and returns its path.
 QString write_chain(const QTemporaryDir& folder, int layers, const QString& name = "chain");

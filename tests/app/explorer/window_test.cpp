@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QDialog>
 #include <QDockWidget>
 #include <QFile>
@@ -20,6 +21,7 @@
 #include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/sweep_plot.h"
 #include "app/explorer/window/main_window.h"
+#include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
@@ -77,6 +79,36 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("No schedule fits"))
         << child<QLabel>("answer")->text().toStdString();
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
+}
+
+TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
+    const QString file = folder.filePath("slow.graph.json");
+    Graph chain = training_chain(12, Bytes(1 << 20), Nanoseconds(100'000));
+    ASSERT_TRUE(write_graph(chain, file.toStdString()));
+    open(file);
+    auto* copies = child<QComboBox>("copies");
+    auto* link = child<QComboBox>("link");
+    EXPECT_FALSE(link->isEnabled()) << "nothing is copied";
+    EXPECT_EQ(link->findText("as captured"), -1) << "the graph names no device";
+    copies->setCurrentIndex(copies->findText("activations"));
+    emit copies->activated(copies->currentIndex());
+    EXPECT_TRUE(link->isEnabled());
+    link->setCurrentIndex(link->findText("h100"));
+    emit link->activated(link->currentIndex());
+    EXPECT_EQ(child<QLabel>("link_remark")->text(), "50 GB/s each way");
+    Session& session = window->session();
+    session.budget.set_text("60%");
+    session.solve_settings.time = std::chrono::seconds(1);
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return session.schedule() && !session.solver.running(); }));
+    const LoadedSchedule& shown = *session.schedule();
+    EXPECT_TRUE(shown.report.ok());
+    EXPECT_GT(shown.report.to_host.bytes.value, 0) << "a copy takes a fifth of an op's time";
+    EXPECT_TRUE(child<QLabel>("answer")->text().contains("to the host"));
+    auto* solver = child<QComboBox>("solver");
+    solver->setCurrentText("rotor");
+    EXPECT_FALSE(copies->isEnabled()) << "it copies nothing";
+    EXPECT_EQ(session.solve_settings.copies.what, Offload::none);
 }
 
 TEST_F(Windows, ABrokenFileIsAMessageAndLeavesWhatIsOpen) {

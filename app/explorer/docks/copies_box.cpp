@@ -1,0 +1,115 @@
+#include "app/explorer/docks/copies_box.h"
+
+#include <QGridLayout>
+#include <QSignalBlocker>
+
+#include "app/explorer/look/theme.h"
+#include "app/explorer/session/wording.h"
+#include "core/costs/device_profile.h"
+#include "core/planning/registry.h"
+
+namespace rematlas::explorer {
+namespace {
+
+QString rate_text(double bytes_per_second) {
+    return CopiesBox::tr("%1 GB/s").arg(bytes_per_second / 1e9, 0, 'g', 3);
+}
+
+QString links_text(const Links& links) {
+    QString text = links.to_host_bytes_per_second == links.to_device_bytes_per_second
+                       ? CopiesBox::tr("%1 each way").arg(rate_text(links.to_host_bytes_per_second))
+                       : CopiesBox::tr("%1 to the host, %2 back")
+                             .arg(rate_text(links.to_host_bytes_per_second),
+                                  rate_text(links.to_device_bytes_per_second));
+    if (links.to_host_contended_bytes_per_second > 0 || links.to_device_contended_bytes_per_second > 0)
+        text += CopiesBox::tr("; less while both move");
+    return text;
+}
+
+}  // namespace
+
+CopiesBox::CopiesBox(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      what_(new QComboBox),
+      link_(new QComboBox),
+      remark_(theme::quiet_label({}, true)) {
+    what_->setObjectName("copies");
+    what_->setAccessibleName(tr("Copies to the host"));
+    what_->addItem(tr("none"), static_cast<int>(Offload::none));
+    what_->addItem(tr("activations"), static_cast<int>(Offload::activations));
+    what_->addItem(tr("weights"), static_cast<int>(Offload::weights));
+    what_->addItem(tr("all"), static_cast<int>(Offload::all));
+    what_->setToolTip(
+        tr("What may leave the device for the host's memory and come back, beside recomputation.\n"
+           "Weights are parameters, gradients and what the optimizer keeps"));
+    link_->setObjectName("link");
+    link_->setAccessibleName(tr("Link"));
+    link_->setToolTip(tr("Between device and host: that of the graph's device, or of another one"));
+    remark_->setObjectName("link_remark");
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, theme::gap, 0, 0);
+    grid->setVerticalSpacing(6);
+    grid->addWidget(new QLabel(tr("Copies to the host")), 0, 0);
+    grid->addWidget(new QLabel(tr("Link")), 0, 1);
+    grid->addWidget(what_, 1, 0);
+    grid->addWidget(link_, 1, 1);
+    grid->addWidget(remark_, 2, 0, 1, 2);
+    grid->setColumnStretch(0, 1);
+    grid->setColumnStretch(1, 1);
+    connect(what_, qOverload<int>(&QComboBox::activated), this, &CopiesBox::choose);
+    connect(link_, qOverload<int>(&QComboBox::activated), this, [this] {
+        picked_ = link_->currentData().toString();
+        choose();
+    });
+    connect(&session_, &Session::graph_changed, this, &CopiesBox::fill_links);
+    fill_links();
+}
+
+void CopiesBox::fill_links() {
+    const QSignalBlocker quiet(link_);
+    link_->clear();
+    if (session_.graph() && session_.graph()->graph.device &&
+        session_.graph()->graph.device->links.both_ways())
+        link_->addItem(tr("as captured"), QString());
+    for (const std::string& name : device_profile_names()) {
+        const Result<DeviceProfile> profile = device_profile(name);
+        if (profile && profile->links.both_ways()) link_->addItem(text(name), text(name));
+    }
+    link_->setCurrentIndex(picked_.isEmpty() ? 0 : std::max(0, link_->findData(picked_)));
+    choose();
+}
+
+void CopiesBox::follow_solver() {
+    const SolverEntry* solver = find_solver(session_.solve_settings.solver);
+    for (int row = 0; row < what_->count(); ++row) {
+        const auto what = static_cast<Offload>(what_->itemData(row).toInt());
+        if (solver && is_within(what, solver->traits.copies)) continue;
+        if (what_->currentIndex() == row) what_->setCurrentIndex(0);
+    }
+    what_->setEnabled(solver && solver->traits.copies != Offload::none);
+    choose();
+}
+
+void CopiesBox::choose() {
+    Copies& copies = session_.solve_settings.copies;
+    copies.what = static_cast<Offload>(what_->currentData().toInt());
+    const QString name = link_->currentData().toString();
+    const Result<DeviceProfile> profile =
+        name.isEmpty() ? Result<DeviceProfile>(DeviceProfile()) : device_profile(name.toStdString());
+    copies.links = profile ? profile->links : Links();
+    show_link();
+}
+
+void CopiesBox::show_link() {
+    const Copies& copies = session_.solve_settings.copies;
+    const bool copying = copies.what != Offload::none;
+    link_->setEnabled(copying);
+    Links links = copies.links;
+    if (!links.both_ways() && session_.graph() && session_.graph()->graph.device)
+        links = session_.graph()->graph.device->links;
+    remark_->setText(links.both_ways() ? links_text(links) : QString());
+    remark_->setVisible(copying && links.both_ways());
+}
+
+}  // namespace rematlas::explorer
