@@ -40,6 +40,13 @@ if [ -x "$bin/bench_copy_bounds" ]; then
     done
     "$bin/bench_copy_bounds" "${graphs[@]}" | tee "$here/results/bounds_with_copies.csv"
 fi
+if [ -x "$bin/bench_offmate" ]; then
+    graphs=()
+    for name in gpt12b64 gpt48b64 irr500; do
+        [ -f "$problems/$name.graph.json" ] && graphs+=("$problems/$name.graph.json")
+    done
+    "$bin/bench_offmate" 20 "${graphs[@]}" adamw | tee "$here/results/offmate.csv"
+fi
 if [ -x "$bin/bench_eviction" ]; then
     "$bin/bench_eviction" | tee "$here/results/eviction.csv"
 fi

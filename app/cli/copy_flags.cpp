@@ -1,7 +1,7 @@
 #include "app/cli/copy_flags.h"
 
 #include "core/base/sizes.h"
-#include "core/costs/device_profile.h"
+#include "core/costs/link_profile.h"
 #include "core/planning/request.h"
 
 namespace rematlas {
@@ -16,8 +16,8 @@ void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile) {
     if (device_profile)
         app.add_option(
             "--device-profile", flags.device_profile,
-            "copies go over the links of this device, in place of the graph's: h200, a100, ... or a .json "
-            "file");
+            "copies go over these links in place of the graph's: of a device (h200, a100, ...), of a kind "
+            "(pcie3, pcie4, pcie5, c2c), or of a .json file of either");
     app.add_option("--host-budget", flags.host_budget, "bytes that may lie on the host; default: any number");
 }
 
@@ -32,11 +32,9 @@ Result<Copies> copies_from(const CopyFlags& flags) {
         copies.host_budget = *bytes;
     }
     if (!flags.device_profile.empty()) {
-        const Result<DeviceProfile> profile = device_profile(flags.device_profile);
-        if (!profile) return Error{"--device-profile: " + profile.error().message};
-        if (!profile->links.both_ways())
-            return Error{"--device-profile: " + profile->name + " has no links to the host"};
-        copies.links = profile->links;
+        const Result<Links> links = links_named(flags.device_profile);
+        if (!links) return Error{"--device-profile: " + links.error().message};
+        copies.links = *links;
     }
     return copies;
 }

@@ -1,4 +1,4 @@
-// The files of resources/devices, built into the program. Their list is written by CMake.
+// The files of resources/devices and resources/links, built into the program. Their lists are written by CMake.
 #pragma once
 
 #include <span>
@@ -9,6 +9,7 @@ namespace rematlas {
 struct BuiltinProfile {
     std::string_view name, text;
 };
-std::span<const BuiltinProfile> builtin_profiles();
+std::span<const BuiltinProfile> builtin_profiles();  ///< of devices
+std::span<const BuiltinProfile> builtin_links();
 
 }  // namespace rematlas

@@ -94,17 +94,26 @@ void AwayProgramme::add_read_on_host() {
     }
 }
 
-/// `time`: by stage, its column.
+/// Columns for the time that is left from each stage on. `time`: by stage, its column.
 void AwayProgramme::add_host_work(const std::vector<int>& time) {
-    std::int64_t work = 0;
-    for (int run = lives_.run_count(); run-- > 0;) {
-        const PlacedRun& own = lives_.runs()[run];
-        if (!own.on_host) continue;
-        work += lives_.host_time(run);
-        Sum left;
-        for (int stage = stage_of(run) + 1; stage < stages(); ++stage)
-            left.add(time[static_cast<std::size_t>(stage)]);
-        add_row(milp_, static_cast<double>(work) * time_scale_, left, kInfinite);
+    std::vector<std::int64_t> work(time.size(), 0);  // from the stage's first op on the host on
+    std::int64_t left = 0;
+    for (int run = lives_.run_count(); run-- > 0;)
+        if (lives_.runs()[run].on_host)
+            work[static_cast<std::size_t>(stage_of(run))] = left += lives_.host_time(run);
+    int from_next = -1;
+    for (std::size_t stage = left > 0 ? time.size() : 0; stage-- > 1;) {
+        const int from_here = milp_.add_column({});
+        Sum sum;
+        sum.add(from_here);
+        sum.add(time[stage], -1);
+        if (from_next >= 0) sum.add(from_next, -1);
+        add_row(milp_, 0, sum, 0);
+        from_next = from_here;
+        Sum least;
+        least.add(from_here);
+        if (work[stage - 1] > 0)
+            add_row(milp_, static_cast<double>(work[stage - 1]) * time_scale_, least, kInfinite);
     }
 }
 

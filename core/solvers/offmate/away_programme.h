@@ -1,15 +1,18 @@
-// Which tensors of a sequence of runs should be away between which of their events: a linear programme, rounded.
+// Which tensors of a sequence of runs should be away between which of their events: a linear programme,
+// rounded.
 //
 //     const AwayProgramme programme(flat, lives, {.links = links, .budget = budget});
 //     solve_milp(library, programme.milp()) ... programme.rounded(values)         // a decision for each gap
 //
-// The runs are cut into stages of equal numbers of runs; before them is one for the start, behind them one for the end. Gaps that
-// begin and end in the same stages are one item, of which any fraction may be away (the rows: copy_flows.h). Residents
-// that are touched in the same stages are one group, with a fraction that lives on the host: it is away at the start and after
-// its last event, and nothing that lives there needs a copy out before it is changed. One that is never changed
-// has a copy there in any case. What ops on the host read leaves for good, and a step lasts at least until the host is done: the
-// stages from each of its ops on take at least the time of all that are left then. Memory is what the runs need if all stays, the most of each stage, less what is
-// away. So the budget is kept to the byte by what is rounded up: of each item whole tensors, at least its fraction.
+// The runs are cut into stages of equal numbers of runs; before them is one for the start, behind them one
+// for the end. Gaps that begin and end in the same stages are one item, of which any fraction may be away
+// (the rows: copy_flows.h). Residents that are touched in the same stages are one group, with a fraction that
+// lives on the host: it is away at the start and after its last event, and nothing that lives there needs a
+// copy out before it is changed. One that is never changed has a copy there in any case. What ops on the host
+// read leaves for good, and a step lasts at least until the host is done: the stages from each of its ops on
+// take at least the time of all that are left then. Memory is what the runs need if all stays, the most of
+// each stage, less what is away. So the budget is kept to the byte by what is rounded up: of each item whole
+// tensors, at least its fraction.
 #pragma once
 
 #include <cstdint>

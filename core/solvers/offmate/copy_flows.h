@@ -4,11 +4,12 @@
 //     flows.add({.bytes = sum, .leaves = 3, .returns = 9});     // away in stages 4 .. 8
 //     flows.finish(needs, budget);
 //
-// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a fraction of each tensor on each
-// link in each stage, and a time of each stage that is at least its compute and at least what either link needs. Here the
-// bytes on a link are one sum for each stage, as it does not matter whose they are: links move what leaves first first, and
-// what is needed first first, and then all that is asked of single tensors follows from what has been released so
-// far, and what is due from a stage on (as for one machine with release times or deadlines).
+// Source: OffMate (Gusak, Zhao, Le Hellard, Li, Eyraud-Dubois, Beaumont, 2024), whose programme has a
+// fraction of each tensor on each link in each stage, and a time of each stage that is at least its compute
+// and at least what either link needs. Here the bytes on a link are one sum for each stage, as it does not
+// matter whose they are: links move what leaves first first, and what is needed first first, and then all
+// that is asked of single tensors follows from what has been released so far, and what is due from a stage on
+// (as for one machine with release times or deadlines).
 //
 // Columns, for each stage s, beside those of who calls:
 //     time[s]    of the stage; all together are the objective
@@ -18,7 +19,7 @@
 //     early[s]   bytes that came back and are not due at s + 1
 // Rows, for each stage:
 //     away[s] = away[s-1] + what leaves before s - what returns at s
-//     queue[s] = queue[s-1] + what leaves before s and must be copied - out[s], at least 0, and 0 after the last stage
+//     queue[s] = queue[s-1] + what leaves before s and must be copied - out[s], at least 0, in the end 0
 //     early[s] = early[s-1] + in[s] - what is due at s + 1, at least 0
 //     bytes[s] - away[s] + (queue[s] + out[s]) + (early[s] + due[s+1]) <= budget
 //               what waits to leave, or leaves during the stage, is there for all of it, and so is what comes
@@ -45,9 +46,9 @@ struct Sum {
 /// A row of the sum, whose columns may occur more than once.
 void add_row(MilpModel& milp, double least, const Sum& sum, double most);
 
-/// What a byte each way takes, in units of the programme. While both links move, each has its contended speed: what
-/// they do in a stage lies between doing it one after the other and doing it side by side, and is bounded by
-/// the lines through these corners.
+/// What a byte each way takes, in units of the programme. While both links move, each has its contended
+/// speed: what they do in a stage lies between doing it one after the other and doing it side by side, and is
+/// bounded by the lines through these corners.
 struct Rates {
     struct Line {
         double out = 0, in = 0;  ///< time >= out * bytes out + in * bytes in
@@ -56,7 +57,8 @@ struct Rates {
     double out = 0, in = 0;  ///< of one link alone
 };
 
-/// `bytes`, `copies`: of all that could be copied, for the share of the latency. Scales: units a byte and a nanosecond.
+/// `bytes`, `copies`: of all that could be copied, for the share of the latency. Scales: units a byte and a
+/// nanosecond.
 Rates rates_of(const Links& links, double bytes, double copies, double byte_scale, double time_scale);
 
 class CopyFlows {

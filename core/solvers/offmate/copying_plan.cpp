@@ -11,7 +11,8 @@
 namespace rematlas::offmate {
 namespace {
 
-/// Stages of the programme: few make it coarse in time, many leave its rounding little slack. Neither is always best.
+/// Stages of the programme: few make it coarse in time, many leave its rounding little slack. Neither is
+/// always best.
 constexpr int kStages[] = {120, 300, 800};
 
 std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {

@@ -1,4 +1,5 @@
-// Schedules with copies for a sequence of runs: what is away by a programme or by a rule, then the steps, then trials.
+// Schedules with copies for a sequence of runs: what is away by a programme or by a rule, then the steps,
+// then trials.
 //
 //     const CopyPlanner planner(problem, budget, options);
 //     std::optional<CopyingPlan> plan = planner.by_programme(runs, deadline);
@@ -36,20 +37,22 @@ class CopyPlanner {
     /// `problem` must outlive it.
     CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options);
 
-    /// The heaviest away until the budget is kept (heaviest_away.h); nothing where it cannot be. Cost: near linear.
+    /// The heaviest away until the budget is kept (heaviest_away.h); nothing where it cannot be. Cost: near
+    /// linear.
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
-    /// By the programme (away_programme.h) at several numbers of stages, the best of what its roundings come to and of
-    /// `by_weight`.
+    /// By the programme (away_programme.h) at several numbers of stages, the best of what its roundings come
+    /// to and of `by_weight`.
     std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs,
                                             const Deadline& deadline) const;
 
     /// The runs without copies, where that keeps the budget and the runs are in a right order.
     std::optional<CopyingPlan> without_copies(const std::vector<PlacedRun>& runs) const;
 
-    /// Tries one change of what is away after the other, from a gap that is to be kept, with another away instead where there
-    /// is no room for it, or to be away, and keeps what takes less time, or as long with fewer bytes copied. Depends on seed and trials alone unless
-    /// the deadline ends it. True where it became faster.
+    /// Tries one change of what is away after the other, from a gap that is to be kept, with another away
+    /// instead where there is no room for it, or to be away, and keeps what takes less time, or as long with
+    /// fewer bytes copied. Depends on seed and trials alone unless the deadline ends it. True where it became
+    /// faster.
     bool improve(CopyingPlan& plan, int trials, std::uint64_t seed, const Deadline& deadline) const;
 
     /// The least budget at which the runs have room, whatever it takes.

@@ -1,14 +1,15 @@
-// Steps of a schedule in which tensors are away between runs: when each is offloaded, freed, fetched and dropped.
+// Steps of a schedule in which tensors are away between runs: when each is offloaded, freed, fetched and
+// dropped.
 //
 //     const Emitted emitted = copying_steps(graph, flat, lives, away, {.links = links, .budget = budget});
 //     if (emitted.fits) simulate(graph, emitted.steps, emitted.homes);
 //
-// The steps are written in order beside a clock of their own (schedule/side_queues.h). What will be away is offloaded as soon
-// as it is made or changed, and freed when its copy is done and it is not read before it comes back; where a run needs
-// the room earlier, its free waits. What comes back is fetched in the order in which it is read, as early as there is room
-// until then (`eager`) or as late as it still arrives in time; at the latest for the run that reads it, which then waits.
-// So the bytes on the device never exceed the budget where those of Lifetimes::memory do not, and nothing that
-// is under way is touched.
+// The steps are written in order beside a clock of their own (schedule/side_queues.h). What will be away is
+// offloaded as soon as it is made or changed, and freed when its copy is done and it is not read before it
+// comes back; where a run needs the room earlier, its free waits. What comes back is fetched in the order in
+// which it is read, as early as there is room until then (`eager`) or as late as it still arrives in time; at
+// the latest for the run that reads it, which then waits. So the bytes on the device never exceed the budget
+// where those of Lifetimes::memory do not, and nothing that is under way is touched.
 #pragma once
 
 #include <cstdint>

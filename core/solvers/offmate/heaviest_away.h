@@ -8,10 +8,10 @@
 
 namespace rematlas::offmate {
 
-/// More gaps away, until Lifetimes::memory keeps the budget: at the run that is furthest above it, the tensor with the
-/// most bytes times idle time that need not be there, again and again. False where a run is left without room. Tensors
-/// below `least_copy` only where nothing else helps. Cost: gaps * log(gaps), and near linear in the runs for
-/// each that is added.
+/// More gaps away, until Lifetimes::memory keeps the budget: at the run that is furthest above it, the tensor
+/// with the most bytes times idle time that need not be there, again and again. False where a run is left
+/// without room. Tensors below `least_copy` only where nothing else helps. Cost: gaps * log(gaps), and near
+/// linear in the runs for each that is added.
 bool mend(const FlatGraph& flat, const Lifetimes& lives, std::int64_t budget, std::int64_t least_copy,
           std::vector<char>& away);
 

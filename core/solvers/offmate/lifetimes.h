@@ -4,9 +4,9 @@
 //     std::vector<char> away(lives.gaps.size(), 0);          // a decision for each gap
 //     std::vector<std::int64_t> memory = lives.memory(away); // while run i - 1 runs; first the start, last the end
 //
-// Lifetimes are those of run sequences (schedule/run_sequence.h): between two events a tensor is kept if the second
-// one reads it. Such a stretch is a gap. A resident has one from the start to its first event and one from its last
-// event to the end, which go together: in both it is on the host, or in neither.
+// Lifetimes are those of run sequences (schedule/run_sequence.h): between two events a tensor is kept if the
+// second one reads it. Such a stretch is a gap. A resident has one from the start to its first event and one
+// from its last event to the end, which go together: in both it is on the host, or in neither.
 #pragma once
 
 #include <cstdint>
@@ -68,8 +68,8 @@ class Lifetimes {
     /// What is away whatever is decided.
     std::vector<char> least_away() const;
 
-    /// Bytes on the device at the start, during each run, and at the end, if copies took no time and what is away
-    /// were so all the time. `away`: by gap; the first and last of a resident alike. Cost: linear.
+    /// Bytes on the device at the start, during each run, and at the end, if copies took no time and what is
+    /// away were so all the time. `away`: by gap; the first and last of a resident alike. Cost: linear.
     std::vector<std::int64_t> memory(const std::vector<char>& away) const;
 
     std::vector<Gap> gaps;  ///< ascending by their ends

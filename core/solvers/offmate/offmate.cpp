@@ -37,6 +37,13 @@ std::unique_ptr<Solver> without_copies(const Problem& problem, const OffmateOpti
     return make_hiremate(hiremate);
 }
 
+/// Whether ops may run on the host: then a step can take less time than all of them on the device.
+bool runs_on_host(const Problem& problem) {
+    const auto& ops = problem.graph.ops;
+    return moves_weights(problem.copies.what) &&
+           std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
+}
+
 /// One call.
 class Search {
   public:
@@ -50,7 +57,8 @@ class Search {
           progress_(progress),
           part_(without_optimizer(problem.graph, problem.flat)),
           planner_(problem, budget,
-                   {.least_copy = std::max(options.least_copy, problem.copies.links.least_copy.value),
+                   {.least_copy =
+                        std::max<std::int64_t>(options.least_copy, problem.copies.links.least_copy.value),
                     .price = options.copy_price,
                     .programme = options.programme}) {}
 
@@ -59,11 +67,9 @@ class Search {
         host_share_ = 0;
         take(planner_.by_weight(placed(required_once(part_))));
         lower_least(required_once(part_));
-        try_without_copies();
-        try_sequences();
-        try_programme();
-        try_host_shares();
-        improve();
+        for (const auto stage : {&Search::try_without_copies, &Search::try_sequences, &Search::try_programme,
+                                 &Search::try_host_shares, &Search::improve})
+            if (!is_least()) (this->*stage)();
         return answer();
     }
 
@@ -194,7 +200,7 @@ class Search {
         BlockLimits limits{
             .links = problem_.copies.links,
             .budget = budget_.value,
-            .least_copy = std::max(options_.least_copy, problem_.copies.links.least_copy.value),
+            .least_copy = std::max<std::int64_t>(options_.least_copy, problem_.copies.links.least_copy.value),
             .activations = moves_activations(problem_.copies.what),
             .residents = moves_weights(problem_.copies.what),
             .price = options_.copy_price,
@@ -210,7 +216,7 @@ class Search {
     }
 
     void try_host_shares() {
-        if (!options_.host_optimizer || !moves_weights(problem_.copies.what) || !has_host_ops()) return;
+        if (!options_.host_optimizer || !runs_on_host(problem_)) return;
         const RunSequence once = required_once(part_);
         for (const double share : kHostShares) {
             const double before = std::exchange(host_share_, share);
@@ -223,9 +229,10 @@ class Search {
         if (host_share_ > 0 && curve_) try_sequences();
     }
 
-    bool has_host_ops() const {
-        const auto& ops = problem_.graph.ops;
-        return std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
+    /// No schedule takes less than its required ops on the device once.
+    bool is_least() const {
+        return best_ && !runs_on_host(problem_) &&
+               best_->time <= cost_of(problem_.flat, required_once(problem_.flat)).time;
     }
 
     void improve() {
@@ -280,19 +287,12 @@ class Offmate final : public Solver {
                  const Progress& progress) const override {
         if (problem.copies.what == Offload::none)
             return without_copies(problem, options_)->solve(problem, budget, limits, progress);
-        if (!has_host_ops(problem))
+        if (!runs_on_host(problem))
             if (auto solution = optimal_without_reruns(problem.flat, budget)) return *std::move(solution);
         return Search(problem, budget, options_, limits, progress).run();
     }
 
   private:
-    /// Then a step can take less time than all its ops on the device.
-    static bool has_host_ops(const Problem& problem) {
-        const auto& ops = problem.graph.ops;
-        return moves_weights(problem.copies.what) &&
-               std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
-    }
-
     const OffmateOptions options_;
 };
 
@@ -318,9 +318,7 @@ void read_options(OptionReader& reader, OffmateOptions& options) {
     reader.integer("trials", options.trials, 0, 100'000'000);
     reader.unsigned_integer("seed", options.blocks.seed);
     reader.number("gap", options.programme.gap, 0, 1);
-    double least_copy = static_cast<double>(options.least_copy);
-    reader.number("least_copy_bytes", least_copy, 0, 1e15);
-    options.least_copy = std::llround(least_copy);
+    reader.integer("least_copy_bytes", options.least_copy, 0, 1'000'000'000);
     double seconds = std::chrono::duration<double>(options.programme.time).count();
     reader.number("programme_seconds", seconds, 0.01, 1e6);
     options.programme.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));

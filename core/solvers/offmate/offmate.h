@@ -1,19 +1,22 @@
-// OffMate: recomputation together with copies to the host of activations, weights, gradients and optimizer states.
+// OffMate: recomputation together with copies to the host of activations, weights, gradients and optimizer
+// states.
 //
 //     auto offmate = make_offmate();
-//     Answer answer = offmate->solve({graph, flat, {.what = Offload::all, .links = links}}, budget, {.time = 10s}, {});
+//     const Problem problem{graph, flat, {.what = Offload::all, .links = links}};
+//     Answer answer = offmate->solve(problem, budget, {.time = 10s}, {});
 //
-// Source: "OffMate" (2024), of the authors of Rockmate and HiRemate. The step is a sequence of blocks with several options
-// each, equal blocks once (hierarchical/block_table.h). A mixed-integer programme chooses the options and
-// fractions of all tensors that are away in each stage (block_programme.h). As its fractions are of bytes and its stages of blocks, what
-// it chooses is made exact in two more steps: a linear programme on the runs themselves, rounded to whole
-// tensors so that the budget is kept (away_programme.h), and the steps with their copies, against a clock (copying_steps.h).
-// Beside the programme's, sequences of runs are tried that Rockmate, or HiRemate where the step is no sequence of blocks,
-// makes at larger budgets, as if what copies can take away were room: their blocks may also run forward several times. Ops of the
-// optimizer follow the backward pass of what they update, with their states streamed through the device, or run on the
-// host as many of them as pay. In the end single tensors are tried anew (`trials`).
-// Approximate; never worse than the answer without copies of Rockmate (HiRemate), which it starts from. Where nothing may
-// be copied it is that answer.
+// Source: "OffMate" (2024), of the authors of Rockmate and HiRemate. The step is a sequence of blocks with
+// several options each, equal blocks once (hierarchical/block_table.h). A mixed-integer programme chooses the
+// options and fractions of all tensors that are away in each stage (block_programme.h). As its fractions are
+// of bytes and its stages of blocks, what it chooses is made exact in two more steps: a linear programme on
+// the runs themselves, rounded to whole tensors so that the budget is kept (away_programme.h), and the steps
+// with their copies, against a clock (copying_steps.h). Beside the programme's, sequences of runs are tried
+// that Rockmate, or HiRemate where the step is no sequence of blocks, makes at larger budgets, as if what
+// copies can take away were room: their blocks may also run forward several times. Ops of the optimizer
+// follow the backward pass of what they update, with their states streamed through the device, or run on the
+// host as many of them as pay. In the end single tensors are tried anew (`trials`). Approximate; never worse
+// than the answer without copies of Rockmate (HiRemate), which it starts from. Where nothing may be copied it
+// is that answer.
 #pragma once
 
 #include <cstdint>
@@ -31,12 +34,11 @@ struct OffmateOptions {
     hierarchical::BlockTableOptions blocks;
     int slots = 500;         ///< of Rotor's table over the blocks
     int most_options = 500;  ///< of all blocks together, in the programme (published: nb_total_sched)
-    std::int64_t least_copy =
-        0;  ///< bytes: smaller tensors stay where others can go (minor_offload_size); at least what the links advise
-    double copy_price = 0.01;    ///< of link time in the objective, as a share of time (bandwidth_cost)
-    bool host_optimizer = true;  ///< ops of the optimizer may run on the host (cpu_optimize)
-    int sequences =
-        8;  ///< larger budgets that are tried for sequences of runs, and as many again near the best
+    int least_copy =
+        0;  ///< bytes: smaller tensors stay where others can go, and what the links advise against
+    double copy_price = 0.01;    ///< of link time in the objective, as a share of time
+    bool host_optimizer = true;  ///< ops of the optimizer may run on the host (published: cpu_optimize)
+    int sequences = 8;  ///< larger budgets that are tried for sequences of runs, and as many near the best
     int trials = 3000;  ///< of single tensors at the end
     ProgrammeLimits programme{.time = std::chrono::seconds(5)};
 };

@@ -175,7 +175,7 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("solve " + g + " --budget 50% --gap ''"), 2, "--gap");
     expect_error(run("decompose " + g + " --partition ''"), 2, "--partition");
     expect_error(run("decompose " + g + " --partition magic"), 2, "bottom-up");
-    expect_error(run("config generate offmate"), 2, "not in this version");
+    expect_error(run("config generate magic"), 2, "offmate");
     expect_error(run("draw " + g + " -o picture.bmp"), 2, "picture.bmp");
 }
 
@@ -233,6 +233,20 @@ TEST_F(CommandLine, copies_are_asked_for_by_flags_that_errors_name) {
     ASSERT_EQ(without.exit, 0) << without.err;
     EXPECT_EQ(json::parse(without.out)["to_host_bytes"], 0);
     EXPECT_EQ(json::parse(without.out)["host_peak_bytes"], 0);
+}
+
+TEST_F(CommandLine, copies_go_over_links_that_have_a_name) {
+    const Ran config = run("config generate offmate");
+    ASSERT_EQ(config.exit, 0) << config.err;
+    EXPECT_TRUE(json::parse(config.out)["options"].contains("copy_price"));
+    const Ran solved =
+        run("solve " + file("g.graph.json") + " --solver offmate --offload activations --device-profile " +
+            "pcie5 --budget 70% --time-limit 2s --json -o " + file("copies.schedule.json"));
+    ASSERT_EQ(solved.exit, 0) << solved.err;
+    const json answer = json::parse(solved.out);
+    EXPECT_LE(answer["peak_bytes"], answer["budget_bytes"]);
+    const Ran checked = run("check " + file("g.graph.json") + " " + file("copies.schedule.json"));
+    EXPECT_EQ(checked.exit, 0) << checked.err;
 }
 
 TEST_F(CommandLine, check_judges_by_the_links_that_the_schedule_names) {

@@ -87,7 +87,7 @@ TEST_F(ConfigFile, numbers_are_accepted_up_to_their_limits) {
                             {"offmate", "trials", 0, 100'000'000},
                             {"offmate", "copy_price", 0, 1, 0.01},
                             {"offmate", "gap", 0, 1, 0.01},
-                            {"offmate", "least_copy_bytes", 0, 1e15, 1},
+                            {"offmate", "least_copy_bytes", 0, 1'000'000'000},
                             {"dtr", "thrash", 1, 1e6, 0.01},
                             {"checkmate", "gap", 0, 1, 0.01},
                             {"checkmate", "warm_up", 0, 1, 0.01},

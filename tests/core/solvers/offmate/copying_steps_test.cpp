@@ -1,4 +1,5 @@
-// Steps with copies, written for any choice of what is away: the independent checker takes them, and they take as long as they say.
+// Steps with copies, written for any choice of what is away: the independent checker takes them, and they
+// take as long as they say.
 #include "core/solvers/offmate/copying_steps.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What OffMate promises: answers that the checker takes, whatever may be copied, and none worse than without copies.
+// What OffMate promises: answers that the checker takes, whatever may be copied, and none worse than without
+// copies.
 #include "core/solvers/offmate/offmate.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +7,6 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solvers/hierarchical/rockmate.h"
-#include "tests/core/support/adamw.h"
 #include "tests/core/support/answers.h"
 #include "tests/core/support/brute_force_with_host.h"
 #include "tests/core/support/gpt_graph.h"
@@ -145,22 +145,29 @@ TEST(Offmate, WorksWithBothLibraries) {
 }
 
 TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
-    const Graph base =
-        gpt_graph({.layers = 12, .batch = 1, .sequence = 512, .width = 512, .heads = 8, .vocabulary = 1024});
-    for (const double host : {0.0, 2e11}) {
-        const Graph graph = linked(with_adamw(base, {.host_bytes_per_second = host}), 200e9);
+    Graph graph = linked(gpt_graph({.layers = 12,
+                                    .batch = 1,
+                                    .sequence = 512,
+                                    .width = 512,
+                                    .heads = 8,
+                                    .vocabulary = 1024,
+                                    .adamw = true}),
+                         200e9);
+    for (const bool on_host : {false, true}) {
+        for (Op& op : graph.ops)
+            if (on_host && op.phase == Phase::optimizer) op.host_time = Nanoseconds(5 * op.time.value);
         const FlatGraph flat = flatten(graph);
         // Activations alone are more than a tenth where they may not leave.
-        for (const auto& [what, parts] : {std::pair(Offload::all, 10), std::pair(Offload::weights, 6)}) {
+        for (const auto& [what, parts] : {std::pair(Offload::all, 10), std::pair(Offload::weights, 5)}) {
             const Bytes budget(keep_all_peak(flat).value / parts);
-            ASSERT_GT(flat.resident_bytes, 3 * budget.value);
+            ASSERT_GT(flat.resident_bytes, 2 * budget.value);
             const Problem problem{graph, flat, {.what = what, .links = graph.device->links}};
             const auto solver = make_offmate(brief());
             const Answer answer = solver->solve(problem, budget, {.time = std::chrono::seconds(20)}, {});
             expect_right(problem, budget, answer, std::string(to_string(what)));
-            ASSERT_TRUE(time_of(answer)) << to_string(what) << " " << host;
+            ASSERT_TRUE(time_of(answer)) << to_string(what) << " " << on_host;
             const auto& steps = std::get<Solution>(answer).steps;
-            if (host == 0) EXPECT_EQ(class_of(steps), ScheduleClass::with_copies);
+            if (!on_host) EXPECT_EQ(class_of(steps), ScheduleClass::with_copies);
         }
     }
 }
