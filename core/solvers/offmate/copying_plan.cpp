@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "core/schedule/simulate.h"
 #include "core/solvers/annealing/random.h"
@@ -13,7 +14,7 @@ namespace {
 
 /// Stages of the programme: few make it coarse in time, many leave its rounding little slack. Neither is
 /// always best.
-constexpr int kStages[] = {120, 300, 800};
+constexpr int kStages[kAllStages] = {120, 300, 800};
 
 std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std::vector<char>& away) {
     std::int64_t bytes = 0;
@@ -81,11 +82,11 @@ std::optional<CopyingPlan> CopyPlanner::by_weight(const std::vector<PlacedRun>& 
 }
 
 std::optional<CopyingPlan> CopyPlanner::by_programme(const std::vector<PlacedRun>& runs,
-                                                     const Deadline& deadline) const {
+                                                     const Deadline& deadline, int numbers) const {
     const Lifetimes lives = lifetimes(runs);
     std::optional<CopyingPlan> best;
     offer(lives, lives.least_away(), best);
-    for (const int stages : kStages) {
+    for (const int stages : std::span(kStages).first(static_cast<std::size_t>(numbers))) {
         if (deadline.passed() || milp_libraries().empty()) break;
         AwayLimits limits{.links = problem_.copies.links,
                           .budget = budget_,

@@ -17,6 +17,8 @@
 
 namespace rematlas::offmate {
 
+constexpr int kAllStages = 3;  ///< numbers of stages that there are
+
 /// Steps that keep both budgets, with what they came from.
 struct CopyingPlan {
     std::vector<PlacedRun> runs;

@@ -44,6 +44,17 @@ bool runs_on_host(const Problem& problem) {
            std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.host_time.has_value(); });
 }
 
+/// 0 .. count - 1, the ends first, then what lies between, ever closer: so that little time sees all of it.
+std::vector<int> spread_out(int count) {
+    std::vector<int> order{0};
+    int stride = 1;
+    while (2 * stride < count) stride *= 2;
+    if (count > 1) order.push_back(count - 1);
+    for (; stride > 0; stride /= 2)
+        for (int i = stride; i + 1 < count; i += 2 * stride) order.push_back(i);
+    return order;
+}
+
 /// One call.
 class Search {
   public:
@@ -118,8 +129,8 @@ class Search {
     }
 
     /// Of the sequence the time with copies, or the largest number.
-    std::int64_t try_runs(const RunSequence& runs) {
-        std::optional<CopyingPlan> plan = planner_.by_programme(placed(runs), deadline_);
+    std::int64_t try_runs(const RunSequence& runs, int stages = kAllStages) {
+        std::optional<CopyingPlan> plan = planner_.by_programme(placed(runs), deadline_, stages);
         lower_least(runs);
         const std::int64_t time = plan ? plan->time : std::numeric_limits<std::int64_t>::max();
         if (take(std::move(plan))) best_runs_ = runs;
@@ -154,15 +165,16 @@ class Search {
         const Deadline until(left(2 * kSequenceShare));
         const std::int64_t low = least_of_curve(plain), high = most.value;
         double from = 0, to = 1;
-        for (int round = 0; round < 2; ++round) {
+        for (const bool first : {true, false}) {
             double best_at = from;
             std::int64_t best = std::numeric_limits<std::int64_t>::max();
             const double step = (to - from) / options_.sequences;
-            for (int i = 0; i <= options_.sequences && !until.passed(); ++i) {
+            for (const int i : spread_out(options_.sequences + 1)) {
+                if (until.passed()) break;
                 const double at = from + step * i;
                 // More of them near the lower end, where what copies can take away lies when links are slow.
                 const auto room = low + static_cast<std::int64_t>(at * at * static_cast<double>(high - low));
-                const std::int64_t time = try_budget(plain, room);
+                const std::int64_t time = try_budget(plain, room, first ? 1 : kAllStages);
                 if (time >= best) continue;
                 best = time;
                 best_at = at;
@@ -178,11 +190,11 @@ class Search {
         return none && none->smallest_found ? none->smallest_found->value : budget_.value;
     }
 
-    std::int64_t try_budget(const Problem& plain, std::int64_t room) {
+    std::int64_t try_budget(const Problem& plain, std::int64_t room, int stages) {
         const Answer answer = curve_->solve(plain, Bytes(room), left(kSequenceShare), {});
         const auto* solution = std::get_if<Solution>(&answer);
         const std::optional<RunSequence> runs = solution ? runs_of(solution->steps) : std::nullopt;
-        return runs ? try_runs(*runs) : std::numeric_limits<std::int64_t>::max();
+        return runs ? try_runs(*runs, stages) : std::numeric_limits<std::int64_t>::max();
     }
 
     /// OffMate's own: all options at once.
