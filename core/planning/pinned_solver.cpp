@@ -22,6 +22,7 @@ class PinnedSolver : public Solver {
 
     std::string_view name() const override { return solver_->name(); }
     std::string_view summary() const override { return solver_->summary(); }
+    bool is_of_one_problem() const override { return true; }
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {

@@ -7,6 +7,7 @@
 #include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
+#include "core/planning/ordered_updates.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solving/answers.h"
@@ -183,7 +184,7 @@ Result<Schedule> checked(const Problem& problem, Solution solution, std::string_
 Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget, const Limits& limits,
                       const Progress& progress) {
     const auto start = std::chrono::steady_clock::now();
-    Answer answer = solver.solve(problem, budget, limits, progress);
+    Answer answer = solve_in_order(problem, solver, budget, limits, progress);
     Outcome outcome;
     outcome.budget = budget;
     const auto seconds = [&] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/planning/ordered_updates.h"
 #include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
@@ -183,7 +184,10 @@ class SweepRun {
     }
 
     void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
+        // A solver of this problem alone cannot be asked again with updates in another order.
+        const bool one_graph = !has_ordered_updates(problem_.graph);
         for (const std::size_t index : order_) {
+            if (!one_graph) break;
             Limits shared = options_.limits;
             shared.time = shares.of(points);
             if (auto prepared = solvers_[index]->up_to(problem_, largest, shared))

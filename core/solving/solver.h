@@ -72,6 +72,9 @@ class Solver {
     virtual Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                          const Progress& progress) const = 0;
 
+    /// It answers for one problem alone, whatever graph it is asked about.
+    virtual bool is_of_one_problem() const { return false; }
+
     /// For many budgets up to `largest`: a solver of this problem alone (which must outlive it) with the work
     /// that its budgets share done, within the limits. Same answers. For one thread at a time. Null: they
     /// share none.

@@ -5,6 +5,7 @@
 
 #include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/update_order.h"
 #include "core/solvers/annealing/anneal.h"
 #include "core/solvers/annealing/greedy_start.h"
 #include "core/solvers/hierarchical/rockmate.h"
@@ -146,7 +147,13 @@ SmallestBudget smallest_feasible(const FlatGraph& graph, const Limits& limits, B
 }
 
 SmallestBudget smallest_feasible(const Problem& problem, const Limits& limits, Bytes enough) {
-    return Descent(problem.flat, limits, enough).run(&problem, limits);
+    SmallestBudget found = Descent(problem.flat, limits, enough).run(&problem, limits);
+    RunSequence ordered = behind_readers(problem.graph, found.runs);
+    if (ordered == found.runs) return found;
+    found.peak = Bytes(cost_of(problem.flat, ordered).peak);
+    found.runs = std::move(ordered);
+    found.proven = false;
+    return found;
 }
 
 }  // namespace rematlas
