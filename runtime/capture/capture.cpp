@@ -9,9 +9,11 @@
 
 #include "core/schedule/run_sequence.h"
 #include "runtime/capture/build_graph.h"
+#include "runtime/capture/host_times.h"
 #include "runtime/capture/recorder.h"
 #include "runtime/model/torchscript_places.h"
 #include "runtime/replay/compare.h"
+#include "runtime/replay/original_optimizer.h"
 
 namespace rematlas {
 namespace {
@@ -20,7 +22,19 @@ namespace {
 struct Reference {
     StepResult step;
     std::vector<at::Tensor> tensors;  ///< parameters and buffers afterwards
+    std::vector<at::Tensor> states;   ///< of the optimizer
     std::unique_ptr<GeneratorState> generator;
+};
+
+/// The model that is recorded, and what its author would train it with.
+struct Original {
+    Model& model;
+    std::optional<OriginalOptimizer> optimizer;
+
+    Original(Model& model, const Tape& tape) : model(model) {
+        if (tape.optimizer) optimizer.emplace(model, tape);
+    }
+    Reference after(StepResult step, DeviceRuntime& device);
 };
 
 std::vector<at::Tensor> tensors_of(const Model& model) {
@@ -29,12 +43,22 @@ std::vector<at::Tensor> tensors_of(const Model& model) {
     return tensors;
 }
 
+/// What the step leaves behind, once the optimizer has updated the model.
+Reference Original::after(StepResult step, DeviceRuntime& device) {
+    if (optimizer) optimizer->update(step.gradients);
+    return {.step = std::move(step),
+            .tensors = tensors_of(model),
+            .states = optimizer ? optimizer->states() : std::vector<at::Tensor>(),
+            .generator = device.generator_state()};
+}
+
 /// What differs between a step of the original and its replay; null when nothing does.
-const char* difference(const Replayed& replayed, const Model& fresh, const Reference& reference,
-                       DeviceRuntime& device) {
+const char* difference(const Replayed& replayed, const Executor& executor, const Model& fresh,
+                       const Reference& reference, DeviceRuntime& device) {
     if (!identical(replayed.outputs, reference.step.outputs)) return "outputs";
     if (!identical(replayed.gradients, reference.step.gradients)) return "gradients";
-    if (!identical(tensors_of(fresh), reference.tensors)) return "buffers";
+    if (!identical(tensors_of(fresh), reference.tensors)) return "parameters or buffers";
+    if (!identical(executor.states(), reference.states)) return "states of the optimizer";
     if (!device.generator_state()->equals(*reference.generator)) return "random state";
     return nullptr;
 }
@@ -45,7 +69,7 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
                           const Reference& reference, DeviceRuntime& device) {
     Result<Replayed> replayed = executor.run(steps, inputs, {.gradient_seed = recorded_gradient_seed});
     if (!replayed) return replayed.error();
-    const char* different = difference(*replayed, fresh, reference, device);
+    const char* different = difference(*replayed, executor, fresh, reference, device);
     if (!different) return {};
     return Error{fresh.file_name + ": cannot be captured: its replay gives other " + different +
                  "; a kernel is not deterministic"};
@@ -55,25 +79,25 @@ Result<void> check_replay(std::span<const Step> steps, Executor& executor,
 /// and has become part of the recording, shows here; so do guarded values that change. `gradients` are those
 /// of the step before, and then of this one.
 Result<void> check_further_step(std::span<const Step> steps, Executor& executor,
-                                const std::vector<at::Tensor>& inputs, Model& model, Model& fresh,
+                                const std::vector<at::Tensor>& inputs, Original& original, Model& fresh,
                                 std::vector<at::Tensor>& gradients, Loss loss, DeviceRuntime& device) {
+    Model& model = original.model;
     descend(model, gradients);
     descend(fresh, gradients);
     const auto before = device.generator_state();
     Reference reference;
     try {
-        reference.step = training_step(model, inputs, loss, recorded_gradient_seed);
+        reference =
+            original.after(training_step(model, inputs, loss, recorded_gradient_seed), device);
     } catch (const std::exception& error) {
         return Error{model.file_name + ": the model fails in a further step: " + one_line(error)};
     }
-    reference.generator = device.generator_state();
-    reference.tensors = tensors_of(model);
     device.set_generator_state(*before);
     Result<Replayed> replayed = executor.run(steps, inputs, {.gradient_seed = recorded_gradient_seed});
     const std::string refused = model.file_name + ": cannot be captured: with other data ";
     if (!replayed) return Error{refused + replayed.error().message};
     gradients = reference.step.gradients;
-    const char* different = difference(*replayed, fresh, reference, device);
+    const char* different = difference(*replayed, executor, fresh, reference, device);
     if (!different) return {};
     return Error{refused + "its replay gives other " + different +
                  "; the program's course depends on values that it reads where no op shows it"};
@@ -89,8 +113,8 @@ Result<Graph> capture_once(const std::filesystem::path& path, const CaptureOptio
     if (!recorded) return recorded.error();
     CapturedStep& step = recorded->step;
     if (Result<void> made = make_replayable(step, path.string()); !made) return made.error();
-    Model& model = recorded->model;
-    Reference reference{std::move(recorded->result), tensors_of(model), device.generator_state()};
+    Original original(recorded->model, step.tape);
+    Reference reference = original.after(std::move(recorded->result), device);
 
     options.report("check", 0.0);
     const bool guarded = std::any_of(step.tape.ops.begin(), step.tape.ops.end(),
@@ -106,7 +130,7 @@ Result<Graph> capture_once(const std::filesystem::path& path, const CaptureOptio
         return same.error();
     for (int further = 1; further <= (guarded ? 3 : 1); ++further) {
         Result<void> same =
-            check_further_step(steps, *executor, kernels.draw(recorded->specs, options.seed + further), model,
+            check_further_step(steps, *executor, kernels.draw(recorded->specs, options.seed + further), original,
                                *fresh, reference.step.gradients, options.loss, device);
         if (!same) return same.error();
     }
@@ -117,6 +141,7 @@ Result<Graph> capture_once(const std::filesystem::path& path, const CaptureOptio
     options.report("profile", 0.0);
     if (Result<void> profiled = profile(step.graph, *executor, recorded->inputs, profiling); !profiled)
         return profiled.error();
+    measure_host_times(step.graph, executor->tape(), device);
     add_provenance(step.graph, {{"times", "median of replayed steps"}});
     return std::move(step.graph);
 }

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/capture/optimizer_ops.h"
 #include "runtime/model/torchscript.h"
 
 namespace rematlas {
@@ -99,6 +100,14 @@ Result<RecordedModel> record_step(const std::filesystem::path& path, const Captu
     note_origin(step, device);
     nlohmann::json more = {
         {"model", recorded.model.file_name}, {"loss", to_string(options.loss)}, {"optimizer", "none"}};
+    if (options.optimizer) {
+        const Result<void> added = add_optimizer(step, {{.optimizer = *options.optimizer}}, device);
+        if (!added)
+            return Error{recorded.model.file_name + ": --optimizer " + std::string(options.optimizer->name()) +
+                         ": " + added.error().message};
+        more["optimizer_options"] = to_json(*options.optimizer);
+        more["optimizer"] = options.optimizer->name();
+    }
     if (!recorded.model.sha256.empty()) more["model_sha256"] = recorded.model.sha256;
     add_provenance(step.graph, more);
     return recorded;

@@ -16,6 +16,7 @@
 #include "runtime/capture/recorder.h"
 #include "runtime/device/device.h"
 #include "runtime/model/input_spec.h"
+#include "runtime/model/optimizer.h"
 #include "runtime/model/training_step.h"
 
 namespace rematlas {
@@ -23,6 +24,7 @@ namespace rematlas {
 struct CaptureOptions {
     std::vector<InputSpec> inputs;
     Loss loss = Loss::output;
+    std::optional<Optimizer> optimizer = {};  ///< whose updates end the step
     std::uint64_t seed = 1;       ///< of the values of the inputs and of the model's generator
     int threads = 1;              ///< of libtorch, during capture and later replay
     bool audit = true;            ///< see RecorderOptions

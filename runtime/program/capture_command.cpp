@@ -13,32 +13,35 @@ namespace rematlas {
 namespace {
 
 struct CaptureFlags {
-    std::string model, output, device = "cpu", device_profile, loss = "output", optimizer = "none";
+    std::string model, output, device = "cpu", device_profile, loss = "output";
+    std::string optimizer = "none", optimizer_options;
     std::vector<std::string> inputs;
     int threads = 1, repeats = 9;
     std::uint64_t seed = 1;
     bool from_shapes = false, json = false, quiet = false, progress_json = false;
 };
 
-/// What is not done yet says so.
-Result<void> refuse_unsupported(const CaptureFlags& flags) {
-    if (flags.device != "meta" && !flags.device_profile.empty())
-        return Error{"capture: --device-profile: goes with --device meta"};
-    if (flags.optimizer == "sgd" || flags.optimizer == "adam" || flags.optimizer == "adamw") {
-        return Error{"capture: --optimizer " + flags.optimizer +
-                     ": the optimizer is not captured yet; it runs after the step as before"};
+Result<std::optional<Optimizer>> optimizer_from(const CaptureFlags& flags) {
+    if (flags.optimizer == "none") {
+        if (flags.optimizer_options.empty()) return std::optional<Optimizer>();
+        return Error{"capture: --optimizer-options: goes with --optimizer sgd, adam or adamw"};
     }
-    if (flags.optimizer != "none")
+    if (Result<Optimizer> known = Optimizer::from(flags.optimizer); !known)
         return Error{"capture: --optimizer " + flags.optimizer + ": expected none, sgd, adam or adamw"};
-    return {};
+    Result<Optimizer> optimizer = Optimizer::from(flags.optimizer, flags.optimizer_options);
+    if (!optimizer) return Error{"capture: --optimizer-options: " + optimizer.error().message};
+    return std::optional<Optimizer>(*optimizer);
 }
 
 Result<CaptureOptions> options_from(const CaptureFlags& flags) {
-    if (Result<void> supported = refuse_unsupported(flags); !supported) return supported.error();
+    if (flags.device != "meta" && !flags.device_profile.empty())
+        return Error{"capture: --device-profile: goes with --device meta"};
+    const Result<std::optional<Optimizer>> optimizer = optimizer_from(flags);
+    if (!optimizer) return optimizer.error();
     const auto loss = loss_from(flags.loss);
     if (!loss)
         return Error{"capture: --loss " + flags.loss + ": expected output, sum, mean or cross_entropy"};
-    CaptureOptions options{.loss = *loss, .seed = flags.seed, .threads = flags.threads};
+    CaptureOptions options{.loss = *loss, .optimizer = *optimizer, .seed = flags.seed, .threads = flags.threads};
     options.profile.most_replays = flags.repeats;
     options.profile.fewest_replays = std::min(flags.repeats, options.profile.fewest_replays);
     for (const std::string& text : flags.inputs) {
@@ -129,7 +132,13 @@ void add_capture_command(CLI::App& app, Body& body) {
                       "never run the whole step: record from shapes, profile each op alone on the device");
     command->add_option("--loss", flags->loss, "output (the caller's), sum, mean or cross_entropy")
         ->capture_default_str();
-    command->add_option("--optimizer", flags->optimizer, "none, sgd, adam or adamw")->capture_default_str();
+    command
+        ->add_option("--optimizer", flags->optimizer,
+                     "none, sgd, adam or adamw: its fused updates end the step, one op for each parameter")
+        ->capture_default_str();
+    command->add_option("--optimizer-options", flags->optimizer_options,
+                        "lr=0.1,momentum=0.9,...; lr, weight_decay, maximize; sgd: momentum, nesterov; adam, "
+                        "adamw: beta1, beta2, eps, amsgrad; what is not given is as in torch.optim");
     command->add_option("--threads", flags->threads, "threads of libtorch, here and in later runs")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();

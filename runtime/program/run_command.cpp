@@ -62,8 +62,12 @@ void print(const RunReport& report, bool verify) {
     if (!verify) return;
     std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n",
                 format_bytes(report.original_peak).c_str(), report.time_ratio_to_eager, report.steps);
+    const std::string compared =
+        report.optimizer.empty()
+            ? "outputs, gradients, buffers"
+            : "outputs, parameters, buffers, states of " + report.optimizer;
     std::printf("verified    %s\n", report.verified
-                                        ? "yes: outputs, gradients, buffers and random state are identical"
+                                        ? ("yes: " + compared + " and random state are identical").c_str()
                                         : ("no: " + report.mismatch).c_str());
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/replay/bound_model.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_strided.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -156,7 +157,64 @@ Result<void> BoundModel::place_bound(OperandTable& operands) const {
             bound[i].storage().unsafeGetStorageImpl() != operands.storage(tensor).unsafeGetStorageImpl())
             operands.place(tensor, bound[i].storage());
     }
+    for (std::size_t i = 0; i < states.size(); ++i)
+        operands.place(tape.states[i].operand.tensor, states[i].storage());
     return {};
+}
+
+Result<void> BoundModel::make_states() {
+    for (const StateTensor& state : tape.states) {
+        const Operand& like = state.operand;
+        const auto options = c10::TensorOptions().dtype(like.dtype).device(place_of(like));
+        try {
+            states.push_back(at::empty_strided(like.sizes, like.strides, options).fill_(state.initial));
+        } catch (const std::exception& error) {
+            return Error{graph.name + ": replay: " + state.name + ": " + one_line(error)};
+        }
+    }
+    return check_states();
+}
+
+Result<void> BoundModel::check_states() const {
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        const Operand& like = tape.states[i].operand;
+        const auto bytes = static_cast<std::int64_t>(states[i].storage().nbytes());
+        if (states[i].scalar_type() != like.dtype || states[i].sizes() != c10::IntArrayRef(like.sizes) ||
+            !lies_as(states[i], like.strides) || states[i].device() != place_of(like) || like.offset != 0 ||
+            states[i].storage_offset() != 0 || !resident[like.tensor] ||
+            device.footprint(bytes) != graph.tensors[like.tensor].bytes.value)
+            return Error{owner + ": " + tape.states[i].name +
+                         " of the optimizer is not what the step was captured with"};
+    }
+    return {};
+}
+
+Result<void> BoundModel::rebind_states(std::vector<at::Tensor> tensors) {
+    if (tensors.size() != tape.states.size())
+        return Error{owner + ": " + std::to_string(tensors.size()) + " states of the optimizer, the plan has " +
+                     std::to_string(tape.states.size())};
+    states = std::move(tensors);
+    return check_states();
+}
+
+/// The fused ops of optimizers look at the first of their tensors alone before they read and write all.
+void check_alike(const Tape& tape, const TapeOp& op) {
+    const Operand* first = nullptr;
+    for (const Argument& argument : op.arguments) {
+        if (argument.kind != Argument::Kind::tensors || argument.operands.empty()) continue;
+        TORCH_CHECK(argument.operands.size() == 1 && argument.operands.front() != no_operand,
+                    "takes one parameter at a time");
+        const Operand& operand = tape.operands[argument.operands.front()];
+        if (!first) first = &operand;
+        if (std::find(op.counters.begin(), op.counters.end(), argument.operands.front()) != op.counters.end()) {
+            TORCH_CHECK(operand.sizes.empty() && operand.dtype == c10::ScalarType::Float,
+                        "it counts in what is no f32 number");
+        } else {
+            TORCH_CHECK(operand.sizes == first->sizes && lies_as(operand, first->strides) &&
+                            operand.dtype == first->dtype,
+                        "its tensors lie differently in memory");
+        }
+    }
 }
 
 /// Every resident tensor that an op looks at is bound, fed, or a constant.
@@ -171,6 +229,7 @@ Result<void> BoundModel::make_constants() {
     for (const TapeOp& op : tape.ops)
         for (const Overwrite& overwrite : op.overwrites) looked_at[overwrite.before] = true;
     for (const Binding& binding : tape.bindings) known[binding.operand.tensor] = true;
+    for (const StateTensor& state : tape.states) known[state.operand.tensor] = true;
     for (auto& [tensor, bytes] : tape.constants) {
         const std::int64_t room = graph.tensors[tensor].bytes.value;
         if (device.footprint(static_cast<std::int64_t>(bytes.size())) != room)
@@ -220,6 +279,8 @@ PreparedOp BoundModel::prepare(OpId id) {
         TORCH_CHECK(complete, "does not say what it makes");
         return prepared;
     }
+    if (op.name.starts_with("aten::_fused_adam") || op.name.starts_with("aten::_fused_sgd"))
+        check_alike(tape, op);
     prepared.handle = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
     TORCH_CHECK(prepared.handle->schema().arguments().size() == op.arguments.size(), op.name,
                 " takes another number of arguments in this libtorch");
@@ -334,11 +395,15 @@ BoundModel::BoundModel(const Graph& graph, Tape tape, const std::string& owner, 
 
 Result<std::unique_ptr<BoundModel>> BoundModel::bind(const Graph& graph, Tape tape,
                                                      const std::vector<NamedTensor>& tensors,
-                                                     const std::string& owner, DeviceRuntime& device) {
+                                                     const std::string& owner, DeviceRuntime& device,
+                                                     std::vector<at::Tensor> states) {
     std::unique_ptr<BoundModel> model(new BoundModel(graph, std::move(tape), owner, device));
     if (Result<void> same = model->check_device(); !same) return same.error();
     if (Result<void> inside = model->check_geometry(); !inside) return inside.error();
     if (Result<void> bound = model->bind_names(tensors); !bound) return bound.error();
+    const Result<void> kept =
+        states.empty() ? model->make_states() : model->rebind_states(std::move(states));
+    if (!kept) return kept.error();
     if (Result<void> made = model->make_constants(); !made) return made.error();
     if (Result<void> prepared = model->prepare(); !prepared) return prepared.error();
     return model;

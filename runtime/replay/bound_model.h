@@ -36,14 +36,17 @@ class BoundModel {
     /// Errors: names, shapes, types or places in memory that differ from the captured model's; a graph of
     /// another kind of device, another GPU or version of torch, or other settings; operators that this
     /// libtorch does not have. Errors about tensors begin with `owner`. `graph` and `device` must outlive
-    /// what is returned.
+    /// what is returned. `states`: of the optimizer, see `rebind_states`; without any they are made.
     static Result<std::unique_ptr<BoundModel>> bind(const Graph& graph, Tape tape,
                                                     const std::vector<NamedTensor>& tensors,
-                                                    const std::string& owner, DeviceRuntime& device);
+                                                    const std::string& owner, DeviceRuntime& device,
+                                                    std::vector<at::Tensor> states = {});
 
     /// Takes other tensors in place of those that were bound, in the order of Tape::bindings. Cheap where
     /// they are the same. Errors: as `bind`.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
+    /// The same for what the optimizer keeps, in the order of Tape::states.
+    Result<void> rebind_states(std::vector<at::Tensor> tensors);
     /// The bound tensors still fit; `operands` then looks at their present memory.
     Result<void> place_bound(OperandTable& operands) const;
     Result<void> place_inputs(OperandTable& operands, const std::vector<at::Tensor>& inputs) const;
@@ -70,6 +73,7 @@ class BoundModel {
     OpId loss;  ///< asks for the gradients of the outputs; invalid where the graph has its own loss
     bool guarded = false;           ///< some op must read the value that it read when it was captured
     std::vector<at::Tensor> bound;  ///< in the order of Tape::bindings
+    std::vector<at::Tensor> states;  ///< of the optimizer, in the order of Tape::states
 
   private:
     BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);
@@ -80,6 +84,8 @@ class BoundModel {
         return operand.on_host ? c10::Device(c10::kCPU) : device.device();
     }
     Result<void> bind_names(const std::vector<NamedTensor>& tensors);
+    Result<void> make_states();
+    Result<void> check_states() const;
     Result<void> make_constants();
     Result<void> prepare();
     PreparedOp prepare(OpId op);

@@ -73,9 +73,10 @@ Executor& Executor::operator=(Executor&&) noexcept = default;
 Executor::~Executor() = default;
 
 Result<Executor> Executor::create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
-                                  const std::string& owner, DeviceRuntime& device) {
+                                  const std::string& owner, DeviceRuntime& device,
+                                  std::vector<at::Tensor> states) {
     Result<std::unique_ptr<BoundModel>> model =
-        BoundModel::bind(graph, std::move(tape), tensors, owner, device);
+        BoundModel::bind(graph, std::move(tape), tensors, owner, device, std::move(states));
     if (!model) return model.error();
     auto state = std::make_unique<State>();
     state->model = model.take();
@@ -97,6 +98,10 @@ const Tape& Executor::tape() const {
     return state_->model->tape;
 }
 
+const std::vector<at::Tensor>& Executor::states() const {
+    return state_->model->states;
+}
+
 std::size_t Executor::open() const {
     return state_->open.size();
 }
@@ -107,6 +112,10 @@ bool Executor::moves_buffers_late() const {
 
 Result<void> Executor::rebind(const std::vector<at::Tensor>& tensors) {
     return state_->model->rebind(tensors);
+}
+
+Result<void> Executor::rebind_states(std::vector<at::Tensor> tensors) {
+    return state_->model->rebind_states(std::move(tensors));
 }
 
 Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,

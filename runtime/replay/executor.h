@@ -65,9 +65,11 @@ class Executor {
     /// several names share, each name is there.
     static Result<Executor> create(const Graph& graph, const std::vector<NamedTensor>& tensors,
                                    const std::string& owner, DeviceRuntime& device);
-    /// The same with a tape that is already in memory.
+    /// The same with a tape that is already in memory, and with the states of the caller's optimizer where it
+    /// has any.
     static Result<Executor> create(const Graph& graph, Tape tape, const std::vector<NamedTensor>& tensors,
-                                   const std::string& owner, DeviceRuntime& device);
+                                   const std::string& owner, DeviceRuntime& device,
+                                   std::vector<at::Tensor> states = {});
 
     Executor(Executor&&) noexcept;
     Executor& operator=(Executor&&) noexcept;
@@ -132,12 +134,15 @@ class Executor {
 
     /// Takes other tensors in place of those that were bound; see BoundModel::rebind.
     Result<void> rebind(const std::vector<at::Tensor>& tensors);
+    Result<void> rebind_states(std::vector<at::Tensor> tensors);
 
     /// The outputs, by place, that `backward` needs the gradients of; none when the graph has a loss of its
     /// own.
     std::vector<int> differentiable_outputs() const;
 
     const Tape& tape() const;
+    /// What the optimizer of the step keeps, in the order of Tape::states.
+    const std::vector<at::Tensor>& states() const;
 
     /// The most parts that a backward is cut into.
     static constexpr std::size_t most_parts = 32;

@@ -11,11 +11,13 @@ namespace rematlas {
 namespace {
 
 /// Places in BoundModel::bound of the tensors that the step writes to; or of those alone that it also reads.
+/// Not of parameters that its optimizer updates: who goes back does so before.
 std::set<std::size_t> written_by(const BoundModel& model, Snapshot::Of of) {
     std::set<TensorId> tensors;
     for (const BufferUpdate& update : model.tape.updates) tensors.insert(update.buffer);
     if (of == Snapshot::Of::all_written)
-        for (const Op& op : model.graph.ops) tensors.insert(op.mutates.begin(), op.mutates.end());
+        for (const Op& op : model.graph.ops)
+            if (op.phase != Phase::optimizer) tensors.insert(op.mutates.begin(), op.mutates.end());
     std::set<std::size_t> places;
     for (std::size_t i = 0; i < model.tape.bindings.size(); ++i)
         if (tensors.contains(model.tape.bindings[i].operand.tensor)) places.insert(i);

@@ -114,6 +114,7 @@ void StepRun::run_op(OpId id, bool in_place) {
     for (std::size_t position : op.lists) stack_[position] = copy_of_list(stack_[position]);
     if (again)
         for (std::size_t position : op.statistics) stack_[position] = at::Tensor();
+    for (const int counter : model.tape.ops[id].counters) operands[counter].add_(1);
     at::GradMode::set_enabled(model.tape.ops[id].grad_mode);
     op.handle->callBoxed(stack_);
     at::GradMode::set_enabled(false);

@@ -140,6 +140,7 @@ json op_to_json(const TapeOp& op) {
     json& returns = item["returns"] = json::array();
     for (TensorId tensor : op.returns) returns.push_back(tensor.value);
     if (op.grad_mode) item["grad_mode"] = true;
+    if (!op.counters.empty()) item["counters"] = op.counters;
     if (op.draws) item["draws"] = *op.draws;
     if (op.guard) item["guard"] = {{"value", value_to_json(op.guard->value)}, {"line", op.guard->line}};
     if (!op.result_sizes.empty()) item["result_sizes"] = op.result_sizes;
@@ -157,6 +158,7 @@ TapeOp op_from_json(const json& item) {
               .grad_mode = item.value("grad_mode", false)};
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
+    if (item.contains("counters")) op.counters = item["counters"].get<std::vector<int>>();
     if (item.contains("draws")) op.draws = item["draws"].get<std::int64_t>();
     if (item.contains("guard"))
         op.guard =
@@ -197,6 +199,11 @@ json head_to_json(const Tape& tape) {
     }
     for (const BufferUpdate& update : tape.updates)
         item["updates"].push_back({update.buffer.value, update.contents.value});
+    if (tape.optimizer) item["optimizer"] = to_json(*tape.optimizer);
+    for (const StateTensor& state : tape.states)
+        item["states"].push_back({{"name", state.name},
+                                  {"operand", operand_to_json(state.operand)},
+                                  {"initial", number(state.initial)}});
     return item;
 }
 
@@ -237,6 +244,14 @@ void head_from_json(const json& item, Tape& tape) {
         tape.updates.push_back(
             {TensorId(update.at(0).get<std::int32_t>()), TensorId(update.at(1).get<std::int32_t>())});
     }
+    if (item.contains("optimizer")) {
+        Result<Optimizer> optimizer = optimizer_from_json(item["optimizer"]);
+        if (!optimizer) throw std::invalid_argument("optimizer: " + optimizer.error().message);
+        tape.optimizer = *optimizer;
+    }
+    for (const json& state : item.value("states", json::array()))
+        tape.states.push_back({state.at("name").get<std::string>(), operand_from_json(state.at("operand")),
+                               double_from(state.at("initial"))});
 }
 
 /// Every index in range; the executor relies on it.
@@ -253,6 +268,7 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     if (tape.threads < 1 || tape.threads > 1024) throw std::invalid_argument("threads out of range");
     for (const Operand& item : tape.operands) tensor(item.tensor, true);
     for (const Binding& item : tape.bindings) tensor(item.operand.tensor, false);
+    for (const StateTensor& item : tape.states) tensor(item.operand.tensor, false);
     const auto result = [&](int index, bool may_be_none) {
         operand(index);
         if (index == no_operand ? !may_be_none : !tape.operands[index].tensor.valid())
@@ -273,6 +289,7 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
     for (const TapeOp& op : tape.ops) {
         for (const Argument& argument : op.arguments)
             for (int index : argument.operands) operand(index);
+        for (int index : op.counters) result(index, false);
         for (TensorId id : op.returns) tensor(id, true);
         for (const Overwrite& overwrite : op.overwrites)
             tensor(overwrite.before, false), tensor(overwrite.after, true);
@@ -280,6 +297,12 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
 }
 
 }  // namespace
+
+bool lies_as(const Operand& operand, c10::IntArrayRef strides) {
+    for (std::size_t axis = 0; axis < operand.sizes.size(); ++axis)
+        if (operand.sizes[axis] > 1 && operand.strides[axis] != strides[axis]) return false;
+    return true;
+}
 
 json to_json(const Tape& tape) {
     json item = head_to_json(tape);

@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "runtime/model/input_spec.h"
+#include "runtime/model/optimizer.h"
 #include "runtime/model/training_step.h"
 
 namespace rematlas {
@@ -31,6 +32,9 @@ struct Operand {
     bool on_host = false;         ///< in host memory though the step runs on another device
     bool operator==(const Operand&) const = default;
 };
+
+/// Lies in memory so; of an axis with one element the stride says nothing.
+bool lies_as(const Operand& operand, c10::IntArrayRef strides);
 
 constexpr std::int64_t most_host_draws = std::int64_t{1} << 30;  ///< see TapeOp::draws
 constexpr int no_operand = -1;                                   ///< an undefined tensor, or None in a list
@@ -74,6 +78,7 @@ struct TapeOp {
     std::vector<std::vector<std::int64_t>>
         result_sizes;        ///< per returned tensor, where they depend on the data
     bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
+    std::vector<int> counters = {};  ///< operands, one number each, that go up by one before the kernel runs
     /// Per returned tensor, of a step that was recorded from shapes in this process: how it must lie in
     /// memory. Files do not have it.
     std::vector<Geometry> expected = {};
@@ -87,11 +92,18 @@ struct Binding {
 };
 
 /// A gradient that the step makes, of the parameter by that name or of an input; `no_operand` when the
-/// outputs do not depend on it.
+/// outputs do not depend on it, or when the optimizer of the step takes it.
 struct GradientOf {
     std::string parameter;
     int operand = no_operand;
     int input = -1;  ///< place in Tape::inputs, or -1
+};
+
+/// What the optimizer of the step keeps from step to step, or is told: a state of a parameter, a learning rate.
+struct StateTensor {
+    std::string name;  ///< layer.weight.exp_avg, lr
+    Operand operand;
+    double initial = 0;  ///< what it is filled with
 };
 
 /// The new contents of a buffer, copied there when the step ends.
@@ -111,6 +123,8 @@ struct Tape {
     std::vector<int> unused_outputs;  ///< by place: they have a history, and the recorded loss did not use it
     std::vector<GradientOf> gradients;
     std::vector<BufferUpdate> updates;
+    std::optional<Optimizer> optimizer;  ///< whose updates are ops of the step
+    std::vector<StateTensor> states;
     std::string packing;  ///< how a Python module packs its outputs; its own, and not read here
     Loss loss = Loss::output;
     int threads = 1;

@@ -10,6 +10,7 @@
 #include "core/graph/flat_graph.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
+#include "runtime/replay/original_optimizer.h"
 
 namespace rematlas {
 namespace {
@@ -34,6 +35,7 @@ struct Original {
     Model model;
     std::unique_ptr<GeneratorState> generator;  ///< before its next step
     std::int64_t resident_bytes;
+    std::optional<OriginalOptimizer> optimizer = {};  ///< where it is part of the step
 
     Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
                          DeviceRuntime& device) {
@@ -47,6 +49,7 @@ struct Original {
             StepResult result = training_step(model, inputs, loss, gradient_seed);
             outcome.outputs = std::move(result.outputs);
             outcome.gradients = std::move(result.gradients);
+            if (optimizer) optimizer->update(outcome.gradients);
         } catch (const std::exception& error) {
             return Error{model.file_name + ": --verify: the original cannot run: " + one_line(error)};
         }
@@ -87,14 +90,17 @@ class Session {
         report_.predicted_peak = plan.schedule.peak;
         report_.overhead_predicted = plan.schedule.overhead;
         report_.room = room;
+        if (executor_.tape().optimizer) report_.optimizer = executor_.tape().optimizer->name();
         device_.seed_generator(options.seed);
         generator_ = device_.generator_state();
     }
 
     Result<RunReport> run(Original* original) {
         if (original) original->generator = device_.generator_state();
+        if (original && executor_.tape().optimizer)
+            original->optimizer.emplace(original->model, executor_.tape());
         report_.outputs_identical = report_.gradients_identical = report_.buffers_identical =
-            report_.random_state_identical = original != nullptr;
+            report_.random_state_identical = report_.states_identical = original != nullptr;
         const int warm_up = original || options_.cuda_graphs ? 1 : 0;
         const int extra = options_.trace || !original ? 0 : 1;
         const int total = warm_up + options_.steps;
@@ -166,6 +172,8 @@ class Session {
         report_.outputs_identical &= identical(first.outputs, replayed->outputs);
         report_.gradients_identical &= identical(first.gradients, replayed->gradients);
         report_.random_state_identical &= generator_->equals(*original->generator);
+        if (original->optimizer)
+            report_.states_identical &= identical(original->optimizer->states(), executor_.states());
         for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
             report_.buffers_identical &=
                 identical(model_.tensors[i].tensor, original->model.tensors[i].tensor);
@@ -190,7 +198,9 @@ class Session {
         };
         if (!report_.outputs_identical) complain("outputs differ from the original's");
         if (!report_.gradients_identical) complain("gradients differ from the original's");
-        if (!report_.buffers_identical) complain("buffers differ from the original's");
+        if (!report_.buffers_identical)
+            complain("parameters or buffers differ from the original's");
+        if (!report_.states_identical) complain("states of the optimizer differ from the original's");
         if (!report_.random_state_identical) complain("random state differs from the original's");
         if (double(report_.measured_peak.value) >
             double(report_.predicted_peak.value) * (1 + peak_tolerance)) {

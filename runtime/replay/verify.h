@@ -1,5 +1,5 @@
 // Runs a plan for several steps and, on request, the original model beside it. After each step the weights
-// take a small plain gradient step.
+// take a small plain gradient step, unless an optimizer is part of the step.
 //
 //     Result<RunReport> report = run_plan(plan, "model.pt", {.steps = 5, .verify = true}, *device);
 //     report->verified;   // bit-identical, predicted peak met, budget kept
@@ -43,7 +43,8 @@ struct RunReport {
     // With `verify`.
     bool verified = false;  ///< a budget that bounds planned addresses bounds the arena and the residents
     bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
-         random_state_identical = false;
+         random_state_identical = false, states_identical = false;
+    std::string optimizer;  ///< whose updates are part of the step; its states are compared; empty: none
     Bytes original_peak;
     double time_ratio_to_eager = 0;  ///< median over pairs of steps, replay over original
     std::string mismatch;            ///< what is wrong, in words; empty when verified

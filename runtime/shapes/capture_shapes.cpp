@@ -1,6 +1,7 @@
 #include "runtime/shapes/capture_shapes.h"
 
 #include "runtime/capture/capture.h"
+#include "runtime/capture/host_times.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
@@ -107,6 +108,7 @@ Result<Graph> op_by_op_once(const std::filesystem::path& path, const CaptureOpti
     options.report("profile", 0.0);
     profiling.progress = [&](double fraction) { options.report("profile", fraction); };
     if (Result<void> profiled = profile_ops(*step, device, profiling); !profiled) return profiled.error();
+    measure_host_times(step->graph, step->tape, device);
     add_provenance(step->graph, {{"times", "median of each distinct op, run alone on random operands"}});
     if (Result<void> made = make_replayable(*step, path.string()); !made) return made.error();
     return std::move(step->graph);

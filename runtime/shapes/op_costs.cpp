@@ -49,11 +49,15 @@ OpCall call_of(const TapeOp& op, const Graph& graph, const Tape& tape) {
 }  // namespace
 
 void predict_costs(CapturedStep& step, const DeviceProfile& profile) {
+    const DeviceProfile host = device_profile("cpu").take();
     for (OpId id : step.graph.ops.ids()) {
         const TapeOp& op = step.tape.ops[id];
         // The caller's loss is not ours to predict.
         const OpCall call = op.name == output_gradients_op ? OpCall{} : call_of(op, step.graph, step.tape);
-        step.graph.ops[id].time = roofline(profile, call);
+        Op& planned = step.graph.ops[id];
+        planned.time = roofline(profile, call);
+        if (planned.phase == Phase::optimizer)
+            planned.host_time = profile.kind == "cpu" ? planned.time : roofline(host, call);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/schedule/run_sequence.h"
 #include "runtime/replay/op_signature.h"
@@ -73,6 +74,7 @@ class Isolation {
         for (std::size_t i = 0; i < op.arguments.size(); ++i)
             for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
                 bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
+        for (int& counter : op.counters) counter = operand_of_.at(counter);
         Op plain{.name = step_.graph.ops[id].name, .random = step_.graph.ops[id].random};
         for (const Tensor& tensor : alone_.graph.tensors)
             plain.inputs.push_back(TensorId(&tensor - &*alone_.graph.tensors.begin()));
@@ -100,7 +102,8 @@ class Isolation {
         if (index == no_operand) return;
         Operand operand = step_.tape.operands[index];
         if (operand.tensor.valid()) operand.tensor = tensor(operand, bound);
-        index = static_cast<int>(alone_.tape.operands.size());
+        const int original = std::exchange(index, static_cast<int>(alone_.tape.operands.size()));
+        operand_of_[original] = index;
         alone_.tape.operands.push_back(std::move(operand));
     }
 
@@ -132,6 +135,7 @@ class Isolation {
     DeviceRuntime& device_;
     Alone alone_;
     std::map<TensorId, TensorId> local_;
+    std::map<int, int> operand_of_;
 };
 
 struct Measured {

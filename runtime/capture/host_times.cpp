@@ -1,0 +1,108 @@
+#include "runtime/capture/host_times.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <unordered_map>
+
+#include "runtime/replay/op_signature.h"
+#include "runtime/replay/step_run.h"
+
+namespace rematlas {
+namespace {
+
+at::Tensor like(const Operand& operand, c10::Device device) {
+    const auto options = c10::TensorOptions().dtype(operand.dtype).device(
+        operand.on_host ? c10::Device(c10::DeviceType::CPU) : device);
+    return at::empty_strided(operand.sizes, operand.strides, options).fill_(1);
+}
+
+torch::jit::Stack arguments_on(const TapeOp& op, const Tape& tape, c10::Device device) {
+    torch::jit::Stack stack;
+    for (const Argument& argument : op.arguments) {
+        c10::List<at::Tensor> tensors;
+        for (int operand : argument.operands) tensors.push_back(like(tape.operands[operand], device));
+        switch (argument.kind) {
+            case Argument::Kind::value:
+                stack.push_back(argument.value);
+                break;
+            case Argument::Kind::tensor:
+                stack.emplace_back(tensors.get(0));
+                break;
+            default:
+                stack.emplace_back(std::move(tensors));
+        }
+    }
+    return stack;
+}
+
+/// `run` takes its argument off the stack.
+template <class Run>
+Nanoseconds median_of_five(const torch::jit::Stack& arguments, Run&& run) {
+    std::array<std::int64_t, 5> times{};
+    for (std::int64_t& time : times) {
+        torch::jit::Stack stack = arguments;
+        const auto began = std::chrono::steady_clock::now();
+        run(stack);
+        time = std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count();
+    }
+    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+    return Nanoseconds(std::max<std::int64_t>(times[times.size() / 2], 1));
+}
+
+Nanoseconds time_on_host(const TapeOp& op, const Tape& tape) {
+    const BelowAutograd below;
+    const auto kernel = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
+    return median_of_five(arguments_on(op, tape, c10::DeviceType::CPU),
+                          [&](torch::jit::Stack& stack) { kernel.callBoxed(stack); });
+}
+
+/// With its counter, as in a step.
+void measure_on_device(Op& op, const TapeOp& of, const Tape& tape, DeviceRuntime& device) {
+    const BelowAutograd below;
+    const auto kernel = c10::Dispatcher::singleton().findSchemaOrThrow(of.name.c_str(), of.overload.c_str());
+    const torch::jit::Stack arguments = arguments_on(of, tape, device.device());
+    at::Tensor counter = at::empty_strided({}, {}, c10::TensorOptions().device(device.device())).fill_(0);
+    const std::int64_t alive = device.alive_bytes();
+    device.reset_peak();
+    op.time = median_of_five(arguments, [&](torch::jit::Stack& stack) {
+        for (std::size_t i = 0; i < of.counters.size(); ++i) counter.add_(1);
+        kernel.callBoxed(stack);
+        device.synchronize();
+    });
+    op.workspace = Bytes(device.peak_bytes() - alive);
+}
+
+}  // namespace
+
+void measure_updates(Graph& graph, const Tape& tape, DeviceRuntime& device) {
+    std::unordered_map<std::string, OpId> measured;
+    for (OpId id : graph.ops.ids()) {
+        if (graph.ops[id].phase != Phase::optimizer) continue;
+        const auto [first, fresh] = measured.try_emplace(signature_of(tape, id), id);
+        if (fresh) measure_on_device(graph.ops[id], tape.ops[id], tape, device);
+        graph.ops[id].time = graph.ops[first->second].time;
+        graph.ops[id].workspace = graph.ops[first->second].workspace;
+    }
+    measure_host_times(graph, tape, device);
+}
+
+void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& device) {
+    std::unordered_map<std::string, Nanoseconds> known;
+    for (OpId id : graph.ops.ids()) {
+        Op& op = graph.ops[id];
+        if (op.phase != Phase::optimizer) continue;
+        if (device.device().is_cpu()) {
+            op.host_time = op.time;
+            continue;
+        }
+        const auto [time, fresh] = known.try_emplace(signature_of(tape, id));
+        if (fresh) time->second = time_on_host(tape.ops[id], tape);
+        op.host_time = time->second;
+    }
+}
+
+}  // namespace rematlas

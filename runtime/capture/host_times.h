@@ -1,0 +1,18 @@
+// What the ops of the optimizer take: on the device, and where they run on the host beside it.
+#pragma once
+
+#include "core/graph/graph.h"
+#include "runtime/device/device.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+/// Fills `host_time` of the ops of phase optimizer, whose `time` is known: on a host it is the same, for
+/// another device each distinct op is run on the host, on tensors that lie as its own (the median of a few
+/// runs).
+void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& device);
+
+/// Fills `time`, `workspace` and `host_time` of these ops, each run alone, which takes the memory of the largest.
+void measure_updates(Graph& graph, const Tape& tape, DeviceRuntime& device);
+
+}  // namespace rematlas

@@ -1,0 +1,33 @@
+// The optimizer that an original is trained with, for comparison with a step whose own ops update.
+//
+//     OriginalOptimizer optimizer(model, tape);
+//     optimizer.update(result.gradients);
+//     identical(optimizer.states(), executor.states());
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+#include "runtime/model/fused_optimizer.h"
+#include "runtime/model/model.h"
+#include "runtime/replay/tape.h"
+
+namespace rematlas {
+
+class OriginalOptimizer {
+  public:
+    /// `tape.optimizer` is there. The states take their memory at once.
+    OriginalOptimizer(const Model& model, const Tape& tape);
+    /// Of Model::trained(), in order; they are gone afterwards, as those that the step's own optimizer takes.
+    void update(std::vector<at::Tensor>& gradients);
+    /// In the order of Tape::states.
+    const std::vector<at::Tensor>& states() const { return states_; }
+
+  private:
+    std::vector<std::size_t> trained_;  ///< places in Model::trained() of what is updated
+    FusedOptimizer optimizer_;
+    std::vector<at::Tensor> states_;
+};
+
+}  // namespace rematlas
