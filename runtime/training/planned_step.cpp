@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <unordered_map>
 
 #include "runtime/training/cut_forward.h"
@@ -132,10 +133,25 @@ class Frame {
         std::unordered_map<int, at::Tensor> by_place;
         for (auto& [place, gradient] : done.gradients) by_place[place] = std::move(gradient);
         variable_list result;
-        for (int place : step_->parts_[part]) result.push_back(std::move(by_place[place]));
+        step_->handed_out_.resize(step_->trained_.size());
+        for (int place : step_->parts_[part]) {
+            const at::Tensor& gradient = by_place[place];
+            if (gradient.defined())
+                step_->handed_out_[place] = {gradient.storage().unsafeGetStorageImpl(),
+                                             static_cast<std::uint32_t>(gradient._version())};
+            result.push_back(std::move(by_place[place]));
+        }
+        if (done.last && !step_->updated_.empty()) tell_of_updates();
         if (step_->measured_) step_->last_peak = done.peak;
         if (done.last) step_->memory = done.memory;
         return result;
+    }
+
+    /// What has a parameter saved notices that it is another one.
+    void tell_of_updates() {
+        for (const int binding : step_->updated_)
+            step_->tensors_[binding].unsafeGetTensorImpl()->bump_version();
+        if (original_.updated) original_.updated(id_);
     }
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut) {
@@ -266,8 +282,10 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
                                                          const Schedule& schedule,
                                                          const std::vector<NamedTensor>& tensors,
                                                          const std::string& owner,
-                                                         std::shared_ptr<DeviceRuntime> device) {
-    Result<Executor> executor = Executor::create(*graph, std::move(tape), tensors, owner, *device);
+                                                         std::shared_ptr<DeviceRuntime> device,
+                                                         std::vector<at::Tensor> states) {
+    Result<Executor> executor =
+        Executor::create(*graph, std::move(tape), tensors, owner, *device, std::move(states));
     if (!executor) return executor.error();
     std::shared_ptr<PlannedStep> step(
         new PlannedStep(std::move(graph), schedule, executor.take(), std::move(device)));
@@ -287,10 +305,27 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->trained_.push_back(
             found == bound.bindings.end() ? -1 : static_cast<int>(found - bound.bindings.begin()));
     }
+    std::set<TensorId> updated;
+    for (const Op& op : step->graph_->ops)
+        if (op.phase == Phase::optimizer) updated.insert(op.mutates.begin(), op.mutates.end());
+    for (std::size_t i = 0; i < bound.bindings.size(); ++i)
+        if (updated.contains(bound.bindings[i].operand.tensor)) step->updated_.push_back(static_cast<int>(i));
     Result<std::vector<std::vector<int>>> parts = step->executor_.parts_of(step->schedule_.steps);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
     return step;
+}
+
+bool PlannedStep::are_as_handed_out(const std::vector<at::Tensor>& gradients) const {
+    if (gradients.size() != handed_out_.size()) return false;
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        const HandedOut& handed = handed_out_[i];
+        if (!handed.memory) continue;
+        if (!gradients[i].defined() || gradients[i].storage().unsafeGetStorageImpl() != handed.memory ||
+            static_cast<std::uint32_t>(gradients[i]._version()) != handed.version)
+            return false;
+    }
+    return true;
 }
 
 void PlannedStep::give_open_forwards_up() {

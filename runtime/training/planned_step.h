@@ -40,16 +40,20 @@ struct OriginalForward {
                                           const std::vector<bool>& used)>
         run;
     std::function<void(std::int64_t frame)> forget;
+    /// Of a step that ends with updates: the backward of the frame has done them.
+    std::function<void(std::int64_t frame)> updated = {};
 };
 
 class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
   public:
-    /// `schedule` has passed `check`; `graph` is kept. Errors: as Executor::create.
+    /// `schedule` has passed `check`; `graph` is kept. `states`: what the caller's optimizer keeps, where the
+    /// step ends with its updates. Errors: as Executor::create.
     static Result<std::shared_ptr<PlannedStep>> create(std::shared_ptr<const Graph> graph, Tape tape,
                                                        const Schedule& schedule,
                                                        const std::vector<NamedTensor>& tensors,
                                                        const std::string& owner,
-                                                       std::shared_ptr<DeviceRuntime> device);
+                                                       std::shared_ptr<DeviceRuntime> device,
+                                                       std::vector<at::Tensor> states = {});
 
     /// `tensors` in the order of Tape::bindings. `measured`: the peak is, also where
     /// DeviceRuntime::measures_unseen says that the caller sees it. The first step begins only where the
@@ -63,6 +67,10 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     /// graph's own, as without us. For plans whose gradients are sums, which several open forwards would sum
     /// in another order.
     void give_open_forwards_up();
+
+    /// The gradients of the last backward of this plan are in these (of Tape::gradients, in order) as they were
+    /// handed out: not replaced, not written to.
+    bool are_as_handed_out(const std::vector<at::Tensor>& gradients) const;
 
     /// The step by itself, without autograd: what a comparison with the original needs.
     Executor& executor() { return executor_; }
@@ -93,6 +101,12 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> trained_;  ///< per gradient of a parameter: its binding; -1 for an input's
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
+    std::vector<int> updated_;         ///< those that the step's own optimizer updates
+    struct HandedOut {
+        const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at
+        std::uint32_t version = 0;
+    };
+    std::vector<HandedOut> handed_out_;  ///< per gradient, of the last backward
     std::vector<at::Tensor> buffers_;  ///< those among them that are no parameters
     std::optional<Room> room_;         ///< not looked for yet
     bool measured_ = false;            ///< the last step is

@@ -11,6 +11,7 @@
 #include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "runtime/capture/host_times.h"
 #include "runtime/capture/record_step.h"
 #include "runtime/replay/op_signature.h"
 #include "runtime/shapes/profile_ops.h"
@@ -231,6 +232,23 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
     }
     return of(std::move(step), recording, loss, name, device, "from shapes",
               "median of each distinct op, run alone on random operands");
+}
+
+Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<OptimizerGroup>& groups,
+                                                         DeviceRuntime& device) const {
+    CapturedStep step{.graph = *graph_, .tape = tape_};
+    for (const TapeOp& op : step.tape.ops)
+        if (op.guard || !op.result_sizes.empty())
+            return Error{"the program reads the value of a tensor (" + op.name +
+                         "), and by another one the step would take another course"};
+    if (Result<void> added = add_optimizer(step, groups, device); !added) return added.error();
+    measure_updates(step.graph, step.tape, device);
+    add_provenance(step.graph, {{"optimizer", "updates of the training's own optimizer"}});
+    step.graph.replay = nullptr;
+    if (Result<void> valid = validate(step.graph); !valid) return valid.error();
+    std::shared_ptr<Planner> planner(new Planner(std::move(step.graph), std::move(step.tape)));
+    planner->kept_by_loss_ = kept_by_loss_;
+    return planner;
 }
 
 Result<std::shared_ptr<Planner>> Planner::of(CapturedStep step, const StepRecording& recording,

@@ -16,6 +16,7 @@
 #include "core/graph/graph.h"
 #include "core/planning/request.h"
 #include "runtime/capture/build_graph.h"
+#include "runtime/capture/optimizer_ops.h"
 #include "runtime/training/step_recording.h"
 
 namespace rematlas {
@@ -40,6 +41,11 @@ class Planner {
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,
                                                         bool timed);
+    /// The same step, which ends with the updates of an optimizer: these are timed one after the other, which
+    /// takes the memory of the largest. Errors: the parameter that cannot be updated so; a step that may turn
+    /// out in its backward to take another course, when parameters are updated already.
+    Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
+                                                    DeviceRuntime& device) const;
     /// Of a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();

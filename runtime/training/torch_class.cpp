@@ -79,6 +79,19 @@ void forget_frame(std::int64_t frame) {
     if (const OriginalCallback callback = original_callback.load()) callback(frame, 1);
 }
 
+void tell_of_updates(std::int64_t frame) {
+    if (const OriginalCallback callback = original_callback.load()) callback(frame, 2);
+}
+
+/// [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...]
+std::vector<OptimizerGroup> groups_from(const std::string& text) {
+    std::vector<OptimizerGroup> groups;
+    for (const json& group : json::parse(text))
+        groups.push_back({.optimizer = or_throw(optimizer_from_json(group.at("optimizer"))),
+                          .parameters = group.at("parameters").get<std::vector<std::string>>()});
+    return groups;
+}
+
 StepRecording::Kind kind_named(const std::string& name) {
     if (name == "from shapes") return StepRecording::Kind::from_shapes;
     return name == "with audit" ? StepRecording::Kind::real_with_audit : StepRecording::Kind::real;
@@ -117,19 +130,25 @@ struct TorchPlan : torch::CustomClassHolder {
         planner = Planner::with(std::move(plan.graph), std::move(tape));
     }
 
+    TorchPlan(const TorchPlan& plain, const std::string& groups)
+        : device(plain.device),
+          planner(or_throw(plain.planner->with_optimizer(groups_from(groups), *plain.device))),
+          passed_inputs(plain.passed_inputs) {}
+
     const Schedule* schedule() {
         if (loaded) return &*loaded;
         const PlanAnswer* answer = planner->answer();
         return answer ? std::get_if<Schedule>(&answer->found) : nullptr;
     }
 
-    /// Binds the schedule that was found last.
+    /// Binds the schedule that was found last. `states`: of the optimizer, where the step ends with its updates.
     void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
-              std::int64_t parameters, const std::string& owner) {
+              std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states = {}) {
         const Schedule* found = schedule();
         TORCH_CHECK(found, "rematlas: there is no schedule yet");
         step = or_throw(PlannedStep::create(planner->shared_graph(), planner->tape(), *found,
-                                            paired(names, tensors, parameters), owner, device));
+                                            paired(names, tensors, parameters), owner, device,
+                                            std::move(states)));
     }
 
     /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is
@@ -138,7 +157,7 @@ struct TorchPlan : torch::CustomClassHolder {
         const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
         bool measured) {
         Result<PlannedForward> made =
-            step->forward(tensors, inputs, arena, measured, {&run_original, &forget_frame});
+            step->forward(tensors, inputs, arena, measured, {&run_original, &forget_frame, &tell_of_updates});
         if (made) return {std::move(made->outputs), made->frame, ""};
         TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
         return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
@@ -329,6 +348,36 @@ TORCH_LIBRARY(rematlas, library) {
                         const std::string& owner) { self->bind(names, tensors, parameters, owner); })
         .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs, bool arena,
                            bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("with_optimizer",
+             [](const Planned& self, const std::string& groups) {
+                 return c10::make_intrusive<TorchPlan>(*self, groups);
+             })
+        .def("bind_with_states",
+             [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
+                std::int64_t parameters, const std::string& owner,
+                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
+        .def("rebind_states",
+             [](const Planned& self, const Tensors& states) {
+                 const Result<void> bound = self->step->executor().rebind_states(states);
+                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
+             })
+        .def("state_names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const StateTensor& state : self->planner->tape().states) names.push_back(state.name);
+                 return names;
+             })
+        .def("gradient_names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const GradientOf& gradient : self->planner->tape().gradients)
+                     names.push_back(gradient.parameter);
+                 return names;
+             })
+        .def("gradients_are_as_handed_out",
+             [](const Planned& self, const Tensors& gradients) {
+                 return self->step && self->step->are_as_handed_out(gradients);
+             })
         .def("give_open_forwards_up",
              [](const Planned& self) {
                  if (self->step) self->step->give_open_forwards_up();
@@ -393,8 +442,8 @@ TORCH_LIBRARY(rematlas, library) {
     // copied.
     library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
     // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame
-    // with gradients and call `original_outputs` or `original_failed`; 1: the frame is gone. 0 as the
-    // address: nobody.
+    // with gradients and call `original_outputs` or `original_failed`; 1: the frame is gone; 2: its backward
+    // has updated the parameters. 0 as the address: nobody.
     library.def("set_original(int callback) -> ()", [](std::int64_t callback) {
         original_callback = reinterpret_cast<OriginalCallback>(callback);
     });

@@ -13,6 +13,7 @@ from .library import bytes_of, ops, plan_of
 from .packing import Packing
 from .structure import flatten
 from .unplanned import CHOICES
+from .updates import unfit
 
 
 class Plan:
@@ -80,6 +81,7 @@ def apply(
     verify=2,
     arena=None,
     unplanned=None,
+    optimizer=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -95,7 +97,11 @@ def apply(
     "evict", which keeps a budget in bytes by online eviction (see `evict`) unless the step is known to fit; by default
     a step that is known not to fit is planned from shapes, and evicted where that cannot be, as are recorded steps of
     which nobody knows. A GPU's allocator then holds the arena also between steps, when
-    the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way.
+    the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way. `optimizer`: a
+    torch.optim.SGD, Adam or AdamW with fused=True whose updates become part of the plan: each parameter is updated during
+    backward, as soon as its gradient is final, which is freed with it (`.grad` is gone then, and `optimizer.step()` has
+    nothing left to do). Steps are watched first; where gradients are summed, clipped or scaled, or several forwards come
+    before a step, the optimizer's own steps stay.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -126,6 +132,10 @@ def apply(
         raise TypeError("rematlas: a budget is needed, or a plan")
     if budget is not None:
         check_budget(budget)
+    if optimizer is not None:
+        why = unfit(optimizer)
+        if why:
+            raise ValueError(f"rematlas: optimizer: {why}")
     if plan is not None and not isinstance(plan, Plan):
         plan = Plan.read(plan)
     solver, options = solver_of(solver, config)
@@ -142,6 +152,7 @@ def apply(
         verify=verify,
         arena=arena,
         unplanned=unplanned,
+        optimizer=optimizer,
     )
     return model
 
@@ -169,6 +180,8 @@ def check_budget(budget) -> None:
 def remove(model):
     """Gives the module its own forward back. Steps that are open finish as they began."""
     of(model).unplanned.end()
+    if of(model).updates is not None:
+        of(model).updates.end()
     planned_part(model)._compiled_call_impl = None
     return model
 
@@ -260,6 +273,23 @@ class Status:
         return self._applied.original
 
     @property
+    def updates(self) -> str:
+        """How parameters are updated: by "optimizer.step()", and why, or "during backward"."""
+        updates = self._applied.updates
+        if updates is None:
+            return "optimizer.step(): no optimizer is part of the plan"
+        if updates.own:
+            return f"optimizer.step(): {updates.own}"
+        if any(entry.updating is not None and entry.updating.bound for entry in self._entries()):
+            return "during backward"
+        return "optimizer.step(): until steps have been watched and planned"
+
+    @property
+    def updated(self) -> int:
+        """Steps whose updates were done during backward."""
+        return self._applied.updates.steps if self._applied.updates is not None else 0
+
+    @property
     def evicted(self) -> int:
         """Of the steps that the original ran, those under online eviction."""
         return self._applied.unplanned.steps
@@ -280,6 +310,8 @@ class Status:
                 else:
                     time.sleep(0.02)
             self._applied.settle(entry)
+            if entry.updating is not None and end is None:
+                entry.updating.plan.wait()
         return self
 
     def plan(self) -> Plan:

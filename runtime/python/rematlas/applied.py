@@ -32,6 +32,7 @@ from .errors import Infeasible, Refused, RefusedWarning, Thrashing, caller_level
 from .library import classes, ops
 from .packing import Packing
 from .unplanned import Unplanned
+from .updates import Updates
 from .watch import Watch
 
 log = logging.getLogger("rematlas")
@@ -39,7 +40,7 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
 
 
 class Applied:
-    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena, unplanned):
+    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena, unplanned, optimizer):
         self.module = module
         self.budget = budget
         self.bytes = None if budget is None else ops.budget_bytes(str(budget))  # None: a share of the step
@@ -75,6 +76,7 @@ class Applied:
         self.several = False  # several forwards have been open at a time
         self.alone = []  # plans that move buffers on in their backward: no other forward may come before it
         self.hooks = PathHooks()
+        self.updates = Updates(optimizer) if optimizer is not None else None
         all_applied.add(self)
 
     # The way of a call. nn.Module.__call__ comes here.
@@ -135,6 +137,8 @@ class Applied:
                 self.several = True
         if not module.training or not torch.is_grad_enabled() or self.forwarding or modes.leaves_alone():
             return module.forward(*args, **kwargs)
+        if self.updates is not None:
+            self.updates.before_forward()
         return self.train_step(args, kwargs)
 
     def note_original(self, why):
@@ -459,7 +463,7 @@ class Applied:
         except RuntimeError as error:
             self.failed(entry, message(error))
             return
-        entry.sums = sums
+        entry.sums, entry.updating = sums, None
         entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
         entry.beside, entry.frames = second.beside, self.frames
         entry.first = None
@@ -626,7 +630,7 @@ class Applied:
         if why:
             self.note_original(why)
             return None
-        self.frames_open[frame] = (args, kwargs, inputs, entry)
+        self.frames_open[frame] = (args, kwargs, inputs, entry, entry.plan)
         frames_of[frame] = self
         return outputs
 
@@ -737,6 +741,9 @@ class Applied:
                 self.check_beside(entry, tensors, inputs)
         if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
             return self.train_step(args, kwargs)
+        if self.updates is not None:
+            with_updates = self.updates.plan_for(self, entry, tensors, inputs)
+            plan = plan if with_updates is None else with_updates
         outputs, frame, why = plan.forward(tensors, inputs, self.in_arena(), self.measures)
         if why:
             self.note_original(why)
@@ -744,9 +751,9 @@ class Applied:
                 entry.state, entry.plan, entry.compared = "recording", None, 0
             return self.run_original(args, kwargs)
         if entry.late is None:
-            entry.late = plan.moves_buffers_late()
+            entry.late = plan is entry.plan and plan.moves_buffers_late()
             self.alone = [other.plan for other in self.entries.values() if other.late and other.plan is not None]
-        self.frames_open[frame] = (args, kwargs, inputs, entry)
+        self.frames_open[frame] = (args, kwargs, inputs, entry, plan)
         frames_of[frame] = self
         self.replayed += 1
         if not entry.kept and entry.template == "tensor" and entry.sources[0][0] == "plan":
@@ -761,13 +768,13 @@ class Applied:
 
     def original_of(self, frame):
         """The original's forward of a frame, with gradients, for a backward that the plan cannot run."""
-        args, kwargs, inputs, entry = self.frames_open[frame]
+        args, kwargs, inputs, entry, plan = self.frames_open[frame]
         given, used = ops.original_inputs(frame), ops.original_uses(frame)
         if entry.from_shapes and used and tuple(used) != entry.used:
             outputs = self.replanned(entry, args, kwargs, inputs, given, used)
             if outputs is not None:
                 return outputs
-        self.note_original(json.loads(entry.plan.last())["why_original"])
+        self.note_original(json.loads(plan.last())["why_original"])
         self.forwarding = True
         try:
             output = structure.call(self.module.forward, args, kwargs, inputs, given)
@@ -790,6 +797,9 @@ def on_frame(frame, what):
         frames_of.pop(frame, None)
         if applied is not None:
             applied.frames_open.pop(frame, None)
+        return
+    if what == 2:
+        applied.updates.finished()
         return
     try:
         ops.original_outputs(frame, applied.original_of(frame))

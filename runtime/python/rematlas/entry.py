@@ -33,6 +33,7 @@ class Entry:
         self.no_plan_from_shapes = False  # it was tried
         self.too_large = False  # a step that was recorded did not fit on the device
         self.used = ()  # of a plan from shapes, see Recorded
+        self.updating = None  # the plan that ends with the optimizer's updates
         self.shared = None  # a plan that all processes of the training are to use, while it is being made
 
     def held_by_open(self):

@@ -1,0 +1,291 @@
+"""Optimizers that are part of the planned step: as in plain training with the same fused optimizer, and never otherwise."""
+
+import copy
+import json
+import unittest
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+from rematlas.api import of
+
+STEPS = 20
+
+
+def two_groups(module):
+    """Biases and what normalizes without decay, at a rate of their own."""
+    parameters = list(module.parameters())
+    wide = [parameter for parameter in parameters if parameter.dim() > 1]
+    narrow = [parameter for parameter in parameters if parameter.dim() <= 1]
+    return torch.optim.AdamW([{"params": wide, "weight_decay": 0.1}, {"params": narrow, "weight_decay": 0.0, "lr": 3e-3}], lr=1e-3, fused=True)
+
+
+OPTIMIZERS = {
+    "sgd": lambda module: torch.optim.SGD(module.parameters(), lr=0.05, fused=True),
+    "sgd with momentum": lambda module: torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True),
+    "adam": lambda module: torch.optim.Adam(module.parameters(), lr=1e-3, amsgrad=True, fused=True),
+    "adamw": lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True),
+    "two groups": two_groups,
+}
+
+
+class Loop:
+    """A training loop as people write it."""
+
+    def __init__(self, build, batches, loss, optimizer, apply=None, **options):
+        self.module, self.batches, self.loss = build(), batches, loss
+        self.optimizer = optimizer(self.module)
+        self.planned = apply is not None
+        if self.planned:
+            rematlas.apply(self.module, apply, time_limit=0.4, optimizer=self.optimizer, **options)
+        self.losses = []
+        torch.manual_seed(1)
+
+    def step(self, number, between=lambda loop: None, micro=1, backward=lambda loss: loss.backward()):
+        for part in range(micro):
+            inputs, targets = self.batches(number * micro + part)
+            loss = self.loss(self.module(inputs), targets) / micro
+            backward(loss)
+            self.losses.append(loss.item())
+        between(self)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.planned:
+            rematlas.status(self.module).wait()
+
+    def run(self, **how):
+        for number in range(STEPS):
+            self.step(number, **how)
+        return self
+
+
+GPT = (models.gpt, models.texts, models.text_loss)
+RESNET = (models.resnet, models.images, models.image_loss)
+
+
+class UpdatesCase(unittest.TestCase):
+    def expect_same(self, plain, ours):
+        self.assertEqual(plain.losses, ours.losses)
+        for name, value in plain.module.state_dict().items():
+            self.assertTrue(torch.equal(value, ours.module.state_dict()[name]), name)
+        states, our_states = plain.optimizer.state_dict()["state"], ours.optimizer.state_dict()["state"]
+        self.assertEqual(states.keys(), our_states.keys())
+        for number, kept in states.items():
+            for name, value in kept.items():
+                self.assertTrue(value is None and our_states[number][name] is None or torch.equal(value, our_states[number][name]), name)
+
+
+class DuringBackward(UpdatesCase):
+    def check(self, case, optimizer, budget):
+        plain = Loop(*case, OPTIMIZERS[optimizer]).run()
+        ours = Loop(*case, OPTIMIZERS[optimizer], apply=budget).run()
+        self.expect_same(plain, ours)
+        status = rematlas.status(ours.module)
+        self.assertEqual(status.updates, "during backward")
+        self.assertGreaterEqual(status.updated, STEPS - 9)
+        return ours
+
+    def test_a_gpt(self):
+        for optimizer in ("adamw", "two groups"):
+            with self.subTest(optimizer):
+                self.check(GPT, optimizer, "75%")
+
+    def test_a_resnet(self):
+        for optimizer in ("sgd", "sgd with momentum", "adam"):
+            with self.subTest(optimizer):
+                self.check(RESNET, optimizer, "70%")
+
+    def test_a_model_of_torchvision(self):
+        try:
+            from torchvision.models import mobilenet_v3_small
+        except ImportError:
+            self.skipTest("torchvision is not installed")
+
+        def build():
+            torch.manual_seed(0)
+            return mobilenet_v3_small(num_classes=10)
+
+        self.check((build, models.images, models.image_loss), "sgd with momentum", "90%")
+
+    def test_the_predicted_peak_is_met_and_is_less_than_with_gradients(self):
+        ours = self.check(GPT, "sgd", "80%")
+        entry = next(iter(of(ours.module).entries.values()))
+        if models.DEVICE.type == "cpu":
+            measured, predicted = json.loads(entry.updating.plan.last())["peak_bytes"], entry.updating.answer["peak_bytes"]
+            self.assertLessEqual(measured, predicted)
+            self.assertGreater(measured, 0.97 * predicted)
+        self.assertLess(entry.updating.answer["whole_peak_bytes"], entry.answer["whole_peak_bytes"])
+        self.assertLessEqual(entry.updating.answer["peak_bytes"], entry.updating.answer["budget_bytes"])
+
+    def test_schedulers_change_rates_and_checkpoints_come_back(self):
+        def train(loop):
+            scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(loop.optimizer, T_max=STEPS)
+            saved = None
+            for number in range(STEPS):
+                loop.step(number)
+                scheduler.step()
+                if number == 12:
+                    saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict(), scheduler.state_dict(), torch.get_rng_state()))
+            loop.module.load_state_dict(saved[0])
+            loop.optimizer.load_state_dict(saved[1])
+            scheduler.load_state_dict(saved[2])
+            torch.set_rng_state(saved[3])
+            for number in range(13, STEPS):
+                loop.step(number)
+                scheduler.step()
+            return loop
+
+        plain = train(Loop(*GPT, OPTIMIZERS["adamw"]))
+        ours = train(Loop(*GPT, OPTIMIZERS["adamw"], apply="75%"))
+        self.expect_same(plain, ours)
+        self.assertEqual(plain.losses[13:STEPS], plain.losses[STEPS:])
+        self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
+
+    def test_a_betas_that_change_are_planned_anew(self):
+        def train(loop):
+            for number in range(STEPS):
+                if number == 12:
+                    loop.optimizer.param_groups[0]["betas"] = (0.8, 0.99)
+                loop.step(number)
+            return loop
+
+        ours = train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="75%"))
+        self.expect_same(train(Loop(*RESNET, OPTIMIZERS["adamw"])), ours)
+        self.assertEqual(rematlas.status(ours.module).updates, "during backward")
+
+
+class ByTheOptimizer(UpdatesCase):
+    """Where updates have to wait for all gradients they are the optimizer's own, and the same."""
+
+    def check(self, why, budget="75%", **how):
+        plain = Loop(*GPT, OPTIMIZERS["adamw"]).run(**how)
+        ours = Loop(*GPT, OPTIMIZERS["adamw"], apply=budget).run(**how)
+        self.expect_same(plain, ours)
+        status = rematlas.status(ours.module)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertIn(why, status.updates)
+        self.assertEqual(status.updated, 0)
+
+    def test_clipped_by_norm(self):
+        self.check("clipped", between=lambda loop: nn.utils.clip_grad_norm_(loop.module.parameters(), 0.5))
+
+    def test_accumulated(self):
+        self.check("several forwards", micro=2)
+
+    def test_with_a_closure(self):
+        def train(loop):
+            def closure():
+                loop.optimizer.zero_grad()
+                inputs, targets = loop.batches(number)
+                loss = loop.loss(loop.module(inputs), targets)
+                loss.backward()
+                return loss
+
+            for number in range(STEPS):
+                loop.losses.append(loop.optimizer.step(closure).item())
+                if loop.planned:
+                    rematlas.status(loop.module).wait()
+            return loop
+
+        ours = train(Loop(*GPT, OPTIMIZERS["adamw"], apply="75%"))
+        self.expect_same(train(Loop(*GPT, OPTIMIZERS["adamw"])), ours)
+        self.assertIn("closure", rematlas.status(ours.module).updates)
+
+    def test_with_a_grad_scaler(self):
+        def train(loop):
+            scaler = torch.amp.GradScaler(models.DEVICE.type, init_scale=2.0**10, growth_interval=5)
+            for number in range(STEPS):
+                inputs, targets = loop.batches(number)
+                loss = loop.loss(loop.module(inputs), targets)
+                if number in (7, 15):
+                    loss = loss * float("inf")
+                scaler.scale(loss).backward()
+                scaler.step(loop.optimizer)
+                scaler.update()
+                loop.optimizer.zero_grad()
+                loop.losses.append(scaler.get_scale())
+                if loop.planned:
+                    rematlas.status(loop.module).wait()
+            return loop
+
+        ours = train(Loop(*GPT, OPTIMIZERS["adamw"], apply="75%"))
+        self.expect_same(train(Loop(*GPT, OPTIMIZERS["adamw"])), ours)
+        self.assertIn("GradScaler", rematlas.status(ours.module).updates)
+
+
+class Never(UpdatesCase):
+    """Otherwise than the caller has written."""
+
+    def trained(self):
+        ours = Loop(*GPT, OPTIMIZERS["adamw"], apply="75%").run()
+        self.assertEqual(rematlas.status(ours.module).updates, "during backward")
+        return ours
+
+    def backward(self, loop):
+        inputs, targets = loop.batches(99)
+        loop.loss(loop.module(inputs), targets).backward()
+
+    def test_what_looks_at_a_gradient_that_is_gone_is_told(self):
+        ours = self.trained()
+        self.backward(ours)
+        with self.assertRaisesRegex(RuntimeError, "this gradient is gone"):
+            nn.utils.clip_grad_norm_(ours.module.parameters(), 1.0)
+        ours.optimizer.step()
+        self.assertTrue(all(parameter.grad is None for parameter in ours.module.parameters()))
+
+    def test_a_backward_without_a_step_is_told(self):
+        ours = self.trained()
+        self.backward(ours)
+        with self.assertRaisesRegex(RuntimeError, "optimizer.step\\(\\) was not called"):
+            self.backward(ours)
+
+    def test_two_forwards_at_a_time_are_the_optimizer_s_again(self):
+        def train(loop):
+            for number in range(STEPS):
+                loop.step(number)
+            for number in range(4):
+                first, second = loop.batches(number), loop.batches(number + 1)
+                outputs = loop.module(first[0]), loop.module(second[0])
+                loss = loop.loss(outputs[0], first[1]) + loop.loss(outputs[1], second[1])
+                loss.backward()
+                loop.losses.append(loss.item())
+                loop.optimizer.step()
+                loop.optimizer.zero_grad()
+            return loop
+
+        ours = train(Loop(*RESNET, OPTIMIZERS["sgd"], apply="75%"))
+        self.expect_same(train(Loop(*RESNET, OPTIMIZERS["sgd"])), ours)
+        self.assertIn("several forwards", rematlas.status(ours.module).updates)
+
+    def test_a_graph_that_is_kept_is_the_optimizer_s_own(self):
+        plain, ours = Loop(*GPT, OPTIMIZERS["adamw"]).run(), self.trained()
+        for loop in (plain, ours):
+            torch.manual_seed(2)
+            loop.step(50, backward=lambda loss: loss.backward(retain_graph=True))
+        self.expect_same(plain, ours)
+
+    def test_a_module_that_is_removed_trains_on(self):
+        plain, ours = Loop(*GPT, OPTIMIZERS["adamw"]).run(), self.trained()
+        rematlas.remove(ours.module)
+        ours.planned = False
+        for loop in (plain, ours):
+            torch.manual_seed(2)
+            loop.step(50)
+        self.expect_same(plain, ours)
+
+    def test_other_optimizers_are_refused_in_one_line(self):
+        for make, why in (
+            (lambda parameters: torch.optim.AdamW(parameters), "fused=True"),
+            (lambda parameters: torch.optim.RMSprop(parameters), "RMSprop"),
+            (lambda parameters: torch.optim.SGD(parameters, momentum=0.9, dampening=0.1, fused=True), "dampening"),
+        ):
+            module = models.gpt()
+            with self.assertRaisesRegex(ValueError, why) as refused:
+                rematlas.apply(module, "75%", optimizer=make(module.parameters()))
+            self.assertNotIn("\n", str(refused.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()
