@@ -44,9 +44,9 @@ class CopyPlanner {
     std::optional<CopyingPlan> by_weight(const std::vector<PlacedRun>& runs) const;
 
     /// By the programme (away_programme.h) at several numbers of stages, the best of what its roundings come
-    /// to and of `by_weight`.
-    std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs,
-                                            const Deadline& deadline) const;
+    /// to and of `by_weight`. `numbers`: how many numbers of stages, the smallest first.
+    std::optional<CopyingPlan> by_programme(const std::vector<PlacedRun>& runs, const Deadline& deadline,
+                                            int numbers = kAllStages) const;
 
     /// The runs without copies, where that keeps the budget and the runs are in a right order.
     std::optional<CopyingPlan> without_copies(const std::vector<PlacedRun>& runs) const;
