@@ -229,6 +229,10 @@ TEST_F(CommandLine, copies_are_asked_for_by_flags_that_errors_name) {
         expect_error(run(command + graph + "--offload all --device-profile nowhere"), 2, "--device-profile");
         expect_error(run(command + graph + "--host-budget 1GiB"), 2, "--host-budget");
     }
+    const Ran with = run("solve " + graph + "--offload activations --device-profile h200 --json");
+    ASSERT_EQ(with.exit, 0) << with.err;
+    EXPECT_EQ(json::parse(with.out)["bound_class"],
+              "any order, any reruns, copies of activations to the host");
     const Ran without = run("solve " + graph + "--json");
     ASSERT_EQ(without.exit, 0) << without.err;
     EXPECT_EQ(json::parse(without.out)["to_host_bytes"], 0);

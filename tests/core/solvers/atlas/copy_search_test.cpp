@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "core/checking/check.h"
 #include "core/planning/solve.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
+#include "core/schedule/simulate.h"
 #include "core/solvers/atlas/atlas.h"
 #include "tests/core/support/brute_force_with_host.h"
 #include "tests/core/support/gpt_graph.h"
@@ -164,6 +168,34 @@ TEST(AtlasWithCopies, FastLinksTakeTheRecomputationAway) {
     ASSERT_TRUE(with && without);
     EXPECT_GT(without->overhead, 1.02);
     EXPECT_LT(with->overhead, 1.002);
+}
+
+TEST(AtlasWithCopies, SweepsNeverRiseWithTheBudget) {
+    Graph graph = random_training_graph(4, {.forward_ops = 12});
+    graph.device = random_graph_with_links(4).device;
+    const FlatGraph flat = flatten(graph);
+    std::vector<Bytes> budgets;
+    for (const double share : {0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0}) budgets.push_back(between(flat, share));
+    const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas"},
+                                                  .budgets = budgets,
+                                                  .limits = {.time = std::chrono::seconds(3)},
+                                                  .copies = {.what = Offload::activations}});
+    ASSERT_TRUE(sweep) << sweep.error().message;
+    EXPECT_EQ(sweep->offload, Offload::activations);
+    double before = std::numeric_limits<double>::infinity();
+    bool copies = false;
+    for (const SweepPoint& point : sweep->curves.front().points) {
+        if (point.status == "infeasible") continue;
+        EXPECT_LE(point.overhead, before);
+        before = point.overhead;
+        EXPECT_LE(point.peak, point.budget);
+        copies = copies || class_of(point.steps) == ScheduleClass::with_copies;
+        const Result<Simulation> played = simulate(graph, point.steps, point.homes);
+        ASSERT_TRUE(played) << played.error().message;
+        EXPECT_EQ(played->peak, point.peak);
+    }
+    EXPECT_TRUE(copies);
+    EXPECT_EQ(parse_sweep(sweep_text(*sweep), "s")->offload, Offload::activations);
 }
 
 TEST(AtlasWithCopies, EqualSeedsGiveEqualAnswers) {
