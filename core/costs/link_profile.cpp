@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "rematlas.links";
 
-LinkProfile read(const json& object) {
+LinkProfile read_links(const json& object) {
     constexpr std::string_view known[] = {"format",
                                           "version",
                                           "name",
@@ -68,7 +68,7 @@ Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view n
     const Result<json> parsed = parse_json(text, name);
     if (!parsed) return parsed.error();
     try {
-        return read(*parsed);
+        return read_links(*parsed);
     } catch (const FieldError& failure) {
         return Error{std::string(name) + ": " + failure.message};
     }
