@@ -70,7 +70,11 @@ TEST_P(OptimizerStep, EachParameterHasAnUpdateThatTakesItsGradient) {
             const TensorKind kind = graph.tensors[written].kind;
             EXPECT_TRUE(kind == TensorKind::parameter || kind == TensorKind::optimizer_state);
         }
-        EXPECT_EQ(op.host_time, op.time) << "on the CPU the host is the device";
+        ASSERT_TRUE(op.host_time);
+        EXPECT_GT(op.host_time->value, 0);
+        if (test::step_device().device().is_cpu()) {
+            EXPECT_EQ(op.host_time, op.time) << "the host is the device";
+        }
     }
     EXPECT_EQ(updates(graph).size(), load_model(model_path(GetParam().model))->trained().size());
     for (const GradientOf& gradient : tape.gradients) EXPECT_EQ(gradient.operand, no_operand);
