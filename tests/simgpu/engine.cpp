@@ -43,6 +43,7 @@ struct Stream {
 struct Event {
     Stream* stream = nullptr;  ///< null: never recorded
     std::uint64_t count = 0;
+    std::vector<Need> needs;  ///< that the stream was told of since its last item
     Clock clock;
     double time = 0;
     std::uint64_t capture = 0;  ///< recorded into that capture
@@ -254,6 +255,7 @@ cudaError_t synchronize_stream(cudaStream_t handle) {
         return cudaErrorStreamCaptureUnsupported;
     }
     run_through({&stream, stream.submitted});
+    for (const Need& need : std::exchange(stream.needs, {})) run_through(need);
     seen(stream.clock, stream.time);
     return state().failed;
 }
@@ -323,6 +325,7 @@ cudaError_t record_event(cudaEvent_t handle, cudaStream_t stream_handle) {
     order_with_legacy(stream);
     event.capture = 0;
     event.count = stream.submitted;
+    event.needs = stream.needs;
     event.clock = stream.clock;
     event.time = std::max(stream.time, state().host_time);
     return state().failed;
@@ -350,6 +353,7 @@ cudaError_t wait_event(cudaStream_t stream_handle, cudaEvent_t handle) {
     stream.clock.join(event.clock);
     stream.time = std::max(stream.time, event.time);
     if (event.stream->done < event.count) stream.needs.push_back({event.stream, event.count});
+    stream.needs.insert(stream.needs.end(), event.needs.begin(), event.needs.end());
     return now.failed;
 }
 
@@ -358,6 +362,7 @@ cudaError_t synchronize_event(cudaEvent_t handle) {
     const Event& event = *reinterpret_cast<Event*>(handle);
     if (!event.stream) return cudaSuccess;
     if (event.capture) return cudaErrorCapturedEvent;
+    for (const Need& need : event.needs) run_through(need);
     run_through({event.stream, event.count});
     seen(event.clock, event.time);
     return state().failed;
@@ -371,8 +376,13 @@ cudaError_t query_event(cudaEvent_t handle) {
     if (event.capture) return cudaErrorCapturedEvent;
     if (settings().order == Order::seeded) run_some();
     // Who asks again and again waits.
-    if (event.stream->done < event.count && ++event.queries > 1000) run_through({event.stream, event.count});
-    if (event.stream->done < event.count) return cudaErrorNotReady;
+    if (++event.queries > 1000) {
+        run_through({event.stream, event.count});
+        for (const Need& need : event.needs) run_through(need);
+    }
+    const auto undone = [](const Need& need) { return need.stream->done < need.count; };
+    if (undone({event.stream, event.count}) || std::any_of(event.needs.begin(), event.needs.end(), undone))
+        return cudaErrorNotReady;
     seen(event.clock, event.time);
     return state().failed;
 }
