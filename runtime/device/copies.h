@@ -1,55 +1,21 @@
-// Copies between a device and host memory beside its work: one queue each way, and marks that order them.
+// The links between a device and the host, and the host memory that they copy to (runtime/transfers/copy_lanes.h).
 //
 //     Result<std::unique_ptr<PinnedSlab>> slab = open_slab(*device, bytes);
-//     Result<std::unique_ptr<Copies>> copies = open_copies(*device);
-//     const Mark made = (*copies)->record(Lane::compute);          // what was submitted so far
-//     (*copies)->wait(Lane::out, made);
-//     (*copies)->copy_out((*slab)->data(), tensor, bytes);
-//     const Mark gone = (*copies)->record(Lane::out);
-//     (*copies)->wait(Lane::compute, gone);                         // before the tensor's memory is used
-//     again
-//
-// Nothing here waits for the device but `synchronize`. Who gives memory back to an allocator, or reads the
-// slab, must have waited for the copies that use it: the allocator knows of the compute stream alone.
+//     Result<std::unique_ptr<CopyLanes>> copies = open_copies(*device);
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "runtime/device/device.h"
+#include "runtime/transfers/copy_lanes.h"
 
 namespace rematlas {
 
-enum class Lane { compute, in, out };  ///< compute: the current stream of the calling thread
-
-/// A moment in a lane's work. Holds until it is released; marks that are released are used again.
-enum class Mark : std::int32_t {};
-
-class Copies {
-  public:
-    virtual ~Copies() = default;
-    virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< in the lane `out`
-    virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< in the lane `in`
-    virtual Mark record(Lane lane) = 0;
-    /// What the lane is given from now on begins when the mark is reached.
-    virtual void wait(Lane lane, Mark mark) = 0;
-    virtual void release(Mark mark) = 0;
-    /// The caller waits for all that the lane was given.
-    virtual void synchronize(Lane lane) = 0;
-};
-
-/// Host memory that the device reads and writes without a copy of the driver's in between: mapped once,
-/// registered once, so that it is not rounded up to a power of two as libtorch's pinned memory is.
-class PinnedSlab {
-  public:
-    virtual ~PinnedSlab() = default;
-    virtual void* data() const = 0;
-    virtual std::size_t bytes() const = 0;
-};
-
-/// Errors: a device whose memory is the host's.
-Result<std::unique_ptr<Copies>> open_copies(DeviceRuntime& device);
-/// Errors: as above; no memory.
+/// On a GPU a stream each way. The CPU stands in for a device with links: a thread each way copies within its
+/// memory. Errors: of CUDA.
+Result<std::unique_ptr<CopyLanes>> open_copies(DeviceRuntime& device);
+/// On a GPU pinned; on the CPU pages of the system, which the allocator of the device does not count. Errors:
+/// no memory.
 Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::size_t bytes);
 
 }  // namespace rematlas

@@ -8,6 +8,7 @@
 #include "runtime/device/copies.h"
 #include "runtime/device/cuda/library.h"
 #include "runtime/device/device.h"
+#include "runtime/transfers/worker_copies.h"
 
 namespace rematlas {
 namespace {
@@ -58,10 +59,8 @@ Result<std::unique_ptr<DeviceRuntime>> open_cuda(int index, const DeviceOptions&
 
 /// What the library that has opened the device makes of it, by a function of the type `Make`.
 template <class Make, class... Arguments>
-auto made_by_library(const DeviceRuntime& device, const char* symbol, Arguments... arguments) -> Result<
+auto made_by_library(const char* symbol, Arguments... arguments) -> Result<
     std::unique_ptr<std::remove_pointer_t<std::invoke_result_t<Make, Arguments..., std::string*>>>> {
-    if (!device.device().is_cuda())
-        return Error{device.name() + ": its memory is the host's, nothing is copied or pinned"};
     void* handle = dlopen((own_folder() / cuda_library_name).c_str(), RTLD_NOW | RTLD_NOLOAD);
     const auto make = handle ? reinterpret_cast<Make>(dlsym(handle, symbol)) : nullptr;
     if (!make) return no_cuda(dlerror());
@@ -74,12 +73,18 @@ auto made_by_library(const DeviceRuntime& device, const char* symbol, Arguments.
 
 }  // namespace
 
-Result<std::unique_ptr<Copies>> open_copies(DeviceRuntime& device) {
-    return made_by_library<decltype(&rematlas_open_copies)>(device, cuda_copies_symbol, &device);
+Result<std::unique_ptr<CopyLanes>> open_copies(DeviceRuntime& device) {
+    if (device.device().is_cpu()) return worker_copies();
+    return made_by_library<decltype(&rematlas_open_copies)>(cuda_copies_symbol, &device);
 }
 
 Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::size_t bytes) {
-    return made_by_library<decltype(&rematlas_open_slab)>(device, cuda_slab_symbol, bytes);
+    if (device.device().is_cuda())
+        return made_by_library<decltype(&rematlas_open_slab)>(cuda_slab_symbol, bytes);
+    std::unique_ptr<PinnedSlab> slab = mapped_slab(bytes);
+    if (!slab)
+        return Error{"no " + std::to_string(bytes) + " bytes of host memory for copies", ErrorKind::failure};
+    return slab;
 }
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name, const DeviceOptions& options) {

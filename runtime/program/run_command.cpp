@@ -32,6 +32,11 @@ nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
         object["reserved_peak_bytes"] = report.room->reserved.value;
         object["device_bytes"] = report.room->device().value;
     }
+    if (report.measured_host_peak) {
+        object["host_predicted_peak_bytes"] = report.predicted_host_peak.value_or(Bytes()).value;
+        object["host_measured_peak_bytes"] = report.measured_host_peak->value;
+        object["host_slab_bytes"] = report.slab.value;
+    }
     if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
     if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
     if (verify) add_comparison(object, report);
@@ -49,6 +54,10 @@ void print(const RunReport& report, bool verify) {
             "\ndevice      %s needed: %s in segments of the allocator, %s for the driver and other processes",
             format_bytes(report.room->device()).c_str(), format_bytes(report.room->reserved).c_str(),
             format_bytes(report.room->context).c_str());
+    if (report.measured_host_peak)
+        std::printf("\nhost        %s predicted, %s measured, in %s set aside",
+                    format_bytes(report.predicted_host_peak.value_or(Bytes())).c_str(),
+                    format_bytes(*report.measured_host_peak).c_str(), format_bytes(report.slab).c_str());
     if (report.memory.arena_bytes > 0)
         std::printf(
             "\narena       %s at planned addresses; %lld allocations from the system in the last step",

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "runtime/replay/step_transfers.h"
+
 namespace rematlas {
 namespace {
 
@@ -384,7 +386,12 @@ std::string BoundModel::label(OpId op) const {
 }
 
 BoundModel::BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device)
-    : graph(graph), tape(std::move(tape)), device(device), owner(owner), resident(graph.tensors.size(), 1) {
+    : graph(graph),
+      tape(std::move(tape)),
+      device(device),
+      owner(owner),
+      resident(graph.tensors.size(), 1),
+      links(std::make_unique<StepLinks>()) {
     for (const Op& op : graph.ops)
         for (TensorId out : op.outputs) resident[out] = 0;
     for (TensorId tensor : graph.tensors.ids())
@@ -392,6 +399,8 @@ BoundModel::BoundModel(const Graph& graph, Tape tape, const std::string& owner, 
     for (OpId op : graph.ops.ids())
         if (this->tape.ops[op].name == output_gradients_op) loss = op;
 }
+
+BoundModel::~BoundModel() = default;
 
 Result<std::unique_ptr<BoundModel>> BoundModel::bind(const Graph& graph, Tape tape,
                                                      const std::vector<NamedTensor>& tensors,

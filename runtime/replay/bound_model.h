@@ -31,6 +31,8 @@ struct PreparedOp {
     int turn = -1;  ///< of a random op: its place among all random ops, in the captured order
 };
 
+struct StepLinks;
+
 class BoundModel {
   public:
     /// Errors: names, shapes, types or places in memory that differ from the captured model's; a graph of
@@ -41,6 +43,7 @@ class BoundModel {
                                                     const std::vector<NamedTensor>& tensors,
                                                     const std::string& owner, DeviceRuntime& device,
                                                     std::vector<at::Tensor> states = {});
+    ~BoundModel();
 
     /// Takes other tensors in place of those that were bound, in the order of Tape::bindings. Cheap where
     /// they are the same. Errors: as `bind`.
@@ -74,6 +77,7 @@ class BoundModel {
     bool guarded = false;           ///< some op must read the value that it read when it was captured
     std::vector<at::Tensor> bound;  ///< in the order of Tape::bindings
     std::vector<at::Tensor> states;  ///< of the optimizer, in the order of Tape::states
+    const std::unique_ptr<StepLinks> links;  ///< that all its runs share
 
   private:
     BoundModel(const Graph& graph, Tape tape, const std::string& owner, DeviceRuntime& device);

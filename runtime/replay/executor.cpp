@@ -26,6 +26,7 @@ struct Executor::State {
     std::map<std::uint64_t, OpenForward> open;   ///< by number
     std::uint64_t last_number = 0;
     std::vector<Step> whole_steps, halves_steps;  ///< that `whole` and `halves` were made from
+    Homes whole_homes;
     std::shared_ptr<const StepPlan> whole, halves;
 
     std::unique_ptr<StepRun> free_run() {
@@ -35,12 +36,14 @@ struct Executor::State {
         return run;
     }
 
-    Result<std::shared_ptr<const StepPlan>> whole_plan(std::span<const Step> steps) {
-        if (whole && std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end()))
+    Result<std::shared_ptr<const StepPlan>> whole_plan(std::span<const Step> steps, const Homes& homes) {
+        if (whole && homes == whole_homes &&
+            std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end()))
             return whole;
-        Result<StepPlan> plan = StepPlan::make(*model, steps);
+        Result<StepPlan> plan = StepPlan::make(*model, steps, homes);
         if (!plan) return plan.error();
         whole_steps.assign(steps.begin(), steps.end());
+        whole_homes = homes;
         return whole = std::make_shared<const StepPlan>(plan.take());
     }
 
@@ -119,9 +122,9 @@ Result<void> Executor::rebind_states(std::vector<at::Tensor> tensors) {
 }
 
 Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
-                               const ReplayOptions& options) {
+                               const ReplayOptions& options, const Homes& homes) {
     State& state = *state_;
-    const Result<std::shared_ptr<const StepPlan>> plan = state.whole_plan(steps);
+    const Result<std::shared_ptr<const StepPlan>> plan = state.whole_plan(steps, homes);
     if (!plan) return plan.error();
     std::unique_ptr<StepRun> run = state.free_run();
     if (Result<void> begun = run->begin(**plan, inputs, options); !begun) return begun.error();
@@ -141,9 +144,23 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
     if (!played) return played.error();
     result.time = since(began);
     result.peak = Bytes(run->peak());
+    result.host_peak = run->host_peak();
+    result.slab = Bytes(run->slab_bytes());
     result.memory = run->finish();
     state.idle.push_back(std::move(run));
     return result;
+}
+
+Result<std::shared_ptr<const StepTransferPlan>> Executor::transfers_of(std::span<const Step> steps,
+                                                                       const Homes& homes) {
+    const Result<std::shared_ptr<const StepPlan>> plan = state_->whole_plan(steps, homes);
+    if (!plan) return plan.error();
+    return (*plan)->transfers;
+}
+
+void Executor::use(StepLinks links) {
+    state_->idle.clear();
+    *state_->model->links = std::move(links);
 }
 
 Result<void> Executor::record(std::span<const Step> steps, const std::vector<at::Tensor>& inputs) {

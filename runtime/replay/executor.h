@@ -37,6 +37,8 @@ struct Replayed {
     Nanoseconds time;                   ///< wall clock
     std::vector<StepMeasure> steps;     ///< one per step of the schedule, when asked for
     StepMemoryReport memory;            ///< of the arena, when asked for
+    Bytes host_peak;                    ///< of what the schedule moved to the host
+    Bytes slab;                         ///< of host memory that was set aside for that
 };
 
 /// The first half of a step.
@@ -76,10 +78,17 @@ class Executor {
     ~Executor();
 
     /// `steps` must have passed `check`. `inputs` in the order of Tape::inputs. Buffers of the model are
-    /// updated. Errors: wrong inputs; a step that the executor does not do; what a kernel threw, with the op;
-    /// of the kind `negative`: the program's course has changed (a guarded value is another one).
+    /// updated. Residents that live on the host are bound there from the first step on: their tensors look at
+    /// host memory between steps, and are whole there; cyclic steps end when all copies are done. Errors: wrong
+    /// inputs; a step that the executor does not do; what a kernel threw, with the op; of the kind `negative`:
+    /// the program's course has changed (a guarded value is another one).
     Result<Replayed> run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
-                         const ReplayOptions& options = {});
+                         const ReplayOptions& options = {}, const Homes& homes = {});
+    /// What the links do in such a step; null where nothing moves to the host. Errors: as `run`.
+    Result<std::shared_ptr<const StepTransferPlan>> transfers_of(std::span<const Step> steps,
+                                                                 const Homes& homes = {});
+    /// Other links than the device's. No step is open.
+    void use(StepLinks links);
 
     /// Records the steps as work that the device repeats as a whole (CUDA graphs), without running them. The
     /// memory that they take stays with the recording, of which there is one. Errors: as `run`; a device that

@@ -6,6 +6,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "runtime/transfers/in_training.h"
+
 namespace rematlas {
 namespace {
 
@@ -16,11 +18,6 @@ Result<void> count_runs(const BoundModel& model, StepPlan& plan) {
     plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
     int turn = 0;
     for (const Step& step : plan.steps) {
-        if (!step.runs() && step.kind != StepKind::free) {
-            return Error{"step '" + std::string(to_string(step.kind)) + "' of " +
-                         (step.names_op() ? model.label(step.op()) : graph.tensors[step.tensor()].name) +
-                         ": the executor does not move tensors to the host"};
-        }
         if (!step.runs()) continue;
         const bool first = plan.runs[step.op()]++ == 0;
         if (!first || model.ops[step.op()].turn < turn) continue;
@@ -69,10 +66,9 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
     IdVector<TensorId, std::uint8_t> there = model.resident;
     for (plan.loss_step = 0; plan.loss_step < plan.steps.size(); ++plan.loss_step) {
         const Step& step = plan.steps[plan.loss_step];
-        if (!step.runs()) {
-            there[step.tensor()] = model.resident[step.tensor()];
-            continue;
-        }
+        if (step.kind == StepKind::free || step.kind == StepKind::fetch)
+            there[step.tensor()] = step.kind == StepKind::fetch;
+        if (!step.runs()) continue;
         if (step.op() == model.loss) break;
         ran[step.op()] = true;
         for (TensorId made : graph.ops[step.op()].outputs) there[made] = true;
@@ -100,7 +96,8 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
 /// Cuts the second half where gradients become final, and where nothing reads their parameters any more: who
 /// is handed a gradient may change its parameter at once. Neighbouring places are united until there are few
 /// enough, so that each part hands out about the same number of bytes.
-void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
+void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
+                    std::size_t most, StepPlan& plan) {
     const auto& gradients = model.tape.gradients;
     IdVector<TensorId, std::size_t> made_end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
@@ -114,7 +111,8 @@ void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         if (gradients[i].operand == no_operand) continue;
         const TensorId tensor = model.tape.operands[gradients[i].operand].tensor;
-        std::size_t end = std::max({made_end[tensor], plan.read_end[tensor], plan.loss_step + 1});
+        std::size_t end =
+            std::max({made_end[tensor], plan.read_end[tensor], moved_end[tensor], plan.loss_step + 1});
         if (const auto found = parameters.find(gradients[i].parameter); found != parameters.end())
             end = std::max(end, plan.read_end[found->second]);
         final_at[end].push_back(int(i));
@@ -137,25 +135,72 @@ void cut_into_parts(const BoundModel& model, std::size_t most, StepPlan& plan) {
     plan.parts.back().end = plan.steps.size();
 }
 
-void find_handed_out(const BoundModel& model, StepPlan& plan) {
+void find_handed_out(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
+                     StepPlan& plan) {
     const std::set<TensorId> results(model.graph.results.begin(), model.graph.results.end());
     std::set<TensorId> found;
     for (int operand : model.tape.outputs) {
         if (operand == no_operand) continue;
         const TensorId tensor = model.tape.operands[operand].tensor;
         if (!model.resident[tensor] && !results.contains(tensor) &&
-            !plan.reads_later(tensor, plan.loss_step + 1))
+            !plan.reads_later(tensor, plan.loss_step + 1) && moved_end[tensor] <= plan.loss_step)
             found.insert(tensor);
     }
     plan.handed_out.assign(found.begin(), found.end());
 }
 
+bool is_of_copies(const Step& step) {
+    return !step.runs() && step.kind != StepKind::free;
+}
+
+/// The step after the last one that starts a copy of the tensor, or gives memory back that one took.
+IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const StepPlan& plan) {
+    IdVector<TensorId, std::size_t> end(model.graph.tensors.size(), 0);
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+        const Step& step = plan.steps[i];
+        const bool moves = is_of_copies(step) || (step.kind == StepKind::free && end[step.tensor()] > 0);
+        if (moves && !step.names_op()) end[step.tensor()] = i + 1;
+    }
+    return end;
+}
+
+/// What the caller is handed at the loss and after each part has arrived by then, and is not being copied; so
+/// has what buffers are updated from.
+std::vector<TransferPause> pauses_of(const BoundModel& model, const StepPlan& plan) {
+    std::vector<TransferPause> pauses{{.before = plan.loss_step}};
+    for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);
+    for (int operand : model.tape.outputs)
+        if (operand != no_operand) pauses.front().of.push_back(model.tape.operands[operand].tensor);
+    for (const BackwardPart& part : plan.parts) {
+        pauses.push_back({.before = part.end});
+        for (int place : part.gradients)
+            pauses.back().of.push_back(model.tape.operands[model.tape.gradients[place].operand].tensor);
+    }
+    return pauses;
+}
+
+Result<void> plan_transfers(const BoundModel& model, const Homes& homes, bool in_halves, StepPlan& plan) {
+    if (homes.on_host.empty() && std::none_of(plan.steps.begin(), plan.steps.end(), is_of_copies)) return {};
+    if (in_halves)
+        if (Result<void> possible = check_moves_in_training(model.graph, plan.steps, homes); !possible)
+            return Error{model.owner + ": " + possible.error().message};
+    const std::vector<TransferPause> pauses =
+        in_halves ? pauses_of(model, plan) : std::vector<TransferPause>{};
+    Result<TransferPlan> transfers = TransferPlan::make(model.graph, plan.steps, homes, pauses);
+    if (!transfers) return Error{model.owner + ": " + transfers.error().message};
+    auto made = std::make_shared<StepTransferPlan>(transfers.take(), homes);
+    if (Result<void> movable = check_movable(model, *made); !movable) return movable.error();
+    plan.transfers = std::move(made);
+    return {};
+}
+
 }  // namespace
 
-Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> steps) {
+Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> steps, const Homes& homes) {
     StepPlan plan{.steps = {steps.begin(), steps.end()}};
     if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
     find_reads_and_writes(model, plan);
+    if (Result<void> planned = plan_transfers(model, homes, false, plan); !planned) return planned.error();
     return plan;
 }
 
@@ -170,8 +215,10 @@ Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const 
     if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
     find_reads_and_writes(model, plan);
     if (Result<void> found = find_loss(model, plan); !found) return found.error();
-    cut_into_parts(model, most_parts, plan);
-    find_handed_out(model, plan);
+    const IdVector<TensorId, std::size_t> moved_end = ends_of_moves(model, plan);
+    cut_into_parts(model, moved_end, most_parts, plan);
+    find_handed_out(model, moved_end, plan);
+    if (Result<void> planned = plan_transfers(model, {}, true, plan); !planned) return planned.error();
     return plan;
 }
 

@@ -1,6 +1,6 @@
 // A schedule made ready to run on a bound model: what can be known before the first run.
 //
-//     Result<StepPlan> plan = StepPlan::make(model, schedule.steps);
+//     Result<StepPlan> plan = StepPlan::make(model, schedule.steps, schedule.homes);
 //     Result<StepPlan> halves = StepPlan::make_halves(model, schedule.steps, 32);
 #pragma once
 
@@ -10,6 +10,7 @@
 
 #include "core/schedule/schedule.h"
 #include "runtime/replay/bound_model.h"
+#include "runtime/replay/step_transfers.h"
 
 namespace rematlas {
 
@@ -27,13 +28,15 @@ struct StepPlan {
     std::size_t loss_step = 0;         ///< of halves: the step that asks for the gradients of the outputs
     std::vector<BackwardPart> parts;   ///< of halves, in order; the last one ends with the steps
     std::vector<TensorId> handed_out;  ///< of halves: outputs that are the caller's alone from the loss on
+    std::shared_ptr<const StepTransferPlan> transfers;  ///< none where nothing moves to the host
 
     bool stays(TensorId tensor) const { return !overwritten[tensor]; }
     bool reads_later(TensorId tensor, std::size_t step) const { return read_end[tensor] > step; }
 
-    /// Errors: a step that the executor does not do; random ops in an order in which the generator cannot be
-    /// kept where the original has it. Cost: linear.
-    static Result<StepPlan> make(const BoundModel& model, std::span<const Step> steps);
+    /// Errors: a step that the executor does not do; tensors that cannot move; random ops in an order in which
+    /// the generator cannot be kept where the original has it. Cost: linear, and that of packing what is moved.
+    static Result<StepPlan> make(const BoundModel& model, std::span<const Step> steps,
+                                 const Homes& homes = {});
     /// The same for a step in two halves with the caller's loss between them. Counters go first, where the
     /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own,
     /// and a schedule that does not have all outputs at the loss.

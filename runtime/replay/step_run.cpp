@@ -57,6 +57,7 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
     plan = &ready;
     at_ = 0;
     options_ = how;
+    if (Result<void> begun = begin_transfers(inputs); !begun) return begun.error();
     highest_ = 0;
     measures_.clear();
     buffers_updated_ = false;
@@ -68,8 +69,22 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
     }
     if (options_.time_ops) model.device.synchronize();
     outside = model.device.alive_bytes() - model.resident_bytes;
+    if (transfers_) outside += transfers_->bytes_away_at_start();
     begin_memory();
     return {};
+}
+
+/// The same as in the last step of the plan, with the same memory on the host.
+Result<void> StepRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
+    if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
+    if (!plan->transfers) return {};
+    if (!transfers_) {
+        Result<std::unique_ptr<StepTransfers>> opened =
+            StepTransfers::open(model, plan->transfers, *model.links);
+        if (!opened) return opened.error();
+        transfers_ = opened.take();
+    }
+    return transfers_->begin(operands, inputs, options_.clock);
 }
 
 /// Where the step runs in an arena: one and the same as long as the steps and their queue are the same.
@@ -93,14 +108,20 @@ void StepRun::begin_memory() {
 
 void StepRun::play_plainly(std::size_t end) {
     for (; at_ < end; ++at_) options_.time_ops ? run_timed(plan->steps[at_]) : run_step(plan->steps[at_]);
+    if (transfers_) at_ == plan->steps.size() ? transfers_->end() : transfers_->pause(at_);
 }
 
 void StepRun::run_step(const Step& step) {
+    if (transfers_) transfers_->before(at_, operands);
     if (step.runs()) {
         run_op(step.op(), step.kind == StepKind::run_inplace);
-    } else if (!model.resident[step.tensor()]) {
+        if (options_.clock) options_.clock->run(model.graph.ops[step.op()].time);
+    } else if (step.kind == StepKind::free && transfers_) {
+        transfers_->free(step.tensor(), operands);
+    } else if (step.kind == StepKind::free && !model.resident[step.tensor()]) {
         operands.clear(step.tensor());
     }
+    if (transfers_) transfers_->after(at_);
 }
 
 void StepRun::run_op(OpId id, bool in_place) {
@@ -245,11 +266,16 @@ std::vector<at::Tensor> StepRun::gradients() const {
     return tensors;
 }
 
+/// What the step has made goes first: it leaves room for residents that are away.
 void StepRun::clear() {
-    for (TensorId tensor : model.graph.tensors.ids())
-        if ((!model.resident[tensor] || model.graph.tensors[tensor].kind == TensorKind::input) &&
-            operands.holds(tensor))
-            operands.clear(tensor);
+    if (transfers_) transfers_->settle();
+    const auto clear_all = [&](auto&& are_meant) {
+        for (TensorId tensor : model.graph.tensors.ids())
+            if (are_meant(tensor) && operands.holds(tensor)) operands.clear(tensor);
+    };
+    clear_all([&](TensorId tensor) { return !model.resident[tensor]; });
+    if (transfers_) transfers_->restore(operands);
+    clear_all([&](TensorId tensor) { return model.graph.tensors[tensor].kind == TensorKind::input; });
     for (auto& [buffer, storage] : moved_) operands.place(buffer, std::move(storage));
     moved_.clear();
     stack_.clear();

@@ -22,6 +22,7 @@
 #include "runtime/replay/overwrites.h"
 #include "runtime/replay/random_turns.h"
 #include "runtime/replay/step_plan.h"
+#include "runtime/replay/step_transfers.h"
 
 namespace rematlas {
 
@@ -30,7 +31,8 @@ struct ReplayOptions {
     bool time_ops = false;            ///< fill Replayed::steps
     bool measure_ops =
         false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
-    bool measure_peak = true;  ///< see DeviceRuntime::measures_unseen
+    bool measure_peak = true;    ///< see DeviceRuntime::measures_unseen
+    LinkClock* clock = nullptr;  ///< of a whole step: virtual time goes on with it
     bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
                          ///< results live in the arena, and are safe as long as they are held
 };
@@ -88,6 +90,9 @@ class StepRun {
 
     /// The most bytes that the step took so far. Measured while steps run, not between.
     std::int64_t peak() const { return highest_; }
+    /// Bytes on the host since the step began, and what is set aside for them.
+    Bytes host_peak() const { return transfers_ ? transfers_->host_peak() : Bytes(); }
+    std::int64_t slab_bytes() const { return transfers_ ? plan->transfers->transfers.slab_bytes : 0; }
     std::vector<StepMeasure> take_measures();
 
     const BoundModel& model;
@@ -104,6 +109,7 @@ class StepRun {
     void make_output_gradients(OpId op);
     void take_returns(OpId op);
     void begin_memory();
+    Result<void> begin_transfers(const std::vector<at::Tensor>& inputs);
 
     IdVector<OpId, torch::jit::Stack> arguments_;
     IdVector<OpId, int> runs_;
@@ -122,6 +128,7 @@ class StepRun {
     std::int64_t memory_queue_ = 0;                         ///< and for this queue of the device
     std::uint64_t memory_key_ = 0;
     bool in_memory_ = false;
+    std::unique_ptr<StepTransfers> transfers_;  ///< of a plan that moves tensors to the host
 };
 
 template <class Work>

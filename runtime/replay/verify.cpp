@@ -61,19 +61,23 @@ struct Original {
     }
 };
 
-/// Time of all runs over the time of first runs, in the same step.
+/// Time of all runs over the time of first runs, in the same step. With `over_links` that of the step in which
+/// runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
-                   const std::vector<StepMeasure>& measures) {
+                   const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
+                   const Links& links) {
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
-    double all = 0, first = 0;
+    std::vector<Nanoseconds> times(steps.size());
+    Nanoseconds all, first;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         if (!steps[i].runs()) continue;
-        const double time = double(measures[i].end - measures[i].start);
-        all += time;
-        if (!ran[steps[i].op()]) first += time;
+        times[i] = Nanoseconds(measures[i].end - measures[i].start);
+        all += times[i];
+        if (!ran[steps[i].op()]) first += times[i];
         ran[steps[i].op()] = true;
     }
-    return first > 0 ? all / first : 1;
+    if (over_links) all = time_on_links(graph, *over_links, links, times);
+    return first.value > 0 ? double(all.value) / double(first.value) : 1;
 }
 
 class Session {
@@ -91,6 +95,9 @@ class Session {
         report_.overhead_predicted = plan.schedule.overhead;
         report_.room = room;
         if (executor_.tape().optimizer) report_.optimizer = executor_.tape().optimizer->name();
+        if (options.links.copies) executor_.use(options.links);
+        if (plan.schedule.host_peak && plan.schedule.host_peak->value > 0)
+            report_.predicted_host_peak = plan.schedule.host_peak;
         device_.seed_generator(options.seed);
         generator_ = device_.generator_state();
     }
@@ -129,12 +136,17 @@ class Session {
     Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
-        Result<Replayed> step =
-            report_.recorded ? executor_.run_recorded(inputs, gradient_seed)
-                             : executor_.run(plan_.schedule.steps, inputs,
-                                             {.gradient_seed = gradient_seed, .arena = options_.arena});
+        Result<Replayed> step = report_.recorded
+                                    ? executor_.run_recorded(inputs, gradient_seed)
+                                    : executor_.run(plan_.schedule.steps, inputs,
+                                                    {.gradient_seed = gradient_seed, .arena = options_.arena},
+                                                    plan_.schedule.homes);
         if (!step) return step.error();
         report_.memory = step->memory;
+        if (step->slab.value > 0)
+            report_.measured_host_peak =
+                std::max(report_.measured_host_peak.value_or(Bytes()), step->host_peak);
+        report_.slab = step->slab;
         Outcome outcome{.outputs = std::move(step->outputs),
                         .gradients = std::move(step->gradients),
                         .generator = device_.generator_state(),
@@ -183,11 +195,17 @@ class Session {
 
     /// One more replay with a clock around each op.
     Result<void> measure_overhead(int index) {
-        Result<Replayed> step =
-            executor_.run(plan_.schedule.steps, inputs_of(index),
-                          {.gradient_seed = 1, .time_ops = true, .arena = options_.arena});
+        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs_of(index),
+                                              {.gradient_seed = 1, .time_ops = true, .arena = options_.arena},
+                                              plan_.schedule.homes);
         if (!step) return step.error();
-        report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps);
+        const auto transfers = executor_.transfers_of(plan_.schedule.steps, plan_.schedule.homes);
+        if (!transfers) return transfers.error();
+        const bool simulated = *transfers && device_.device().is_cpu();
+        const Links of_graph = plan_.graph.device ? plan_.graph.device->links : Links{};
+        report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps,
+                                                simulated ? &(*transfers)->transfers : nullptr,
+                                                plan_.schedule.links.value_or(of_graph));
         if (options_.trace) report_.trace = std::move(step->steps);
         return {};
     }
@@ -210,6 +228,12 @@ class Session {
         if (report_.budget.value > 0 && report_.measured_peak > report_.budget) {
             complain("measured peak " + std::to_string(report_.measured_peak.value) +
                      " bytes is above the budget of " + std::to_string(report_.budget.value));
+        }
+        if (report_.measured_host_peak != report_.predicted_host_peak) {
+            complain("measured peak on the host " +
+                     std::to_string(report_.measured_host_peak.value_or(Bytes()).value) +
+                     " bytes is not the predicted " +
+                     std::to_string(report_.predicted_host_peak.value_or(Bytes()).value));
         }
         if (plan_.schedule.addresses && report_.memory.arena_bytes > 0 &&
             residents() + report_.memory.arena_bytes > report_.budget.value) {

@@ -24,6 +24,7 @@ struct RunOptions {
     bool arena = true;    ///< from the second step on nothing is allocated from the system
     bool cuda_graphs = false;  ///< after one plain step, which is not reported, submit each as recorded work
     std::uint64_t seed = 1;
+    StepLinks links = {};  ///< other ones than the device's
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
@@ -32,10 +33,13 @@ struct RunReport {
     std::vector<double> step_seconds;  ///< of the replay
     Bytes predicted_peak, measured_peak, budget;
     double overhead_predicted = 1;
-    double overhead_measured = 1;    ///< time of all runs over the time of the first runs
+    double overhead_measured = 1;    ///< time of all runs over the time of the first runs; with copies on the
+                                     ///< CPU the time of the step over links as fast as the graph says
     std::vector<StepMeasure> trace;  ///< one per step of the schedule
     StepMemoryReport memory;         ///< after the last step
-    std::optional<Room> room;        ///< that the device must have; none where memory is not held in segments
+    std::optional<Bytes> predicted_host_peak, measured_host_peak;  ///< of a schedule with copies
+    Bytes slab;                                                    ///< set aside on the host for these
+    std::optional<Room> room;  ///< that the device must have; none where memory is not held in segments
 
     bool recorded = false;         ///< the steps were submitted as recorded work
     std::string why_not_recorded;  ///< where it was asked for and could not be: the op that prevents it

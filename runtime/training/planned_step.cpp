@@ -13,6 +13,7 @@
 
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/shared_outputs.h"
+#include "runtime/transfers/in_training.h"
 
 namespace rematlas {
 
@@ -284,6 +285,8 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
                                                          const std::string& owner,
                                                          std::shared_ptr<DeviceRuntime> device,
                                                          std::vector<at::Tensor> states) {
+    if (Result<void> possible = check_moves_in_training(*graph, schedule.steps, schedule.homes); !possible)
+        return Error{owner + ": " + possible.error().message};
     Result<Executor> executor =
         Executor::create(*graph, std::move(tape), tensors, owner, *device, std::move(states));
     if (!executor) return executor.error();

@@ -28,6 +28,7 @@
 #include "runtime/training/planner.h"
 #include "runtime/training/step_recording.h"
 #include "runtime/training/within_eviction.h"
+#include "runtime/transfers/in_training.h"
 
 namespace rematlas {
 namespace {
@@ -124,6 +125,9 @@ struct TorchPlan : torch::CustomClassHolder {
         const CheckReport checked = check(plan.graph, plan.schedule);
         TORCH_CHECK(checked.ok(), "rematlas: ", path,
                     ": the schedule is not valid for its graph: ", checked.violations.front());
+        const Result<void> possible =
+            check_moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
+        TORCH_CHECK(possible, "rematlas: ", path, ": ", possible.error().message);
         Tape tape = or_throw(tape_of(plan.graph));
         passed_inputs.assign(tape.outputs.size(), -1);
         loaded = plan.schedule;

@@ -78,7 +78,14 @@ Plan plan_of(const Graph& graph, const RunSequence& runs) {
     return plan;
 }
 
-/// In a step on another device; they are counted as if they lay there.
+std::vector<std::string> modules_of(const std::string& group) {
+    const auto path = model_path("modules/modules").replace_extension(".json");
+    const nlohmann::json table = nlohmann::json::parse(read_file(path).take());
+    std::vector<std::string> names;
+    for (const auto& name : table.at(group)) names.push_back("modules/" + name.get<std::string>());
+    return names;
+}
+
 bool has_host_tensors(const Graph& graph) {
     const Result<Tape> tape = tape_of(graph);
     if (!tape) return false;
@@ -86,11 +93,13 @@ bool has_host_tensors(const Graph& graph) {
                        [](const Operand& operand) { return operand.on_host && operand.tensor.valid(); });
 }
 
-void expect_identical(const std::string& name, const Plan& plan) {
+void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links) {
+    const bool copies = class_of(plan.schedule.steps) > ScheduleClass::any_order;
     for (const bool recorded : {false, true}) {
-        if (recorded && !step_device().can_record()) continue;
-        const Result<RunReport> report = run_plan(
-            plan, model_path(name), {.steps = 3, .verify = true, .cuda_graphs = recorded}, step_device());
+        if (recorded && (copies || !step_device().can_record())) continue;
+        const Result<RunReport> report =
+            run_plan(plan, model_path(name),
+                     {.steps = 3, .verify = true, .cuda_graphs = recorded, .links = links}, step_device());
         ASSERT_TRUE(report) << report.error().message;
         EXPECT_TRUE(report->verified) << report->mismatch;
         EXPECT_LE(report->measured_peak, report->predicted_peak);

@@ -10,6 +10,7 @@
 #include "core/schedule/schedule_file.h"
 #include "runtime/capture/capture.h"
 #include "runtime/device/device.h"
+#include "runtime/replay/step_transfers.h"
 
 namespace rematlas::test {
 
@@ -29,9 +30,15 @@ const Graph& captured(const std::string& name);
 /// The graph with a schedule of these runs, predicted by the simulator.
 Plan plan_of(const Graph& graph, const RunSequence& runs);
 
+/// Of a group of the table in resources/models/modules.py.
+std::vector<std::string> modules_of(const std::string& group);
+
+/// In a step on another device; they are counted as if they lay there.
+bool has_host_tensors(const Graph& graph);
+
 /// Three steps with other data and weights each, and one before them, are those of the original bit by bit,
 /// and take the bytes that were predicted. On a device that records work, once more as recorded work.
-void expect_identical(const std::string& name, const Plan& plan);
+void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links = {});
 
 /// A random order that respects the data, with random earlier ops run again before some ops.
 RunSequence shuffled_with_reruns(const FlatGraph& graph, double rerun_probability, bool shuffle,

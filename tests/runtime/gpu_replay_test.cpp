@@ -9,6 +9,7 @@
 #include "runtime/replay/compare.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
+#include "tests/runtime/copying_plan.h"
 #include "tests/runtime/gpu.h"
 
 namespace rematlas {
@@ -58,6 +59,20 @@ TEST_P(GpuReplay, WithRerunsIsIdenticalAndTakesThePredictedBytes) {
 
 TEST_P(GpuReplay, InAnotherOrderIsIdenticalAndTakesThePredictedBytes) {
     expect_identical(shuffled_with_reruns(flatten(captured()), 0.3, /*shuffle=*/true, 4));
+}
+
+/// What ops make, and parameters, leave the device and come back.
+TEST_P(GpuReplay, WithCopiesToTheHostIsIdenticalAndTakesThePredictedBytes) {
+    if (test::has_host_tensors(captured())) GTEST_SKIP() << "some tensors lie on the host anyway";
+    for (const std::uint64_t seed : {1, 2}) {
+        const Plan plan = test::copying_plan(captured(), {.residents = seed == 2, .most = 60, .seed = seed});
+        EXPECT_GT(test::copies_in(plan.schedule), 7);
+        const RunReport report = run(plan);
+        EXPECT_TRUE(report.verified) << report.mismatch;
+        EXPECT_EQ(report.measured_host_peak, plan.schedule.host_peak);
+        EXPECT_NEAR(double(report.measured_peak.value), double(report.predicted_peak.value),
+                    0.002 * double(report.predicted_peak.value));
+    }
 }
 
 TEST_P(GpuReplay, AllocatesWhatTheModelOfTheAllocatorForetells) {

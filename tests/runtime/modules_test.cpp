@@ -18,6 +18,7 @@
 namespace rematlas {
 namespace {
 
+using test::modules_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
@@ -47,14 +48,6 @@ TORCH_LIBRARY_IMPL(rematlas_test, CPU, library) {
 }
 TORCH_LIBRARY_IMPL(rematlas_test, CUDA, library) {
     implement(library);
-}
-
-std::vector<std::string> modules_of(const std::string& group) {
-    const auto path = test::model_path("modules/modules").replace_extension(".json");
-    const nlohmann::json table = nlohmann::json::parse(read_file(path).take());
-    std::vector<std::string> names;
-    for (const auto& name : table.at(group)) names.push_back("modules/" + name.get<std::string>());
-    return names;
 }
 
 class Modules : public ::testing::TestWithParam<std::string> {

@@ -13,6 +13,7 @@
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "tests/runtime/captured_model.h"
+#include "tests/runtime/copying_plan.h"
 
 namespace rematlas {
 namespace {
@@ -29,12 +30,16 @@ class ScheduledModules : public ::testing::Test {
 
     std::filesystem::path plan_of(const std::string& name) {
         const Graph& graph = test::captured(name);
-        const std::string text = graph_text(graph);
-        Plan plan = test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.3, false, 1));
+        return written(name, test::plan_of(graph, test::shuffled_with_reruns(flatten(graph), 0.3, false, 1)));
+    }
+    std::filesystem::path written(const std::string& name, Plan plan) {
+        const std::string text = graph_text(plan.graph);
         plan.schedule.graph_sha256 = sha256(text);
         EXPECT_TRUE(write_plan(text, plan.schedule, folder_ / (name + ".plan")));
         return folder_ / (name + ".plan");
     }
+    /// Trains by the plan beside the original.
+    static void expect_as_original(const std::string& name, const std::filesystem::path& plan);
 
     std::filesystem::path folder_;
 };
@@ -58,25 +63,49 @@ std::vector<at::Tensor> train(const Model& model, const std::vector<InputSpec>& 
     return losses;
 }
 
+void ScheduledModules::expect_as_original(const std::string& name, const std::filesystem::path& plan) {
+    SCOPED_TRACE(name);
+    const std::vector<InputSpec> specs = test::model_inputs(name);
+    Model plain = load_model(test::model_path(name)).take(),
+          model = load_model(test::model_path(name)).take();
+    Result<ScheduledModule> scheduled = ScheduledModule::load(plan, model.tensors, "the model");
+    ASSERT_TRUE(scheduled) << scheduled.error().message;
+    const auto expected = train(
+        plain, specs, [&](const std::vector<at::Tensor>& inputs) { return plain.forward(inputs).front(); });
+    const auto found = train(model, specs, [&](const std::vector<at::Tensor>& inputs) {
+        return scheduled->forward(inputs).take().front();
+    });
+    EXPECT_TRUE(identical(found, expected));
+    for (std::size_t i = 0; i < model.tensors.size(); ++i)
+        EXPECT_TRUE(identical(model.tensors[i].tensor, plain.tensors[i].tensor)) << model.tensors[i].name;
+    EXPECT_EQ(scheduled->last_peak(), scheduled->predicted_peak());
+}
+
 TEST_F(ScheduledModules, TrainAsTheOriginal) {
+    for (const char* name : {"gpt_scripted", "resnet_traced"}) expect_as_original(name, plan_of(name));
+}
+
+TEST_F(ScheduledModules, TrainAsTheOriginalWithWhatOpsMakeOnTheHost) {
     for (const char* name : {"gpt_scripted", "resnet_traced"}) {
-        SCOPED_TRACE(name);
-        const std::vector<InputSpec> specs = test::model_inputs(name);
-        Model plain = load_model(test::model_path(name)).take(),
-              model = load_model(test::model_path(name)).take();
-        Result<ScheduledModule> scheduled = ScheduledModule::load(plan_of(name), model.tensors, "the model");
-        ASSERT_TRUE(scheduled) << scheduled.error().message;
-        const auto expected = train(plain, specs, [&](const std::vector<at::Tensor>& inputs) {
-            return plain.forward(inputs).front();
-        });
-        const auto found = train(model, specs, [&](const std::vector<at::Tensor>& inputs) {
-            return scheduled->forward(inputs).take().front();
-        });
-        EXPECT_TRUE(identical(found, expected));
-        for (std::size_t i = 0; i < model.tensors.size(); ++i)
-            EXPECT_TRUE(identical(model.tensors[i].tensor, plain.tensors[i].tensor)) << model.tensors[i].name;
-        EXPECT_EQ(scheduled->last_peak(), scheduled->predicted_peak());
+        const Plan plan =
+            test::copying_plan(test::captured(name), {.residents = false, .most = 60, .seed = 2});
+        EXPECT_GT(test::copies_in(plan.schedule), 20);
+        expect_as_original(name, written(name, plan));
     }
+}
+
+/// The caller's optimizer, checkpoints and evaluation look at parameters at any time.
+TEST_F(ScheduledModules, SayWhatCannotLeaveTheDeviceWhenTheyAreLoaded) {
+    const Model model = load_model(test::model_path("gpt_scripted")).take();
+    const Graph& graph = test::captured("gpt_scripted");
+    const auto error_of = [&](const test::CopyingOptions& options) {
+        const Result<ScheduledModule> loaded = ScheduledModule::load(
+            written("gpt_scripted", test::copying_plan(graph, options)), model.tensors, "gpt_scripted.pt");
+        return loaded ? "" : loaded.error().message;
+    };
+    EXPECT_THAT(error_of({.made = false}), HasSubstr("leaves the device within the step: in training"));
+    EXPECT_THAT(error_of({.made = false, .homes = true}),
+                HasSubstr("on the host between steps: in training the optimizer"));
 }
 
 TEST_F(ScheduledModules, OutlivedByTheirGraph) {

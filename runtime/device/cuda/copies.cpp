@@ -12,7 +12,7 @@
 namespace rematlas {
 namespace {
 
-class CudaCopies final : public Copies {
+class CudaCopies final : public CopyLanes {
   public:
     explicit CudaCopies(c10::DeviceIndex index)
         : index_(index),
@@ -106,7 +106,7 @@ Made* made_or_why(std::string* why_not, From... from) {
 
 }  // namespace
 
-extern "C" Copies* rematlas_open_copies(DeviceRuntime* device, std::string* why_not) {
+extern "C" CopyLanes* rematlas_open_copies(DeviceRuntime* device, std::string* why_not) {
     return made_or_why<CudaCopies>(why_not, device->device().index());
 }
 

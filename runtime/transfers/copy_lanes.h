@@ -1,0 +1,46 @@
+// Copies between a device and host memory beside its work: one queue each way, and marks that order them.
+//
+//     CopyLanes& copies = ...;                                        // open_copies, in runtime/device/copies.h
+//     const Mark made = copies.record(Lane::compute);              // what was submitted so far
+//     copies.wait(Lane::out, made);
+//     copies.copy_out(slab->data(), tensor, bytes);
+//     const Mark gone = copies.record(Lane::out);
+//     copies.wait(Lane::compute, gone);                            // before the tensor's memory is used again
+//
+// Nothing here waits for the device but `synchronize`. Who gives memory back to an allocator, or reads the
+// slab, must have waited for the copies that use it: the allocator knows of the compute stream alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rematlas {
+
+enum class Lane : std::uint8_t { compute, in, out };  ///< compute: what the calling thread submits
+
+/// A moment in a lane's work. Holds until it is released; marks that are released are used again.
+enum class Mark : std::int32_t {};
+
+class CopyLanes {
+  public:
+    virtual ~CopyLanes() = default;
+    virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< in the lane `out`
+    virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< in the lane `in`
+    virtual Mark record(Lane lane) = 0;
+    /// What the lane is given from now on begins when the mark is reached.
+    virtual void wait(Lane lane, Mark mark) = 0;
+    virtual void release(Mark mark) = 0;
+    /// The caller waits for all that the lane was given.
+    virtual void synchronize(Lane lane) = 0;
+};
+
+/// Host memory that the device reads and writes without a copy of the driver's in between: mapped once, and
+/// registered once, so that it is not rounded up to a power of two as libtorch's pinned memory is.
+class PinnedSlab {
+  public:
+    virtual ~PinnedSlab() = default;
+    virtual void* data() const = 0;
+    virtual std::size_t bytes() const = 0;
+};
+
+}  // namespace rematlas

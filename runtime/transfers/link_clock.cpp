@@ -1,0 +1,52 @@
+#include "runtime/transfers/link_clock.h"
+
+#include <cmath>
+#include <utility>
+
+namespace rematlas {
+
+void LinkClock::begin() {
+    before_ = std::move(started_);
+    started_.assign(plan_.steps.size(), -1);
+}
+
+void LinkClock::tell(const LaneOrder& order) {
+    const auto step = static_cast<std::size_t>(order.step);
+    if (order.kind == LaneOrder::Kind::copy) {
+        started_[step] = copy(order.lane, plan_.steps[step].tensor());
+    } else if (order.kind == LaneOrder::Kind::wait_for_copy) {
+        const int awaited = (order.last_time ? before_ : started_)[step];
+        if (order.lane == Lane::compute)
+            queues_.wait_for(awaited);
+        else
+            after_[static_cast<std::size_t>(order.lane)].push_back(awaited);
+    }
+}
+
+int LinkClock::copy(Lane lane, TensorId tensor) {
+    const auto bytes = static_cast<double>(graph_.tensors[tensor].bytes.value);
+    const bool out = lane == Lane::out;
+    const double speed = out ? links_.to_host_bytes_per_second : links_.to_device_bytes_per_second;
+    const double contended =
+        out ? links_.to_host_contended_bytes_per_second : links_.to_device_contended_bytes_per_second;
+    const auto time = [&](double bytes_per_second) { return std::llround(bytes / bytes_per_second * 1e9); };
+    return queues_.add({.queue = out ? SideQueue::to_host : SideQueue::to_device,
+                        .alone = time(speed),
+                        .contended = time(contended > 0 ? contended : speed),
+                        .latency = links_.copy_latency.value,
+                        .after = std::exchange(after_[static_cast<std::size_t>(lane)], {}),
+                        .label = tensor.value});
+}
+
+Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,
+                          std::span<const Nanoseconds> times) {
+    LinkClock clock(graph, plan, links);
+    clock.begin();
+    for (std::size_t step = 0; step <= plan.steps.size(); ++step) {
+        for (const LaneOrder& order : plan.first[step]) clock.tell(order);
+        if (step < plan.steps.size() && plan.steps[step].runs()) clock.run(times[step]);
+    }
+    return clock.now();
+}
+
+}  // namespace rematlas

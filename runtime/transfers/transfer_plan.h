@@ -1,0 +1,90 @@
+// What the links have to do at each step of a schedule with copies, and what has to wait for what: known
+// before the first run.
+//
+//     Result<TransferPlan> plan = TransferPlan::make(graph, schedule.steps, schedule.homes);
+//     allocate(plan->slab_bytes);         // all copies on the host lie there, at planned places
+//     for (const LaneOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
+//
+// core/schedule/README.md says what waits for what. Times here are others than predicted, so a step also waits
+// where the checker would have refused it: before it writes over, frees or updates bytes that are under way. A
+// wait that follows from earlier ones is left out, and so is a mark that nothing waits for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "runtime/transfers/copy_lanes.h"
+
+namespace rematlas {
+
+/// One thing that a lane is told.
+struct LaneOrder {
+    enum class Kind : std::uint8_t {
+        wait_for_compute,  ///< the lane waits until compute gets here
+        wait_for_copy,     ///< the lane waits for the copy that `step` started
+        copy,              ///< the lane copies the tensor of this step
+    };
+    Kind kind = Kind::copy;
+    Lane lane = Lane::compute;
+    std::int32_t step = -1;
+    bool last_time = false;  ///< of wait_for_copy: the repetition before this one started it
+    bool marked = false;     ///< of copy: something waits for it
+    bool operator==(const LaneOrder&) const = default;
+};
+
+/// Orders by step; those after the last step are of the end.
+struct LaneOrders {
+    std::vector<LaneOrder> orders;
+    std::vector<std::uint32_t> begin{0};
+    std::span<const LaneOrder> operator[](std::size_t step) const {
+        return {orders.data() + begin[step], begin[step + 1] - begin[step]};
+    }
+    bool operator==(const LaneOrders&) const = default;
+};
+
+/// Where a tensor lies on the host for a while: a part of the slab.
+struct HostPlace {
+    TensorId tensor;
+    std::int64_t offset = 0, bytes = 0;
+    std::int32_t taken = -1;  ///< the step that offloads it; -1: at home, there from the start
+    std::int32_t left = 0;    ///< the step after which it is free again; the number of steps: the end
+    bool kept = false;        ///< after the end too: of residents, and of results that are at home there
+};
+
+/// Where the caller uses memory of the step's in between: compute waits for copies of these tensors before the
+/// caller gets to it, which is before this step.
+struct TransferPause {
+    std::size_t before = 0;
+    std::vector<TensorId> of = {};
+};
+
+struct TransferPlan {
+    std::vector<Step> steps = {};
+    /// Nothing is under way when it starts.
+    LaneOrders first = {};
+    /// Of cyclic steps: follows a repetition of itself whose copies may be under way.
+    LaneOrders steady = {};
+    /// Of the first repetition: by pause, once the step before it is done.
+    LaneOrders pauses = {};
+    std::vector<std::size_t> paused_before = {};
+    std::vector<HostPlace> places = {};    ///< in the order in which they are taken
+    std::vector<std::int32_t> place = {};  ///< by step that copies: its number in `places`; else -1
+    /// The step, and the place that is left after it, ascending.
+    std::vector<std::pair<std::int32_t, std::int32_t>> leaving = {};
+    std::int64_t slab_bytes = 0;
+    Bytes host_peak = {};  ///< as the format counts it: to the byte, without gaps
+
+    bool moves_anything() const { return !places.empty(); }
+
+    /// `steps` have passed `check`; `pauses` are in the order of steps. Errors: ops that run on the host; steps that are not possible on the graph,
+    /// as far as it takes to plan them. Cost: that of packing the slab.
+    static Result<TransferPlan> make(const Graph& graph, std::span<const Step> steps, const Homes& homes = {},
+                                     std::span<const TransferPause> pauses = {});
+};
+
+}  // namespace rematlas

@@ -1,0 +1,154 @@
+#include "runtime/transfers/worker_copies.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rematlas {
+namespace {
+
+class WorkerCopies final : public CopyLanes {
+  public:
+    WorkerCopies() {
+        for (Lane lane : {Lane::in, Lane::out})
+            queue(lane).worker = std::thread([this, lane] { work(queue(lane)); });
+    }
+    ~WorkerCopies() override {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        for (Queue& queue : queues_)  // a process that was forked has none of the threads
+            getpid() == process_ ? queue.worker.join() : queue.worker.detach();
+    }
+
+    void copy_out(void* host, const void* device, std::size_t bytes) override {
+        add(Lane::out, {.to = host, .from = device, .bytes = bytes});
+    }
+    void copy_in(void* device, const void* host, std::size_t bytes) override {
+        add(Lane::in, {.to = device, .from = host, .bytes = bytes});
+    }
+    Mark record(Lane lane) override {
+        const std::lock_guard lock(mutex_);
+        if (free_.empty()) {
+            free_.push_back(static_cast<Mark>(moments_.size()));
+            moments_.emplace_back();
+        }
+        const Mark mark = free_.back();
+        free_.pop_back();
+        of(mark) = std::make_shared<Moment>(Moment{.reached = lane == Lane::compute});
+        if (lane != Lane::compute) add_locked(lane, {.reaches = of(mark)});
+        return mark;
+    }
+    /// What compute has submitted is done: a link has nothing to wait for there.
+    void wait(Lane lane, Mark mark) override {
+        std::unique_lock lock(mutex_);
+        const std::shared_ptr<Moment> moment = of(mark);
+        if (lane == Lane::compute)
+            changed_.wait(lock, [&] { return moment->reached; });
+        else if (!moment->reached)
+            add_locked(lane, {.waits_for = moment});
+    }
+    void release(Mark mark) override {
+        const std::lock_guard lock(mutex_);
+        free_.push_back(mark);
+    }
+    void synchronize(Lane lane) override {
+        if (lane == Lane::compute) return;
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return queue(lane).jobs.empty(); });
+    }
+
+  private:
+    struct Moment {
+        bool reached = false;
+    };
+    /// One of: a copy, a moment that is reached, a moment that is waited for.
+    struct Job {
+        void* to = nullptr;
+        const void* from = nullptr;
+        std::size_t bytes = 0;
+        std::shared_ptr<Moment> reaches = {}, waits_for = {};
+    };
+    struct Queue {
+        std::deque<Job> jobs;  ///< the first is under way
+        std::thread worker;
+    };
+
+    Queue& queue(Lane lane) { return queues_[lane == Lane::in ? 0 : 1]; }
+    std::shared_ptr<Moment>& of(Mark mark) { return moments_[static_cast<std::size_t>(mark)]; }
+
+    void add(Lane lane, const Job& job) {
+        if (job.bytes == 0) return;
+        const std::lock_guard lock(mutex_);
+        add_locked(lane, job);
+    }
+    void add_locked(Lane lane, const Job& job) {
+        queue(lane).jobs.push_back(job);
+        changed_.notify_all();
+    }
+
+    void work(Queue& queue) {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return stopping_ || !queue.jobs.empty(); });
+            if (queue.jobs.empty()) return;
+            const Job job = queue.jobs.front();
+            if (job.bytes > 0) {
+                lock.unlock();
+                std::memcpy(job.to, job.from, job.bytes);
+                lock.lock();
+            } else if (job.waits_for) {
+                changed_.wait(lock, [&] { return job.waits_for->reached; });
+            } else {
+                job.reaches->reached = true;
+            }
+            queue.jobs.pop_front();
+            changed_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::array<Queue, 2> queues_;
+    std::vector<std::shared_ptr<Moment>> moments_;  ///< by mark
+    std::vector<Mark> free_;
+    bool stopping_ = false;
+    const pid_t process_ = getpid();
+};
+
+class MappedSlab final : public PinnedSlab {
+  public:
+    MappedSlab(void* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+    ~MappedSlab() override { munmap(data_, bytes_); }
+    MappedSlab(const MappedSlab&) = delete;
+    MappedSlab& operator=(const MappedSlab&) = delete;
+    void* data() const override { return data_; }
+    std::size_t bytes() const override { return bytes_; }
+
+  private:
+    void* data_;
+    std::size_t bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<CopyLanes> worker_copies() {
+    return std::make_unique<WorkerCopies>();
+}
+
+std::unique_ptr<PinnedSlab> mapped_slab(std::size_t bytes) {
+    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) return nullptr;
+    return std::make_unique<MappedSlab>(data, bytes);
+}
+
+}  // namespace rematlas

@@ -1,0 +1,81 @@
+// Links that do their copies as late, as early or as mixed up as what they were told allows; and vector clocks
+// over bytes, which find what nothing orders, however it happened to run.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "runtime/transfers/copy_lanes.h"
+
+namespace rematlas::test {
+
+/// When copies are done: when they are given, when somebody waits for them, or at any moment between.
+enum class Haste { at_once, when_waited_for, at_random };
+
+class AdversarialCopies final : public CopyLanes {
+  public:
+    /// `watch`: look for races, which takes time for each byte.
+    explicit AdversarialCopies(Haste haste, std::uint64_t seed = 1, bool watch = true)
+        : haste_(haste), random_(seed), watch_(watch) {}
+
+    void copy_out(void* host, const void* device, std::size_t bytes) override;
+    void copy_in(void* device, const void* host, std::size_t bytes) override;
+    Mark record(Lane lane) override;
+    void wait(Lane lane, Mark mark) override;
+    void release(Mark mark) override;
+    void synchronize(Lane lane) override;
+
+    /// Compute touches memory, now.
+    void reads(const void* data, std::size_t bytes) { touch(Lane::compute, data, bytes, false); }
+    void writes(void* data, std::size_t bytes) { touch(Lane::compute, data, bytes, true); }
+
+    int races() const { return races_; }
+    const std::string& first_race() const { return first_race_; }
+    int waits() const { return waits_; }                                         ///< so far
+    int held() const { return static_cast<int>(marks_.size() - free_.size()); }  ///< marks not released
+    int drop_wait = -1;  ///< this wait, counted from 0, does nothing
+
+  private:
+    using Clock = std::array<long, 3>;  ///< by lane: how much of its work is done before
+    struct Moment {
+        Clock clock;
+        std::array<long, 3> work;  ///< by lane: how much of it must really be done
+    };
+    struct Job {
+        void* to;
+        const void* from;
+        std::size_t bytes;
+        std::array<long, 3> after;
+    };
+    struct Touched {
+        Lane lane = Lane::compute;
+        long writer = 0;                ///< its tick; 0: nobody
+        std::array<long, 3> readers{};  ///< by lane, their last ticks
+    };
+
+    static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
+    void add(Lane lane, void* to, const void* from, std::size_t bytes);
+    void run_until(Lane lane, long work);
+    void run_some();
+    void touch(Lane lane, const void* data, std::size_t bytes, bool write);
+    void report(const char* what, Lane lane, Lane other);
+
+    Haste haste_;
+    std::mt19937_64 random_;
+    bool watch_;
+    std::array<Clock, 3> clocks_{};
+    std::array<std::deque<Job>, 3> jobs_;
+    std::array<long, 3> given_{}, done_{};
+    std::array<std::array<long, 3>, 3> next_after_{};  ///< by lane: what its next copies begin after
+    std::vector<Moment> marks_;
+    std::vector<Mark> free_;
+    std::map<const char*, Touched> touched_;
+    int races_ = 0, waits_ = 0;
+    std::string first_race_;
+};
+
+}  // namespace rematlas::test

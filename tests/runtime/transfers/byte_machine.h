@@ -1,0 +1,61 @@
+// A machine on which schedules really run: ops make bytes out of bytes, memory is handed out again as soon as
+// it is free, and what is free is overwritten. What a schedule leaves behind is right or it is not.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/schedule/schedule.h"
+#include "runtime/transfers/transfer_player.h"
+#include "tests/runtime/transfers/adversarial_copies.h"
+
+namespace rematlas::test {
+
+using Values = IdVector<TensorId, std::vector<unsigned char>>;
+
+class ByteMachine {
+  public:
+    /// `watch`: the same as `copies` where races are looked for; else null.
+    ByteMachine(const Graph& graph, const Schedule& schedule, const TransferPlan& plan, CopyLanes& copies,
+                AdversarialCopies* watch);
+
+    void run(LinkClock* clock = nullptr);
+    std::vector<TransferPause> pauses;  ///< of the plan: where the caller writes over what it is handed
+    /// Waits for everything, and compares what is there with what the ops in the graph's order, run without a
+    /// schedule, make: results, and residents in all their places. Empty, or what differs.
+    std::string difference(int repetitions);
+
+    const TransferPlayer& player() const { return player_; }
+    std::size_t device_peak() const { return peak_; }
+
+  private:
+    void begin();
+    void look();
+    void hand_out(const TransferPause& pause);
+    void step(std::size_t at, LinkClock* clock);
+    void run_op(OpId id, bool in_place);
+    void allocate(TensorId t);
+    void release(TensorId t);
+    void release_at(TensorId t, std::ptrdiff_t place);
+    void overwrite(void* data, std::size_t bytes);
+    void overwrite_what_is_free();
+    void reads(TensorId t);
+    void writes(TensorId t, const std::vector<unsigned char>& value);
+    std::vector<unsigned char> value_of(TensorId t) const;
+    std::size_t bytes_of(TensorId t) const { return static_cast<std::size_t>(graph_.tensors[t].bytes.value); }
+
+    const Graph& graph_;
+    const Homes& homes_;
+    const TransferPlan& plan_;
+    AdversarialCopies* watch_;
+    IdVector<TensorId, OpId> producer_;
+    std::vector<unsigned char> device_, slab_;
+    std::map<std::size_t, std::size_t> taken_;  ///< of the device: where, and how many bytes
+    IdVector<TensorId, std::ptrdiff_t> at_;     ///< of the device; -1: not there
+    IdVector<OpId, std::uint8_t> ran_;
+    std::size_t held_ = 0, peak_ = 0;
+    TransferPlayer player_;
+};
+
+}  // namespace rematlas::test
