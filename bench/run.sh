@@ -33,6 +33,9 @@ fi
 if [ -x "$bin/bench_chains" ]; then
     { "$bin/bench_chains"; "$bin/bench_chains" atlas 10 256 512 | grep -v '^name'; } | tee "$here/results/chains.csv"
 fi
+if [ -x "$bin/bench_transfers" ]; then
+    "$bin/bench_transfers" | tee "$here/results/transfers.csv"
+fi
 if [ -x "$bin/bench_copy_bounds" ]; then
     graphs=()
     for name in gpt12b64 gpt48b64 irr500; do
