@@ -20,23 +20,33 @@ class InOrder {
           limits_(limits),
           deadline_(limits),
           progress_(progress),
-          updates_(updates_of(problem.graph)) {}
+          updates_(updates_of(problem.graph)),
+          ordered_(in_order_of_updates(problem.graph)) {}
 
     Answer solve() {
-        if (updates_.empty() || problem_.copies.what != Offload::none)
+        const bool in_any_order = updates_.empty() && !ordered_.differs;
+        if (in_any_order || problem_.copies.what != Offload::none)
             return solver_.solve(problem_, budget_, limits_, progress_);
-        Answer answer = solver_.solve(problem_, budget_, half_of_what_is_left(), progress_);
+        Answer answer = solve_ordered();
         auto* found = std::get_if<Solution>(&answer);
         const auto runs = found ? runs_of(found->steps) : std::nullopt;
+        if (!runs && ordered_.runs_once) return not_found();
         if (!runs) return answer;
         Solution ordered = in_order(*runs);
         if (ordered.peak > budget_) return solve_strictly();
+        if (ordered_.runs_once) return ordered;
         ordered.status = found->status;
         ordered.bound = found->bound;
         return ordered;
     }
 
   private:
+    Answer solve_ordered() const {
+        if (!ordered_.differs) return solver_.solve(problem_, budget_, half_of_what_is_left(), progress_);
+        const FlatGraph flat = flatten(ordered_.graph);
+        return solver_.solve({ordered_.graph, flat}, budget_, half_of_what_is_left(), progress_);
+    }
+
     Limits half_of_what_is_left() const {
         Limits half = limits_;
         half.time = deadline_.left() / 2;
@@ -60,7 +70,7 @@ class InOrder {
         for (std::size_t before = 0; before < late_.size() && !solver_.is_of_one_problem();) {
             before = late_.size();
             const std::vector<OpId> updates(late_.begin(), late_.end());
-            const Reordered strict = with_last(problem_.graph, updates);
+            const Reordered strict = with_last(ordered_.graph, updates);
             const FlatGraph flat = flatten(strict.graph);
             const Answer answer =
                 solver_.solve({strict.graph, flat}, budget_, half_of_what_is_left(), progress_);
@@ -72,8 +82,13 @@ class InOrder {
             Solution ordered = in_order(ours);
             if (ordered.peak <= budget_) return ordered;
         }
+        return not_found();
+    }
+
+    Infeasible not_found() const {
         Infeasible none = infeasible_from(problem_.flat, budget_, smallest_);
-        none.reason = "updates of the optimizer that wait for reruns did not fit";
+        none.reason = late_.empty() ? "what reads a tensor before it is updated was not run again"
+                                    : "updates of the optimizer that wait for reruns did not fit";
         return none;
     }
 
@@ -84,6 +99,7 @@ class InOrder {
     const Deadline deadline_;
     const Progress& progress_;
     const std::vector<Update> updates_;
+    const InOrderOfUpdates ordered_;
     std::set<OpId> late_;  ///< updates that had to wait for reruns
     std::optional<Bytes> smallest_;
 };
@@ -96,7 +112,7 @@ Answer solve_in_order(const Problem& problem, const Solver& solver, Bytes budget
 }
 
 bool has_ordered_updates(const Graph& graph) {
-    return !updates_of(graph).empty();
+    return !updates_of(graph).empty() || in_order_of_updates(graph).differs;
 }
 
 }  // namespace rematlas

@@ -20,6 +20,48 @@ std::vector<Update> updates_of(const Graph& graph) {
     return updates;
 }
 
+InOrderOfUpdates in_order_of_updates(const Graph& graph) {
+    InOrderOfUpdates ordered{.graph = graph};
+    IdVector<TensorId, OpId> last_to_touch(graph.tensors.size()), updated_by(graph.tensors.size());
+    IdVector<TensorId, std::vector<OpId>> readers(graph.tensors.size());
+    for (OpId id : graph.ops.ids())
+        for (const auto* touched : {&graph.ops[id].inputs, &graph.ops[id].mutates})
+            for (TensorId t : *touched) last_to_touch[t] = id;
+    IdVector<OpId, TensorId> done(graph.ops.size());
+    const auto comes_after = [&](OpId before, OpId id) {
+        if (before == id) return;
+        ordered.differs = true;
+        if (!done[before].valid()) {
+            done[before] = ordered.graph.tensors.push_back(
+                {"after:" + graph.ops[before].name, Bytes(0), TensorKind::activation});
+            ordered.graph.ops[before].outputs.push_back(done[before]);
+        }
+        auto& inputs = ordered.graph.ops[id].inputs;
+        if (std::find(inputs.begin(), inputs.end(), done[before]) == inputs.end())
+            inputs.push_back(done[before]);
+    };
+    for (OpId id : graph.ops.ids()) {
+        const Op& op = graph.ops[id];
+        for (const auto* touched : {&op.inputs, &op.mutates})
+            for (TensorId t : *touched)
+                if (updated_by[t].valid()) comes_after(updated_by[t], id);
+        for (TensorId t : op.mutates) {
+            if (last_to_touch[t] != id) {
+                for (OpId reader : readers[t]) {
+                    if (reader == id) continue;
+                    comes_after(reader, id);
+                    ordered.runs_once = ordered.runs_once || ordered.graph.ops[reader].recomputable;
+                    ordered.graph.ops[reader].recomputable = false;
+                }
+            }
+            updated_by[t] = id;
+            readers[t].clear();
+        }
+        for (TensorId t : op.inputs) readers[t].push_back(id);
+    }
+    return ordered;
+}
+
 RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, RunSequence runs) {
     if (updates.empty()) return runs;
     constexpr std::size_t never = ~std::size_t{0};

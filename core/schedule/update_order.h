@@ -33,6 +33,17 @@ RunSequence behind_readers(std::span<const Update> updates, std::size_t ops, Run
 /// The same for a graph.
 RunSequence behind_readers(const Graph& graph, RunSequence runs);
 
+/// The graph with tensors without bytes that lead from each op which mutates a resident to those that read or mutate it
+/// later, so that no order of the ops has these before. Ops and tensors keep their ids.
+struct InOrderOfUpdates {
+    Graph graph;
+    bool differs = false;  ///< from the original
+    /// What reads a resident before such an op is not run again here, because a rerun could come too late. What is
+    /// proven of this graph is then not proven of the original.
+    bool runs_once = false;
+};
+InOrderOfUpdates in_order_of_updates(const Graph& graph);
+
 /// A graph whose ops stand in another order. Tensors have their ids.
 struct Reordered {
     Graph graph;

@@ -1,6 +1,7 @@
 #include "runtime/training/planner.h"
 
 #include <ATen/Parallel.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -78,6 +79,7 @@ Bytes held_by_others(const Problem& problem, const std::vector<Step>& steps, int
 
 std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, const SolveRequest& request) {
     Result<Outcome> outcome = solve(problem, request);
+    malloc_trim(0);  // the process is the caller's: what the search took goes back
     if (!outcome) return outcome.error();
     return std::visit([](auto&& found) -> std::variant<Schedule, Infeasible, Error> { return found; },
                       std::move(outcome->answer));
