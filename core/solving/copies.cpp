@@ -50,6 +50,13 @@ IdVector<TensorId, char> may_leave(const Graph& graph, Offload what) {
     return allowed;
 }
 
+IdVector<TensorId, char> may_end_on_host(const Graph& graph, Offload what) {
+    IdVector<TensorId, char> allowed(graph.tensors.size(), 0);
+    for (TensorId t : graph.results)
+        allowed[t] = moves_weights(what) && graph.tensors[t].kind == TensorKind::gradient;
+    return allowed;
+}
+
 Result<void> keeps_to(const Graph& graph, Offload what, const Schedule& schedule) {
     const IdVector<TensorId, char> allowed = may_leave(graph, what);
     const auto refuse = [&](const std::string& done) {

@@ -48,6 +48,10 @@ ScheduleClass class_within(const Graph& graph, Offload what);
 /// By tensor: whether copies to the host and back of it are allowed.
 IdVector<TensorId, char> may_leave(const Graph& graph, Offload what);
 
+/// By tensor: whether a result that may leave may be on the host when the step ends: gradients. What a model returns is
+/// its caller's, who finds it on the device.
+IdVector<TensorId, char> may_end_on_host(const Graph& graph, Offload what);
+
 /// Errors: the schedule copies, keeps on the host or runs there what it may not.
 Result<void> keeps_to(const Graph& graph, Offload what, const Schedule& schedule);
 

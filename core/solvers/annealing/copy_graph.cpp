@@ -48,7 +48,8 @@ class CopyGraphBuilder {
         graph_.resident.assign(static_cast<std::size_t>(tensors), -1);
         keep_small();
         if (moves_weights(what)) {
-            for (const std::int32_t t : problem_.flat.results) graph_.ends_on_host[t] = 1;
+            const IdVector<TensorId, char> ends = may_end_on_host(problem_.graph, what);
+            graph_.ends_on_host.assign(ends.begin(), ends.end());
             add_residents();
         }
         add_waits();

@@ -90,7 +90,9 @@ void Lifetimes::mark(const MayLeave& may_leave) {
     for (Gap& gap : gaps) {
         const bool allowed = may_leave.tensors[TensorId(gap.tensor)] && flat_.bytes[gap.tensor] > 0;
         const bool at_an_end = is_resident(gap.tensor) && (gap.to_end || gap.begin == kStart);
-        gap.stays_away = may_leave.at_the_end && gap.to_end;
+        gap.stays_away =
+            gap.to_end && (is_resident(gap.tensor) ? may_leave.at_the_end
+                                                   : may_leave.ends_there[TensorId(gap.tensor)] != 0);
         gap.movable =
             allowed && (at_an_end ? may_leave.at_the_end : gap.end - gap.begin > 1 || gap.stays_away);
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/solvers/offmate/optimizer_ops.h"
+#include "core/solving/copies.h"
 
 namespace rematlas::offmate {
 
@@ -38,8 +39,13 @@ struct Touch {
 
 /// What may be on the host.
 struct MayLeave {
-    IdVector<TensorId, char> tensors;  ///< copies of these
-    bool at_the_end = false;           ///< residents live there, results end there
+    MayLeave(const Graph& graph, Offload what)
+        : tensors(may_leave(graph, what)),
+          at_the_end(moves_weights(what)),
+          ends_there(may_end_on_host(graph, what)) {}
+    IdVector<TensorId, char> tensors;     ///< copies of these
+    bool at_the_end;                      ///< residents live there
+    IdVector<TensorId, char> ends_there;  ///< results that may end there
 };
 
 class Lifetimes {

@@ -169,6 +169,17 @@ TEST(PlannedCopies, NeedLinks) {
     EXPECT_TRUE(copies_for(graph, "rotor", {}));
 }
 
+TEST(Offload, LeavesWhatAModelReturnsOnTheDevice) {
+    Graph graph = small_graph();
+    const TensorId result = graph.results.front();
+    for (TensorKind kind : {TensorKind::activation, TensorKind::gradient}) {
+        graph.tensors[result].kind = kind;
+        for (Offload what : {Offload::none, Offload::activations, Offload::weights, Offload::all})
+            EXPECT_EQ(may_end_on_host(graph, what)[result] != 0,
+                      kind == TensorKind::gradient && moves_weights(what));
+    }
+}
+
 TEST(Offload, SaysWhatMayLeave) {
     Graph graph = small_graph();
     Op update;
