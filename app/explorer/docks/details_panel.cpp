@@ -168,7 +168,9 @@ QString graph_html(const LoadedGraph& graph, const LoadedSchedule* schedule) {
     html.row(DetailsPanel::tr("Time"), time_text(Nanoseconds(graph.flat.base_time)));
     html.row(DetailsPanel::tr("Peak"), bytes_text(graph.full_peak));
     html.row(DetailsPanel::tr("Always resident"), bytes_text(Bytes(graph.flat.resident_bytes)));
-    html.row(DetailsPanel::tr("No schedule below"), bytes_text(graph.least.bytes));
+    // That is of schedules which leave residents on the device; the one that is shown may be another.
+    if (!schedule || schedule->report.peak >= graph.least.bytes)
+        html.row(DetailsPanel::tr("No schedule below"), bytes_text(graph.least.bytes));
     if (schedule && !schedule->simulation.steps.empty()) {
         const auto op = schedule->schedule.steps[schedule->simulation.peak_step];
         html.section(DetailsPanel::tr("Schedule shown"));
