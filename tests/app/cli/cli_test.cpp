@@ -266,7 +266,9 @@ TEST_F(CommandLine, check_judges_by_the_links_that_the_schedule_names) {
     const Ran told = run("check " + file("g.graph.json") + " " + file("copies.schedule.json") + " --json");
     ASSERT_EQ(told.exit, 0) << told.err;
     EXPECT_EQ(json::parse(told.out)["time_ns"], 70) << "20 ns of waiting for the copy back";
-    EXPECT_EQ(run("draw " + file("copies.schedule.json") + " -o " + file("p.svg")).exit, 0);
+    if (REMATLAS_DRAWS) {
+        EXPECT_EQ(run("draw " + file("copies.schedule.json") + " -o " + file("p.svg")).exit, 0);
+    }
 }
 
 TEST_F(CommandLine, check_names_the_step_and_exits_1) {

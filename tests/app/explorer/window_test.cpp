@@ -83,7 +83,7 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
 
 TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     const QString file = folder.filePath("slow.graph.json");
-    Graph chain = training_chain(12, Bytes(1 << 20), Nanoseconds(100'000));
+    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
     ASSERT_TRUE(write_graph(chain, file.toStdString()));
     open(file);
     auto* copies = child<QComboBox>("copies");
