@@ -189,7 +189,7 @@ class SeveralFrames(unittest.TestCase):
             return module
 
         plan = rematlas.status(trained("60%")).plans[0]
-        module = trained(plan.peak_bytes + plan.beside_bytes + WIDTH * ROWS * 4 + 4096)
+        module = trained(plan.budget_bytes + plan.beside_bytes + WIDTH * ROWS * 4 + 4096)
         train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
         status = rematlas.status(module)
         self.assertEqual(status.state, "planned", status.reason)
