@@ -140,7 +140,8 @@ def overheads(name, shares, rounds, steps):
             before_ours = course.steps(steps)
             budget = lasting + int(share * (peak - lasting))
             with rematlas.evict(course.module, budget, thrash=1e6) as context:
-                course.step()
+                for _ in range(WARM_UP):
+                    course.step()
                 before = context.status()
                 ours = course.steps(steps)
                 status = context.status()
