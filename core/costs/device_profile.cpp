@@ -1,13 +1,12 @@
 #include "core/costs/device_profile.h"
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
-#include "core/base/json_fields.h"
 #include "core/costs/builtin_profiles.h"
+#include "core/costs/profile_fields.h"
 
 namespace rematlas {
 namespace {
@@ -42,39 +41,35 @@ Bytes size_or(const Fields& fields, const char* key, std::int64_t otherwise) {
     return Bytes(bytes);
 }
 
-void refuse_unknown(const json& object, const Fields& file) {
-    static constexpr std::string_view known[]{"format",
-                                              "version",
-                                              "name",
-                                              "kind",
-                                              "memory_bytes",
-                                              "matmul_flops",
-                                              "convolution_flops",
-                                              "vector_flops",
-                                              "memory_bytes_per_second",
-                                              "launch_ns",
-                                              "matmul_efficiency",
-                                              "convolution_efficiency",
-                                              "attention_efficiency",
-                                              "memory_efficiency",
-                                              "to_host_bytes_per_second",
-                                              "to_device_bytes_per_second",
-                                              "to_host_contended_bytes_per_second",
-                                              "to_device_contended_bytes_per_second",
-                                              "copy_latency_ns",
-                                              "least_copy_bytes",
-                                              "matmul_workspace_bytes",
-                                              "capability",
-                                              "sources"};
-    for (const auto& [key, value] : object.items())
-        if (std::find(std::begin(known), std::end(known), key) == std::end(known))
-            file.fail("key '" + key.substr(0, 60) + "' is not known");
-}
+constexpr std::string_view known_keys[] = {
+    "format",
+    "version",
+    "name",
+    "kind",
+    "memory_bytes",
+    "matmul_flops",
+    "convolution_flops",
+    "vector_flops",
+    "memory_bytes_per_second",
+    "launch_ns",
+    "matmul_efficiency",
+    "convolution_efficiency",
+    "attention_efficiency",
+    "memory_efficiency",
+    "to_host_bytes_per_second",
+    "to_device_bytes_per_second",
+    "to_host_contended_bytes_per_second",
+    "to_device_contended_bytes_per_second",
+    "copy_latency_ns",
+    "least_copy_bytes",
+    "matmul_workspace_bytes",
+    "capability",
+    "sources"};
 
 DeviceProfile read(const json& object) {
     const Fields file(object, "");
     expect_format(file, "rematlas.device", 1);
-    refuse_unknown(object, file);
+    refuse_unknown(file, object, known_keys);
     DeviceProfile profile{.name = file.text("name"), .kind = file.text("kind")};
     if (profile.kind != "cpu" && profile.kind != "cuda") file.fail("kind is neither cpu nor cuda");
     profile.memory = size_or(file, "memory_bytes", 0);
@@ -96,11 +91,7 @@ DeviceProfile read(const json& object) {
     profile.matmul_workspace = size_or(file, "matmul_workspace_bytes", 0);
     if (file.has("capability")) profile.capability = positive(file, "capability");
     if (profile.kind == "cuda" && profile.capability == 0) file.fail("capability is missing");
-    if (file.has("sources")) {
-        const Fields sources(file.at("sources"), "sources");
-        for (const auto& [key, value] : file.at("sources").items())
-            profile.sources[key] = sources.text(key.c_str());
-    }
+    profile.sources = sources_in(file);
     return profile;
 }
 
@@ -112,32 +103,20 @@ Result<DeviceProfile> identified(Result<DeviceProfile> profile, const std::strin
 }  // namespace
 
 const std::vector<std::string>& device_profile_names() {
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> list;
-        for (const BuiltinProfile& profile : builtin_profiles()) list.emplace_back(profile.name);
-        return list;
-    }();
+    static const std::vector<std::string> names = names_of(builtin_profiles());
     return names;
 }
 
 Result<DeviceProfile> parse_device_profile(std::string_view text, std::string_view name) {
-    const Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    try {
-        return read(*parsed);
-    } catch (const FieldError& failure) {
-        return Error{std::string(name) + ": " + failure.message};
-    }
+    return profile_in(text, name, &read);
 }
 
 Result<DeviceProfile> device_profile(const std::string& name) {
     for (const BuiltinProfile& profile : builtin_profiles())
         if (profile.name == name) return identified(parse_device_profile(profile.text, name), name);
-    if (!name.ends_with(".json")) {
-        std::string known;
-        for (const std::string& each : device_profile_names()) known += (known.empty() ? "" : ", ") + each;
-        return Error{"device profile '" + name + "' is not known; there are " + known + ", or a .json file"};
-    }
+    if (!name.ends_with(".json"))
+        return Error{"device profile '" + name + "' is not known; there are " + listed(device_profile_names()) +
+                     ", or a .json file"};
     const Result<std::string> text = read_file(name);
     if (!text) return text.error();
     return identified(parse_device_profile(*text, name), std::filesystem::path(name).stem().string());

@@ -1,12 +1,11 @@
 #include "core/costs/link_profile.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/files.h"
-#include "core/base/json_fields.h"
 #include "core/costs/builtin_profiles.h"
 #include "core/costs/device_profile.h"
+#include "core/costs/profile_fields.h"
 
 namespace rematlas {
 namespace {
@@ -28,16 +27,10 @@ LinkProfile read_links(const json& object) {
                                           "sources"};
     const Fields file(object, "");
     expect_format(file, kFormat, 1);
-    for (const auto& [key, value] : object.items())
-        if (std::find(std::begin(known), std::end(known), key) == std::end(known))
-            file.fail("key '" + key.substr(0, 60) + "' is not known");
+    refuse_unknown(file, object, known);
     LinkProfile profile{.name = file.text("name"), .links = links_from(file), .sources = {}};
     if (!profile.links.both_ways()) file.fail("a speed is missing: bytes leave and come back");
-    if (file.has("sources")) {
-        const Fields sources(file.at("sources"), "sources");
-        for (const auto& [key, value] : file.at("sources").items())
-            profile.sources[key] = sources.text(key.c_str());
-    }
+    profile.sources = sources_in(file);
     return profile;
 }
 
@@ -56,22 +49,12 @@ bool is_of_links(std::string_view text) {
 }  // namespace
 
 const std::vector<std::string>& link_profile_names() {
-    static const std::vector<std::string> names = [] {
-        std::vector<std::string> list;
-        for (const BuiltinProfile& profile : builtin_links()) list.emplace_back(profile.name);
-        return list;
-    }();
+    static const std::vector<std::string> names = names_of(builtin_links());
     return names;
 }
 
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name) {
-    const Result<json> parsed = parse_json(text, name);
-    if (!parsed) return parsed.error();
-    try {
-        return read_links(*parsed);
-    } catch (const FieldError& failure) {
-        return Error{std::string(name) + ": " + failure.message};
-    }
+    return profile_in(text, name, &read_links);
 }
 
 Result<Links> links_named(const std::string& name) {
@@ -84,9 +67,8 @@ Result<Links> links_named(const std::string& name) {
     }
     const Result<DeviceProfile> device = device_profile(name);
     if (!device) {
-        std::string known;
-        for (const std::string& each : link_profile_names()) known += (known.empty() ? "" : ", ") + each;
-        return Error{device.error().message + (name.ends_with(".json") ? "" : "; of links " + known)};
+        const std::string more = name.ends_with(".json") ? "" : "; of links " + listed(link_profile_names());
+        return Error{device.error().message + more};
     }
     if (!device->links.both_ways()) return Error{device->name + " has no links to the host"};
     return device->links;

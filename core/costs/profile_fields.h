@@ -1,0 +1,61 @@
+// What the readers of profiles of devices and of links have in common.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/json_fields.h"
+#include "core/base/result.h"
+#include "core/costs/builtin_profiles.h"
+
+namespace rematlas {
+
+/// Fails at a key of the file that is none of these.
+inline void refuse_unknown(const Fields& file, const nlohmann::json& object,
+                           std::span<const std::string_view> known) {
+    for (const auto& [key, value] : object.items())
+        if (std::find(known.begin(), known.end(), key) == known.end())
+            file.fail("key '" + key.substr(0, 60) + "' is not known");
+}
+
+/// Where each figure comes from: the texts under "sources", which may be missing.
+inline std::map<std::string, std::string> sources_in(const Fields& file) {
+    std::map<std::string, std::string> found;
+    if (!file.has("sources")) return found;
+    const Fields sources(file.at("sources"), "sources");
+    for (const auto& [key, value] : file.at("sources").items()) found[key] = sources.text(key.c_str());
+    return found;
+}
+
+/// `read` takes the object in the text and throws FieldError. Errors start with the name.
+template <class Profile>
+Result<Profile> profile_in(std::string_view text, std::string_view name,
+                           Profile (*read)(const nlohmann::json& object)) {
+    const Result<nlohmann::json> parsed = parse_json(text, name);
+    if (!parsed) return parsed.error();
+    try {
+        return read(*parsed);
+    } catch (const FieldError& failure) {
+        return Error{std::string(name) + ": " + failure.message};
+    }
+}
+
+inline std::vector<std::string> names_of(std::span<const BuiltinProfile> profiles) {
+    std::vector<std::string> names;
+    for (const BuiltinProfile& profile : profiles) names.emplace_back(profile.name);
+    return names;
+}
+
+/// "a, b, c"
+inline std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+}
+
+}  // namespace rematlas
