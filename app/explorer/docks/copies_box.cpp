@@ -6,6 +6,7 @@
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
 #include "core/costs/device_profile.h"
+#include "core/costs/link_profile.h"
 #include "core/planning/registry.h"
 
 namespace rematlas::explorer {
@@ -72,10 +73,9 @@ void CopiesBox::fill_links() {
     if (session_.graph() && session_.graph()->graph.device &&
         session_.graph()->graph.device->links.both_ways())
         link_->addItem(tr("as captured"), QString());
-    for (const std::string& name : device_profile_names()) {
-        const Result<DeviceProfile> profile = device_profile(name);
-        if (profile && profile->links.both_ways()) link_->addItem(text(name), text(name));
-    }
+    for (const auto& names : {device_profile_names(), link_profile_names()})
+        for (const std::string& name : names)
+            if (links_named(name)) link_->addItem(text(name), text(name));
     link_->setCurrentIndex(picked_.isEmpty() ? 0 : std::max(0, link_->findData(picked_)));
     choose();
 }
@@ -95,9 +95,8 @@ void CopiesBox::choose() {
     Copies& copies = session_.solve_settings.copies;
     copies.what = static_cast<Offload>(what_->currentData().toInt());
     const QString name = link_->currentData().toString();
-    const Result<DeviceProfile> profile =
-        name.isEmpty() ? Result<DeviceProfile>(DeviceProfile()) : device_profile(name.toStdString());
-    copies.links = profile ? profile->links : Links();
+    const Result<Links> links = name.isEmpty() ? Links() : links_named(name.toStdString());
+    copies.links = links ? *links : Links();
     show_link();
 }
 

@@ -93,6 +93,7 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     copies->setCurrentIndex(copies->findText("activations"));
     emit copies->activated(copies->currentIndex());
     EXPECT_TRUE(link->isEnabled());
+    EXPECT_NE(link->findText("pcie5"), -1) << "a link without a device";
     link->setCurrentIndex(link->findText("h100"));
     emit link->activated(link->currentIndex());
     EXPECT_EQ(child<QLabel>("link_remark")->text(), "50 GB/s each way");
