@@ -7,11 +7,11 @@
 //     bench_atlas files SECONDS GRAPH...                         captured graphs
 //     bench_atlas smallest PROBLEMS_DIR [SECONDS]                smallest budget against the proven bound
 //     bench_atlas tight PROBLEMS_DIR [SECONDS] [NAME_PART]       every budget of tight.json
+#include "bench/solvers/thread_time.h"
 #include "core/solvers/atlas/atlas.h"
 
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -33,12 +33,6 @@
 namespace rematlas {
 
 namespace {
-
-double cpu_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 void print(const std::string& name, const std::string& run, double value, const char* unit) {
     std::printf("%s,%s,%.9g,%s\n", name.c_str(), run.c_str(), value, unit);

@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "bench/solvers/thread_time.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/atlas.h"
 #include "core/solvers/rotor/rotor.h"
@@ -22,12 +22,6 @@ namespace rematlas {
 namespace {
 
 constexpr double kShares[] = {0, 0.01, 0.03, 0.1, 0.3, 0.6};  // from the smallest budget to all kept
-
-double cpu_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// The most that the process has held so far.
 double resident_bytes() {

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "bench/solvers/thread_time.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
@@ -24,12 +24,6 @@ constexpr std::uint64_t kTimedMoves = 100'000;
 struct Settings {
     std::vector<double> percents, speeds;
 };
-
-double cpu_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Settings settings_of(const std::string& file) {
     if (file.find("gpt12b64") != std::string::npos) return {{80, 50, 30, 15, 10.3}, {12, 25, 55, 200}};

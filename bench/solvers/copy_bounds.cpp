@@ -4,10 +4,10 @@
 //     bench_copy_bounds [GRAPH.graph.json...]
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
+#include "bench/solvers/thread_time.h"
 #include "core/bounds/best_bound.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
@@ -19,12 +19,6 @@ namespace {
 struct Settings {
     std::vector<double> percents, speeds;
 };
-
-double cpu_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 Settings settings_of(const std::string& file) {
     if (file.find("gpt12b64") != std::string::npos) return {{30, 15, 10.3}, {12, 25, 55, 200}};

@@ -4,11 +4,11 @@
 //     bench_eviction [STORAGES...]
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "bench/solvers/thread_time.h"
 #include "core/dtr/evict_online.h"
 #include "tests/core/dtr/random_trace.h"
 
@@ -22,12 +22,6 @@ struct Heuristic {
 constexpr Heuristic kAll[] = {{"dtr-eq", DtrHeuristic::dtr_eq}, {"dtr", DtrHeuristic::dtr},
                               {"local", DtrHeuristic::local},   {"lru", DtrHeuristic::lru},
                               {"size", DtrHeuristic::size},     {"msps", DtrHeuristic::msps}};
-
-double cpu_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// Forward and backward of so many ops in blocks with a way around each; sizes and times of all magnitudes.
 Trace training_trace(int ops) {
