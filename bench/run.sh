@@ -49,6 +49,17 @@ if [ -x "$bin/bench_offmate" ]; then
         [ -f "$problems/$name.graph.json" ] && graphs+=("$problems/$name.graph.json")
     done
     "$bin/bench_offmate" 20 "${graphs[@]}" adamw | tee "$here/results/offmate.csv"
+    "$bin/bench_copies" "${graphs[@]}" | tee "$here/results/copies.csv"
+fi
+if [ -x "$bin/bench_monotony" ]; then
+    "$bin/bench_monotony" "$here"/../resources/graphs/*.graph.json "$problems"/*.graph.json | tee "$here/results/monotony.csv"
+    # torchvision is there where the integrations were tested.
+    if "$here/../.venv-integrations/bin/python" -c 'import torchvision' 2>/dev/null; then
+        captured=$(mktemp -d)
+        "$here/../.venv-integrations/bin/python" "$here/solvers/torchvision_graphs.py" "$bin/rematlas" "$captured"
+        "$bin/bench_monotony" "$captured"/*.graph.json | tee "$here/results/monotony_captured.csv"
+        rm -r "$captured"
+    fi
 fi
 if [ -x "$bin/bench_eviction" ]; then
     "$bin/bench_eviction" | tee "$here/results/eviction.csv"

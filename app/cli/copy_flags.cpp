@@ -1,18 +1,24 @@
 #include "app/cli/copy_flags.h"
 
+#include <algorithm>
+
+#include "app/cli/reading.h"
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/request.h"
 
 namespace rematlas {
 
-void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile) {
-    app.add_option(
-           "--offload", flags.offload,
-           "what may be copied to the host: activations come back before the step ends, weights may live "
-           "there with gradients and optimizer states, all is both")
-        ->check(CLI::IsMember({"none", "activations", "weights", "all"}))
-        ->capture_default_str();
+void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile, bool several) {
+    std::string help =
+        "what may be copied to the host: activations come back before the step ends, weights may live "
+        "there with gradients and optimizer states, all is both";
+    if (several) help += "; several with commas give a curve for each that a solver plans";
+    CLI::Option* offload = app.add_option("--offload", flags.offload, help)->capture_default_str();
+    if (several)
+        offload->type_name("none,activations,weights,all");
+    else
+        offload->check(CLI::IsMember({"none", "activations", "weights", "all"}));
     if (device_profile)
         app.add_option(
             "--device-profile", flags.device_profile,
@@ -22,7 +28,11 @@ void add_copy_options(CLI::App& app, CopyFlags& flags, bool device_profile) {
 }
 
 Result<Copies> copies_from(const CopyFlags& flags) {
-    Copies copies{.what = *offload_from(flags.offload)};
+    const std::optional<Offload> what = offload_from(flags.offload);
+    if (!what)
+        return Error{"--offload: '" + flags.offload.substr(0, 60) +
+                     "' is none of none, activations, weights, all"};
+    Copies copies{.what = *what};
     if (copies.what == Offload::none && !(flags.device_profile.empty() && flags.host_budget.empty()))
         return Error{std::string(flags.host_budget.empty() ? "--device-profile" : "--host-budget") +
                      ": is about copies to the host, and --offload allows none"};
@@ -37,6 +47,23 @@ Result<Copies> copies_from(const CopyFlags& flags) {
         copies.links = *links;
     }
     return copies;
+}
+
+Result<std::vector<Copies>> all_copies_from(const CopyFlags& flags) {
+    std::vector<Copies> all;
+    const std::vector<std::string> names = parts_of(flags.offload);
+    for (const std::string& name : names) {
+        if (std::count(names.begin(), names.end(), name) > 1)
+            return Error{"--offload: " + name.substr(0, 60) + " stands there twice"};
+        CopyFlags one = flags;
+        one.offload = name;
+        // The other flags are about what else stands in the list.
+        if (name == "none" && names.size() > 1) one = CopyFlags{};
+        const Result<Copies> copies = copies_from(one);
+        if (!copies) return copies.error();
+        all.push_back(*copies);
+    }
+    return all;
 }
 
 Result<Copies> copies_from(const CopyFlags& flags, const Graph& graph, const std::string& solver) {

@@ -6,7 +6,9 @@
 
 #include "app/cli/command.h"
 #include "app/cli/reading.h"
+#include "core/base/links.h"
 #include "core/base/sizes.h"
+#include "core/costs/link_profile.h"
 #include "core/schedule/comparison.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
@@ -37,9 +39,25 @@ std::string more_or_less(Bytes bytes) {
     return format_bytes(Bytes(std::abs(bytes.value))) + (bytes.value > 0 ? " more" : " less");
 }
 
-void print_headers(const Schedule& a, const Schedule& b) {
+/// "pcie4", "2 GB/s"
+std::string links_text(const std::optional<Links>& links) {
+    return links && links->both_ways() ? link_name(*links) : "none";
+}
+
+/// Those that the schedule was made for.
+std::optional<Links> links_of(const Schedule& schedule, const Result<Graph>& graph) {
+    if (schedule.links) return schedule.links;
+    return graph && graph->device ? std::optional(graph->device->links) : std::nullopt;
+}
+
+bool uses_host(const Schedule& schedule) {
+    return host_runs(schedule.steps) > 0 || schedule.host_peak.value_or(Bytes(0)).value > 0;
+}
+
+void print_headers(const Schedule& a, const Schedule& b, const Result<Graph>& graph,
+                   const std::optional<Comparison>& compared) {
     const auto row = [](const char* name, const std::string& left, const std::string& right) {
-        std::printf("%-10s %18s %18s\n", name, left.c_str(), right.c_str());
+        std::printf("%-12s %18s %18s\n", name, left.c_str(), right.c_str());
     };
     const auto number = [](double value) {
         char text[32];
@@ -58,6 +76,21 @@ void print_headers(const Schedule& a, const Schedule& b) {
     };
     if (!a.pins.empty() || !b.pins.empty()) row("pins", pins(a), pins(b));
     row("steps", std::to_string(a.steps.size()), std::to_string(b.steps.size()));
+    if (!uses_host(a) && !uses_host(b)) return;
+    if (compared) {
+        const HostUse &in_a = compared->host_a, &in_b = compared->host_b;
+        row("to host", format_bytes(in_a.to_host), format_bytes(in_b.to_host));
+        row("to device", format_bytes(in_a.to_device), format_bytes(in_b.to_device));
+    }
+    row("host peak", format_bytes(a.host_peak.value_or(Bytes(0))),
+        format_bytes(b.host_peak.value_or(Bytes(0))));
+    row("host updates", std::to_string(host_runs(a.steps)), std::to_string(host_runs(b.steps)));
+    row("links", links_text(links_of(a, graph)), links_text(links_of(b, graph)));
+}
+
+/// "1", "host"
+std::string runs_text(int runs, bool on_host) {
+    return on_host ? "host" : std::to_string(runs);
 }
 
 constexpr std::size_t kMostRows = 30;
@@ -66,19 +99,30 @@ void print_more(std::size_t rows) {
     if (rows > kMostRows) std::printf("  and %zu more (--json lists all)\n", rows - kMostRows);
 }
 
+std::string updates(int count) {
+    return std::to_string(count) + (count == 1 ? " update" : " updates");
+}
+
 void print_comparison(const Graph& graph, const Comparison& found) {
     std::printf("b takes %s and needs %s at the peak\n", more_or_less(found.time_b - found.time_a).c_str(),
                 more_or_less(found.peak_b - found.peak_a).c_str());
     std::printf("it runs ops %d times more (%s) and %d times less (%s)\n", found.more_runs,
                 format_duration(found.more_time).c_str(), found.fewer_runs,
                 format_duration(found.fewer_time).c_str());
+    if (found.left_device > 0)
+        std::printf("it runs %s on the host that a runs on the device (%s there)\n",
+                    updates(found.left_device).c_str(), format_duration(found.left_time).c_str());
+    if (found.came_back > 0)
+        std::printf("it runs %s on the device (%s) that a runs on the host\n",
+                    updates(found.came_back).c_str(), format_duration(found.came_time).c_str());
     if (found.ops.empty()) return;
-    std::printf("  %-8s %9s %12s %14s %14s  %s\n", "op", "runs", "time", "at a's peak", "at b's peak", "");
+    std::printf("  %-8s %12s %12s %14s %14s  %s\n", "op", "runs", "time", "at a's peak", "at b's peak", "");
     for (std::size_t i = 0; i < found.ops.size() && i < kMostRows; ++i) {
         const OpDifference& d = found.ops[i];
         const Op& op = graph.ops[d.op];
-        std::printf("  %-8lld %3d -> %-3d %11s %14s %14s  %s %s\n", static_cast<long long>(d.op.value),
-                    d.runs_a, d.runs_b, change_of(d.time).c_str(), format_bytes(d.at_peak_a).c_str(),
+        std::printf("  %-8lld %4s -> %-4s %12s %14s %14s  %s %s\n", static_cast<long long>(d.op.value),
+                    runs_text(d.runs_a, d.on_host_a).c_str(), runs_text(d.runs_b, d.on_host_b).c_str(),
+                    change_of(d.time).c_str(), format_bytes(d.at_peak_a).c_str(),
                     format_bytes(d.at_peak_b).c_str(), op.name.c_str(), op.module.c_str());
     }
     print_more(found.ops.size());
@@ -86,10 +130,11 @@ void print_comparison(const Graph& graph, const Comparison& found) {
 
 /// What can be said without the graph.
 void print_runs(const std::vector<RunDifference>& found) {
-    std::printf("%zu ops run a different number of times\n", found.size());
+    std::printf("%zu ops run a different number of times, or in another place\n", found.size());
     for (std::size_t i = 0; i < found.size() && i < kMostRows; ++i)
-        std::printf("  op %-6lld %d -> %d\n", static_cast<long long>(found[i].op.value), found[i].a,
-                    found[i].b);
+        std::printf("  op %-6lld %s -> %s\n", static_cast<long long>(found[i].op.value),
+                    runs_text(found[i].a, found[i].on_host_a).c_str(),
+                    runs_text(found[i].b, found[i].on_host_b).c_str());
     print_more(found.size());
 }
 
@@ -99,6 +144,8 @@ json to_json(const Comparison& found) {
         ops.push_back({{"op", d.op.value},
                        {"a", d.runs_a},
                        {"b", d.runs_b},
+                       {"on_host_a", d.on_host_a},
+                       {"on_host_b", d.on_host_b},
                        {"time_ns", d.time.value},
                        {"at_peak_a_bytes", d.at_peak_a.value},
                        {"at_peak_b_bytes", d.at_peak_b.value}});
@@ -108,13 +155,41 @@ json to_json(const Comparison& found) {
             {"more_runs", found.more_runs},
             {"fewer_runs", found.fewer_runs},
             {"more_time_ns", found.more_time.value},
-            {"fewer_time_ns", found.fewer_time.value}};
+            {"fewer_time_ns", found.fewer_time.value},
+            {"left_device", found.left_device},
+            {"left_device_time_ns", found.left_time.value},
+            {"came_back", found.came_back},
+            {"came_back_time_ns", found.came_time.value}};
 }
 
 json to_json(const std::vector<RunDifference>& found) {
     json ops = json::array();
-    for (const RunDifference& d : found) ops.push_back({{"op", d.op.value}, {"a", d.a}, {"b", d.b}});
+    for (const RunDifference& d : found)
+        ops.push_back({{"op", d.op.value},
+                       {"a", d.a},
+                       {"b", d.b},
+                       {"on_host_a", d.on_host_a},
+                       {"on_host_b", d.on_host_b}});
     return {{"ops", std::move(ops)}};
+}
+
+/// One of the two; `host`: null without the graph.
+json to_json(const Schedule& schedule, const HostUse* host, const std::optional<Links>& links) {
+    json object = {{"solver", schedule.solver},
+                   {"budget_bytes", schedule.budget.value},
+                   {"overhead", schedule.overhead},
+                   {"peak_bytes", schedule.peak.value},
+                   {"host_peak_bytes", schedule.host_peak.value_or(Bytes(0)).value},
+                   {"host_runs", host_runs(schedule.steps)},
+                   {"links", nullptr},
+                   {"steps", schedule.steps.size()}};
+    if (host)
+        object["to_host_bytes"] = host->to_host.value, object["to_device_bytes"] = host->to_device.value;
+    if (links && links->both_ways()) {
+        object["links"] = json::object();
+        add_links(*links, object["links"]);
+    }
+    return object;
 }
 
 /// Where the graph is found: what its ops cost. Else, which run more often.
@@ -140,21 +215,14 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
     }
     const std::vector<RunDifference> runs = run_differences(a->steps, b->steps);
     if (output.json) {
-        const auto side = [](const Schedule& s) {
-            return json{{"solver", s.solver},
-                        {"budget_bytes", s.budget.value},
-                        {"overhead", s.overhead},
-                        {"peak_bytes", s.peak.value},
-                        {"steps", s.steps.size()}};
-        };
         json object = compared ? to_json(*compared) : to_json(runs);
-        object["a"] = side(*a);
-        object["b"] = side(*b);
+        object["a"] = to_json(*a, compared ? &compared->host_a : nullptr, links_of(*a, graph));
+        object["b"] = to_json(*b, compared ? &compared->host_b : nullptr, links_of(*b, graph));
         object["same_steps"] = a->steps == b->steps;
         print_json(object);
         return Exit::success;
     }
-    print_headers(*a, *b);
+    print_headers(*a, *b, graph, compared);
     if (compared)
         print_comparison(*graph, *compared);
     else

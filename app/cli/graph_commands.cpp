@@ -11,6 +11,7 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/bounds/least_memory.h"
+#include "core/costs/link_profile.h"
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
@@ -44,7 +45,8 @@ struct Inspection {
     Bytes keep_all_peak;
     OpId peak_op;
     std::map<std::string, Bytes> peak_parts;  ///< by kind, and "workspace"; together `keep_all_peak`
-    Bytes least_peak;
+    Bytes least_peak;                         ///< of schedules without copies to the host
+    std::optional<Bytes> least_with_copies;   ///< where there are links to the host
     Bytes smallest_known;
     std::optional<CachingAllocatorPeaks> caching;  ///< without recomputation, of a graph captured on CUDA
     std::vector<TensorId> heaviest;
@@ -98,7 +100,7 @@ Nanoseconds search_time_for(const Graph& graph) {
     return Nanoseconds(std::clamp(kAnOp * static_cast<std::int64_t>(graph.ops.size()), kLeast, kMost));
 }
 
-Inspection inspect(const Graph& graph, Nanoseconds search_time) {
+Inspection inspect(const Graph& graph, const Links& links, Nanoseconds search_time) {
     Inspection result;
     const FlatGraph flat = flatten(graph);
     for (const Op& op : graph.ops) {
@@ -119,6 +121,7 @@ Inspection inspect(const Graph& graph, Nanoseconds search_time) {
     result.peak_op = OpId(keep_all[cost.peak_run]);
     result.peak_parts = parts_at(graph, lower(flat, keep_all), result.peak_op);
     result.least_peak = least_memory(flat, {.time = std::chrono::nanoseconds(search_time.value)}).bytes;
+    if (links.both_ways()) result.least_with_copies = least_needed({graph, flat, {.what = Offload::all}});
     if (graph.device && graph.device->allocator) {
         const auto peaks = caching_allocator_peaks(graph, lower(flat, keep_all), *graph.device->allocator);
         if (peaks) result.caching = *peaks;
@@ -147,6 +150,7 @@ json inspection_json(const Graph& graph, const Inspection& found) {
                 {"smallest_known_budget_bytes", found.smallest_known.value},
                 {"resident_bytes", found.resident_sum.value},
                 {"blocks", found.blocks}};
+    if (found.least_with_copies) out["least_peak_with_copies_bytes"] = found.least_with_copies->value;
     if (found.caching) {
         out["allocated_peak_bytes"] = found.caching->allocated.value;
         out["reserved_peak_bytes"] = found.caching->reserved.value;
@@ -202,7 +206,11 @@ void print_inspection(const Graph& graph, const Inspection& found) {
     }
     std::printf("  %-34s %12s\n", "smallest budget known to work",
                 format_bytes(found.smallest_known).c_str());
-    std::printf("  %-34s %12s\n", "no schedule needs less than", format_bytes(found.least_peak).c_str());
+    std::printf("  %-34s %12s  (without copies to the host)\n", "no schedule needs less than",
+                format_bytes(found.least_peak).c_str());
+    if (found.least_with_copies)
+        std::printf("    %-32s %12s\n", "with all that may be on the host",
+                    format_bytes(*found.least_with_copies).c_str());
     std::printf("  %-34s %12s\n", "resident", format_bytes(found.resident_sum).c_str());
     for (const auto& [kind, bytes] : found.residents)
         std::printf("    %-32s %12s\n", kind.c_str(), format_bytes(bytes).c_str());
@@ -224,6 +232,24 @@ void print_tree(const Graph& graph, const IdVector<BlockId, Block>& blocks, Bloc
     if (block.repeat_class >= 0) std::printf("   class %d", block.repeat_class);
     std::printf("\n");
     for (BlockId child : block.children) print_tree(graph, blocks, child, depth + 1);
+}
+
+/// `link`: a name or a file of links, or empty for those of the graph's device.
+Result<Exit> inspect_command(const std::string& path, const std::string& link, const OutputFlags& flags) {
+    const Result<Graph> graph = read_graph(path);
+    if (!graph) return graph.error();
+    Links links = graph->device ? graph->device->links : Links();
+    if (!link.empty()) {
+        const Result<Links> named = links_named(link);
+        if (!named) return Error{"--device-profile: " + named.error().message};
+        links = *named;
+    }
+    const Inspection found = inspect(*graph, links, search_time_for(*graph));
+    if (flags.json)
+        print_json(inspection_json(*graph, found));
+    else
+        print_inspection(*graph, found);
+    return Exit::success;
 }
 
 /// `partition`: one of `partition_from`, or empty for the graph's own blocks or those of its module paths.
@@ -262,20 +288,14 @@ Result<Exit> decompose_command(const std::string& path, const std::string& parti
 
 void add_graph_commands(const Commands& commands) {
     static OutputFlags flags;
-    static std::string path, out, partition;
+    static std::string path, out, partition, link;
     CLI::App* inspect_app = commands.add("inspect", "sizes, phases, memory and blocks of a graph",
-                                         "rematlas inspect resnet50.graph.json", flags, []() -> Result<Exit> {
-                                             const Result<Graph> graph = read_graph(path);
-                                             if (!graph) return graph.error();
-                                             const Inspection found =
-                                                 inspect(*graph, search_time_for(*graph));
-                                             if (flags.json)
-                                                 print_json(inspection_json(*graph, found));
-                                             else
-                                                 print_inspection(*graph, found);
-                                             return Exit::success;
-                                         });
+                                         "rematlas inspect resnet50.graph.json", flags,
+                                         []() -> Result<Exit> { return inspect_command(path, link, flags); });
     inspect_app->add_option("graph", path, "a .graph.json file")->required();
+    inspect_app->add_option("--device-profile", link,
+                            "with these links to the host in place of the graph's: of a device, of a kind "
+                            "(pcie4, ...), or of a .json file of either");
 
     CLI::App* decompose_app = commands.add("decompose", "the hierarchy of blocks that the solvers use",
                                            "rematlas decompose gpt12.graph.json -o blocks.json", flags,

@@ -54,9 +54,24 @@ class TemporaryFolder {
     std::filesystem::path path_;
 };
 
+/// Without a device a profile stands for it. Beside one it can only be about the links, as for solve.
+bool is_of_capture(const MaxBatchFlags& flags) {
+    return !flags.device_profile.empty() && (flags.device == "meta" || flags.copies.offload == "none");
+}
+
+/// What is copied, and over which links where they are not the device's own.
+Result<Copies> copies_of(const MaxBatchFlags& flags) {
+    CopyFlags copies = flags.copies;
+    if (!is_of_capture(flags)) copies.device_profile = flags.device_profile;
+    if (flags.device == "cpu" && copies.offload != "none" && copies.device_profile.empty())
+        return Error{
+            "--offload: a cpu has no links to a host; --device-profile names some (pcie4, h200, ...)"};
+    return copies_from(copies);
+}
+
 std::vector<std::string> capture_arguments(const MaxBatchFlags& flags, std::int64_t batch) {
     std::vector<std::string> words{flags.model, "--device", flags.device, "--loss", flags.loss};
-    if (!flags.device_profile.empty()) words.insert(words.end(), {"--device-profile", flags.device_profile});
+    if (is_of_capture(flags)) words.insert(words.end(), {"--device-profile", flags.device_profile});
     for (const std::string& input : flags.inputs) {
         words.emplace_back("--input");
         words.push_back(at_batch(input, batch));
@@ -78,7 +93,7 @@ Result<LargestBatchOptions> options_from(const MaxBatchFlags& flags) {
     if (flags.max_overhead != 0) options.max_overhead = flags.max_overhead;
     if (const auto known = make_solver(flags.solver); !known)
         return Error{"--solver: " + known.error().message};
-    const Result<Copies> copies = copies_from(flags.copies);
+    const Result<Copies> copies = copies_of(flags);
     if (!copies) return copies.error();
     options.copies = *copies;
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
@@ -219,7 +234,9 @@ void add_maxbatch_command(const Commands& commands) {
         ->check(CLI::Range(1.0, 1e6));
     app->add_option("--device", flags.device, "as for capture; meta needs no memory for the step")
         ->capture_default_str();
-    app->add_option("--device-profile", flags.device_profile, "as for capture");
+    app->add_option(
+        "--device-profile", flags.device_profile,
+        "as for capture; with --offload on a device, the links that copies go over, as for solve");
     app->add_option("--loss", flags.loss, "as for capture")->capture_default_str();
     app->add_option("--solver", flags.solver, "as for solve")->capture_default_str();
     add_copy_options(*app, flags.copies, false);

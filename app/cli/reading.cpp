@@ -134,4 +134,15 @@ Result<double> gap_flag(const std::string& text) {
     return gap;
 }
 
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts;
+    std::size_t start = 0;
+    for (std::size_t comma = text.find(','); comma != std::string::npos;
+         start = comma + 1, comma = text.find(',', start)) {
+        parts.push_back(text.substr(start, comma - start));
+    }
+    parts.push_back(text.substr(start));
+    return parts;
+}
+
 }  // namespace rematlas

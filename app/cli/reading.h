@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/sizes.h"
@@ -41,6 +42,9 @@ Result<std::optional<Graph>> graph_if_known(const Sweep& sweep, const std::files
 /// The budget that `--budget text` means, and its bytes for a step; the error names the flag.
 Result<Budget> budget_flag(const std::string& text);
 Result<Bytes> budget_flag(const std::string& text, const StepBytes& step);
+
+/// What stands between commas.
+std::vector<std::string> parts_of(const std::string& list);
 
 /// For `check` of an option. Unlike those of CLI11 they refuse nan, and a sign or an overflow where the
 /// number is unsigned.

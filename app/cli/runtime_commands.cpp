@@ -18,6 +18,8 @@ void add_runtime_commands(const Commands& commands) {
     commands.app.add_subcommand("capture",
                                 "record a model's training step as a graph (rematlas capture --help)");
     commands.app.add_subcommand("run", "train with a plan and verify it (rematlas run --help)");
+    commands.app.add_subcommand("links",
+                                "measure how fast bytes move to the host and back (rematlas links --help)");
 }
 
 namespace {
@@ -56,7 +58,7 @@ Result<void> hand_over_to_python(int argc, char** argv) {
 
 Result<void> hand_over_to_runtime(int argc, char** argv) {
     const std::string_view command = argc > 1 ? argv[1] : "";
-    if (command != "capture" && command != "run") return {};
+    if (command != "capture" && command != "run" && command != "links") return {};
     if (is_for_python(argc, argv)) return hand_over_to_python(argc, argv);
     const Result<std::filesystem::path> runtime = runtime_program(std::string(command));
     if (!runtime) return runtime.error();

@@ -42,17 +42,6 @@ struct SweepFlags {
     CopyFlags copies;
 };
 
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> parts;
-    std::size_t start = 0;
-    for (std::size_t comma = text.find(','); comma != std::string::npos;
-         start = comma + 1, comma = text.find(',', start)) {
-        parts.push_back(text.substr(start, comma - start));
-    }
-    parts.push_back(text.substr(start));
-    return parts;
-}
-
 /// Of `--pin`, which can be given several times. Tells of those that do nothing.
 Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts) {
     Pins pins;
@@ -304,14 +293,13 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) 
     const StepBytes step = step_bytes(flatten(graph));
     const Result<Nanoseconds> time = duration_flag("--time-limit", flags.time_limit);
     if (!time) return time.error();
-    SweepOptions options{.solvers = split(flags.solvers),
+    SweepOptions options{.solvers = parts_of(flags.solvers),
                          .budgets = {},
                          .count = flags.count,
                          .spacing = flags.spacing == "even" ? Spacing::even : Spacing::curve,
                          .arena = flags.arena,
                          .limits = {},
-                         .pins = {},
-                         .copies = {}};
+                         .pins = {}};
     Result<Pins> pins = pins_flag(graph, flags.pins);
     if (!pins) return pins.error();
     options.pins = pins.take();
@@ -325,12 +313,12 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) 
             return Error{"--solver: " + solver + " stands there twice"};
         if (const auto known = make_solver(solver); !known)
             return Error{"--solver: " + known.error().message};
-        const Result<Copies> copies = copies_from(flags.copies, graph, solver);
-        if (!copies) return copies.error();
-        options.copies = *copies;
     }
+    const Result<std::vector<Copies>> copies = all_copies_from(flags.copies);
+    if (!copies) return copies.error();
+    options.copies = *copies;
     if (flags.budget.empty()) return options;
-    for (const std::string& text : split(flags.budget)) {
+    for (const std::string& text : parts_of(flags.budget)) {
         const Result<Bytes> budget = budget_flag(text, step);
         if (!budget) return budget.error();
         options.budgets.push_back(*budget);
@@ -339,16 +327,26 @@ Result<SweepOptions> sweep_options(const SweepFlags& flags, const Graph& graph) 
 }
 
 void print_sweep(const Sweep& sweep) {
-    std::printf("%-14s %12s %12s %10s %10s  %s\n", "solver", "budget", "peak", "overhead", "bound", "status");
+    const bool copies = std::any_of(sweep.curves.begin(), sweep.curves.end(), [](const SweepCurve& curve) {
+        return curve.copies.what != Offload::none;
+    });
+    const auto copied = [&](const std::string& name) {
+        if (copies) std::printf(" %-11s", name.c_str());
+    };
+    std::printf("%-14s", "solver");
+    copied("offload");
+    std::printf(" %12s %12s %10s %10s  %s\n", "budget", "peak", "overhead", "bound", "status");
     for (const SweepCurve& curve : sweep.curves) {
         for (const SweepPoint& point : curve.points) {
             const bool found = point.status != "infeasible";
             char overhead[32] = "-", bound[32] = "-";
             if (found) std::snprintf(overhead, sizeof overhead, "%.4f", point.overhead);
             if (point.bound) std::snprintf(bound, sizeof bound, "%.4f", point.bound->overhead);
-            std::printf("%-14s %12s %12s %10s %10s  %s\n", curve.solver.c_str(),
-                        format_bytes(point.budget).c_str(), found ? format_bytes(point.peak).c_str() : "-",
-                        overhead, bound, point.status.c_str());
+            std::printf("%-14s", curve.solver.c_str());
+            copied(std::string(to_string(curve.copies.what)));
+            std::printf(" %12s %12s %10s %10s  %s\n", format_bytes(point.budget).c_str(),
+                        found ? format_bytes(point.peak).c_str() : "-", overhead, bound,
+                        point.status.c_str());
         }
     }
 }
@@ -368,9 +366,10 @@ Result<Exit> sweep_command(const SweepFlags& flags, const OutputFlags& output) {
         return known.error();
     const bool shows = output.shows_progress();
     const Result<Sweep> sweep =
-        run_sweep(*graph, *options, [shows](const std::string& solver, const SweepPoint& point) {
+        run_sweep(*graph, *options, [shows](const SweepCurve& curve, const SweepPoint& point) {
             if (shows)
-                std::fprintf(stderr, "\r\033[K%s at %s: %s", solver.c_str(),
+                std::fprintf(stderr, "\r\033[K%s%s at %s: %s", curve.solver.c_str(),
+                             curve.copies.what == Offload::none ? "" : " with copies",
                              format_bytes(point.budget).c_str(), point.status.c_str());
         });
     if (shows) std::fprintf(stderr, "\r\033[K");
@@ -457,7 +456,7 @@ void add_solve_commands(const Commands& commands) {
     sweep_app->add_option("--threads", sweep.threads, "threads")
         ->check(CLI::Range(1, 1024))
         ->capture_default_str();
-    add_copy_options(*sweep_app, sweep.copies);
+    add_copy_options(*sweep_app, sweep.copies, true, true);
     sweep_app->add_flag("--arena", sweep.arena, "budgets bound the arena, as in solve");
     sweep_app->add_option("-o,--output", sweep.out, "write the sweep to this file");
     sweep_app->add_option("--plot", sweep.plot, "draw it to this .svg, .png or .pdf");

@@ -4,11 +4,12 @@
     apply.py [--output FILE]       REMATLAS_PROGRAMS names the build
 
 recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a plain one, median of
-pairs. call: microseconds of Python and autograd around a replayed step of a tiny model, over the same step run by the
+pairs. weights on the host: the same of a whole step with a fused AdamW, in a share of what all takes on the device. call: microseconds of Python and autograd around a replayed step of a tiny model, over the same step run by the
 original.
 """
 
 import argparse
+import gc
 import pathlib
 import statistics
 import sys
@@ -65,6 +66,47 @@ def planned(build, batches, loss, budget, **options):
     return module, recording
 
 
+class Training:
+    """A GPT with a fused AdamW; with `ours`, weights, gradients and states live on the host between their uses."""
+
+    def __init__(self, **ours):
+        self.module = gpt()
+        self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=1e-3, fused=True)
+        if ours:
+            rematlas.apply(self.module, optimizer=self.optimizer, offload="all", links="pcie4", time_limit=5.0, **ours)
+
+    def step(self, number):
+        text, target = texts(number)
+        began = time.perf_counter()
+        models.text_loss(self.module(text), target).backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return time.perf_counter() - began
+
+
+def weights_on_host(share, note):
+    """Plain training comes first and is gone then: what lives beside a module is taken from its budget."""
+    plain = Training()
+    plain.step(0)
+    before = torch.ops.rematlas.counted_bytes()
+    torch.ops.rematlas.reset_counted_peak()
+    base = statistics.median(plain.step(1 + number) for number in range(15))
+    resident = sum(3 * parameter.nbytes for parameter in plain.module.parameters())
+    whole = resident + torch.ops.rematlas.counted_peak_bytes() - before
+    del plain
+    gc.collect()  # what an earlier one has left
+    module = Training(budget=int(share * whole))
+    for number in range(4):
+        module.step(number)
+        rematlas.status(module.module).wait()
+    status = rematlas.status(module.module)
+    if status.state != "planned":
+        sys.exit(f"not planned: {status.reason}")
+    took = statistics.median(module.step(number) for number in range(15))
+    note(f"weights on the host/gpt in {share:.0%}", 0, took / base, "ratio")
+    note(f"weights on the host/gpt in {share:.0%}", 0, status.plans[0].overhead, "predicted")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", default=str(ROOT / "bench" / "results" / "apply_cpu.csv"))
@@ -90,6 +132,9 @@ def main():
             pair = step(plain, batches(number), loss), step(module, batches(number), loss)
             ratios.append(pair[1] / pair[0])
         note(f"replay/{name}", 0, statistics.median(ratios), "ratio")
+
+    for share in (0.5, 0.2):
+        weights_on_host(share, note)
 
     plain = tiny()
     module, _ = planned(tiny, rows, nn.functional.mse_loss, "100%", solver="keep-all")

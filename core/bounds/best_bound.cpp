@@ -52,7 +52,9 @@ class BestBound {
     }
 
     void try_with_copies() {
-        if (graph_.op_count > kMostOpsSomeMoments || !fits_doubles()) return;
+        if (!fits_doubles()) return;
+        if (!limits_.host_ops.empty()) try_two_sided({});
+        if (graph_.op_count > kMostOpsSomeMoments) return;
         for (const int op : moments_by_promise()) {
             if (is_done()) return;
             try_two_sided({.ops = {op}, .fullest = 0});
@@ -87,7 +89,8 @@ class BestBound {
     std::int64_t try_two_sided(MomentChain chain) {
         const bool library = limits_.whole && !milp_libraries().empty();
         const TwoSidedMoments relaxation(graph_, budget_.value, std::move(chain), *limits_.host,
-                                         library ? TwoSidedMoments::kAllMarginRows : kFewMarginRows);
+                                         library ? TwoSidedMoments::kAllMarginRows : kFewMarginRows,
+                                         limits_.host_ops);
         std::int64_t time = kNone;
         if (!relaxation.impossible()) {
             const MilpModel& programme = relaxation.programme();

@@ -7,18 +7,21 @@
 // In turn: one moment at a time (one_moment.h: milliseconds, any size); the linear relaxation of a chain of
 // moments (chain_moments.h: all of them up to 200 ops, 16 up to 2,500); the same with whole variables
 // (whole_moments.h) where this build has HiGHS or GLPK. It ends where the bound meets the known schedule.
-// With copies: two_sided_moments.h on one moment at a time, up to 2,500 ops, and up to 200 ops on 16 together.
+// With copies: two_sided_moments.h on one moment at a time, up to 2,500 ops, and up to 200 ops on 16 together; where ops
+// may run on the host first on none, which any size has time for.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <stop_token>
 
 #include "core/base/ids.h"
 #include "core/bounds/chain_moments.h"
 #include "core/bounds/host_links.h"
+#include "core/bounds/host_ops.h"
 #include "core/bounds/one_moment.h"
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
@@ -33,6 +36,9 @@ struct BestBoundLimits {
     /// For schedules that may also copy tensors to the host and back: a bound of the class `with_copies`.
     std::optional<HostLinks> host = {};
     int moments = 64;  ///< with copies: at most so many are tried one at a time
+    /// For schedules in which ops may also run on the host: these, where the graph is `HostOps::device`. A bound of the
+    /// class `with_host_ops`.
+    std::span<const HostOp> host_ops = {};
 };
 
 struct ProvenBound {
@@ -46,8 +52,8 @@ struct ProvenBound {
     RunSequence runs;  ///< read back from the whole solution: executable, perhaps over the budget; or empty
 };
 
-/// Never fails: with no time left it returns what is known. Class: `any_order`, or with links to the
-/// host `with_copies`. Rigorous to the last bit but for `whole_moments`, see there. One thread at a time.
+/// Never fails: with no time left it returns what is known. Class: `any_order`, with links to the
+/// host `with_copies`, with ops there `with_host_ops`. Rigorous to the last bit but for `whole_moments`, see there. One thread at a time.
 ProvenBound best_bound(const FlatGraph& graph, Bytes budget, const BestBoundLimits& limits = {});
 
 }  // namespace rematlas

@@ -104,4 +104,53 @@ void TwoSidedMoments::add_in_rows(int moment) {
     if (moment < moments()) add_time_row(moment, moments(), 0, all);
 }
 
+/// e: a column for each tensor that is copied before the last moment or read on the host.
+Terms TwoSidedMoments::copied_at_all(std::span<const HostOp> host_ops, const Terms& on_host) {
+    Terms at_all(graph_.tensor_count, kNever);
+    const auto demand = [&](int tensor, Term by) {
+        if (by == kNever) return;
+        if (at_all[tensor] == kNever) at_all[tensor] = programme_.add_column(0);
+        programme_.add_row(0, {{at_all[tensor], 1}, {by, -1}});
+    };
+    for (int t = 0; t < graph_.tensor_count; ++t) demand(t, copied_[moments()][t]);
+    for (std::size_t i = 0; i < host_ops.size(); ++i)
+        for (const int t : host_ops[i].inputs) demand(t, on_host[i]);
+    return at_all;
+}
+
+void TwoSidedMoments::add_host_rows(std::span<const HostOp> host_ops) {
+    Terms on_host;
+    Entries runs, back;
+    std::int64_t least = 0;
+    for (const HostOp& op : host_ops) {
+        on_host.push_back(programme_.add_column(0));
+        runs.push_back({on_host.back(), op.time});
+        least += op.time;
+        for (const int t : op.back) back.push_back({on_host.back(), -in_time(t)});
+    }
+    std::vector<Copy> here, out;
+    const auto release = [&](int tensor) {
+        return lineage_.time_until(graph_.producer[tensor], graph_.required);
+    };
+    for (std::size_t i = 0; i < host_ops.size(); ++i) {
+        std::int64_t ready = 0;
+        for (const int t : host_ops[i].inputs) ready = std::max(ready, release(t));
+        here.push_back({ready, host_ops[i].host_time, on_host[i]});
+    }
+    const Terms at_all = copied_at_all(host_ops, on_host);
+    for (int t = 0; t < graph_.tensor_count; ++t)
+        if (at_all[t] != kNever) out.push_back({release(t), out_time(t), at_all[t]});
+    for (int k = 0; k <= moments(); ++k) {
+        least += least_[k];
+        for (int op = 0; op < graph_.op_count; ++op)
+            if (runs_[k][op] >= 0) runs.push_back({runs_[k][op], -graph_.time[op]});
+        for (int t = 0; t < graph_.tensor_count; ++t)
+            if (fetched_[k][t] >= 0) back.push_back({fetched_[k][t], -in_time(t)});
+    }
+    add_time_row(0, moments(), least, runs);
+    add_time_row(0, moments(), 0, back);
+    add_margin_rows(0, moments(), 0, std::move(here));
+    add_margin_rows(0, moments(), 0, std::move(out));
+}
+
 }  // namespace rematlas

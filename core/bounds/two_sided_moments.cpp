@@ -8,7 +8,7 @@
 namespace rematlas {
 
 TwoSidedMoments::TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain,
-                                 const HostLinks& links, int margin_rows)
+                                 const HostLinks& links, int margin_rows, std::span<const HostOp> host_ops)
     : graph_(graph),
       budget_(budget),
       chain_(std::move(chain)),
@@ -35,6 +35,7 @@ TwoSidedMoments::TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, Mo
         add_memory_row(k);
     }
     add_link_rows();
+    if (!host_ops.empty()) add_host_rows(host_ops);
 }
 
 std::int64_t TwoSidedMoments::most_time() const {

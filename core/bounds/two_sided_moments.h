@@ -43,6 +43,16 @@
 //                                                   is there.
 //   1 <= a[m,t] + x[m,M(t)] + c[m,t]                t a result, that ends on the host if it is not on the device,
 //                                                   and so for X, k; with `activations_only` F in place of c.
+// Where ops may run on the host (host_ops.h) the graph is the step without them, and there are
+//     h[i]     op i of these runs on the host
+//     e[t]     t is copied to the host at some time
+// with these rows over the whole step, in which each of them runs once, here or there:
+//   e[t] >= c[m,t], e[t] >= h[i]                    t an input of op i, made on the device
+//   W[0] + .. + W[m] >= sum of time(o) x[k,o] + sum of time(i) (1 - h[i])
+//   W[0] + .. + W[m] >= r + sum of host_time(i) h[i] over any set of these ops, with r = the least over the set of
+//        the time of what must run before the inputs of op i are there. Ops on the host follow each other.
+//   W[0] + .. + W[m] >= r + sum of out(t) e[t]      as before a moment.
+//   W[0] + .. + W[m] >= sum of in(t) f[k,t] + sum of in(t) h[i] over t in back(i)
 // Residents that may leave take no bytes and no time here. Of a link the fastest rate counts, and no latency.
 // Steps that wait for a copy and steps that are refused while it is under way make no difference: all of the
 // above uses only that nothing leaves the device while it is copied from there, and that no run reads what
@@ -58,6 +68,7 @@
 
 #include "core/bounds/dual_value.h"
 #include "core/bounds/host_links.h"
+#include "core/bounds/host_ops.h"
 #include "core/bounds/lineage.h"
 #include "core/bounds/moment_chain.h"
 #include "core/bounds/term_programme.h"
@@ -69,8 +80,9 @@ class TwoSidedMoments {
   public:
     /// `margin_rows`: so many of the sets of tensors with the largest r, or s, get a row at each moment, of each
     /// link; the more the stronger, but for first-order methods, which do not get to the end of many.
+    /// `host_ops`: of `graph`. The chain may be empty.
     TwoSidedMoments(const FlatGraph& graph, std::int64_t budget, MomentChain chain, const HostLinks& links,
-                    int margin_rows = kAllMarginRows);
+                    int margin_rows = kAllMarginRows, std::span<const HostOp> host_ops = {});
     static constexpr int kAllMarginRows = 1000;
 
     /// Minimizes nanoseconds, of schedules that take at most `most_time`.
@@ -117,6 +129,8 @@ class TwoSidedMoments {
     void add_link_rows();
     void add_out_rows(int moment);
     void add_in_rows(int moment);
+    void add_host_rows(std::span<const HostOp> host_ops);
+    Terms copied_at_all(std::span<const HostOp> host_ops, const Terms& on_host);
     void add_time_row(int first, int last, std::int64_t least, Entries& entries);
     void add_margin_rows(int first, int last, std::int64_t spent, std::vector<Copy> copies);
     std::int64_t time_after_fetch(int moment, int tensor) const;

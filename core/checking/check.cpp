@@ -1,5 +1,6 @@
 #include "core/checking/check.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/sizes.h"
@@ -10,6 +11,7 @@
 namespace rematlas {
 namespace {
 
+constexpr double kGapRounding = 1e-6;     ///< as much as the overheads that a gap is made of may be off
 constexpr double kMostOptimalGap = 1e-6;  ///< of a schedule that is called optimal: what rounding makes
 
 /// What the schedule says of itself, beside what it does.
@@ -30,6 +32,11 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         violation("the overhead is " + std::to_string(report.overhead) + ", the schedule predicts " +
                   std::to_string(schedule.overhead));
     }
+    // Both players count whole nanoseconds by the same rules (core/schedule/README.md): nothing is left to rounding.
+    if (predicts && schedule.time.value > 0 && schedule.time != report.time) {
+        violation("the time is " + std::to_string(report.time.value) + " ns, the schedule predicts " +
+                  std::to_string(schedule.time.value));
+    }
     if (schedule.bound && schedule.bound->overhead > report.overhead * (1 + 1e-6)) {
         violation("the overhead is " + std::to_string(report.overhead) +
                   ", below the bound that the schedule names, " + std::to_string(schedule.bound->overhead));
@@ -38,6 +45,13 @@ void compare(const Schedule& schedule, const CheckBudgets& budgets, CheckReport&
         report.overhead > schedule.bound->overhead * (1 + kMostOptimalGap)) {
         violation("the schedule is called optimal, but its overhead, " + std::to_string(report.overhead) +
                   ", is above the bound that it names, " + std::to_string(schedule.bound->overhead));
+    }
+    if (schedule.bound && schedule.bound->overhead > 0) {
+        const double gap = std::max(0.0, report.overhead / schedule.bound->overhead - 1);
+        if (!(std::abs(schedule.bound->gap - gap) <= kGapRounding * (1 + gap))) {
+            violation("the gap to the bound is " + std::to_string(gap) + ", the schedule says " +
+                      std::to_string(schedule.bound->gap));
+        }
     }
     const auto over = [&](std::size_t step, const char* peak, Bytes bytes, Bytes budget) {
         report.violations.push_back("step " + std::to_string(step) + ": the " + peak + ", " +

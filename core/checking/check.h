@@ -37,8 +37,8 @@ struct CheckBudgets {
     std::optional<Bytes> host = {};    ///< else `schedule.host_budget`
 };
 
-/// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set)
-/// and with the budgets. Pins and planned addresses in the
+/// Plays the schedule on the graph and compares with what the schedule predicts (when `schedule.peak` is set; the time
+/// when that is set too), with the gap that it names and with the budgets. Pins and planned addresses in the
 /// schedule are checked too, and the arena of these against the budget. Stops collecting at 20 violations.
 CheckReport check(const Graph& graph, const Schedule& schedule, const CheckBudgets& budgets);
 CheckReport check(const Graph& graph, const Schedule& schedule, std::optional<Bytes> budget = std::nullopt);

@@ -57,6 +57,12 @@ Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view n
     return profile_in(text, name, &read_links);
 }
 
+std::string link_profile_text(const LinkProfile& profile) {
+    json object = {{"format", kFormat}, {"version", 1}, {"name", profile.name}, {"sources", profile.sources}};
+    add_links(profile.links, object);
+    return object.dump(2) + "\n";
+}
+
 Result<Links> links_named(const std::string& name) {
     for (const BuiltinProfile& profile : builtin_links())
         if (profile.name == name) return links_of(parse_link_profile(profile.text, name));
@@ -72,6 +78,25 @@ Result<Links> links_named(const std::string& name) {
     }
     if (!device->links.both_ways()) return Error{device->name + " has no links to the host"};
     return device->links;
+}
+
+std::string link_name(const Links& links) {
+    if (!links.both_ways()) return {};
+    static const std::vector<LinkProfile> known = [] {
+        std::vector<LinkProfile> all;
+        for (const BuiltinProfile& profile : builtin_links())
+            if (auto read = parse_link_profile(profile.text, profile.name)) all.push_back(read.take());
+        for (const std::string& name : device_profile_names())
+            if (const auto device = device_profile(name); device && device->links.both_ways())
+                all.push_back({device->name, device->links, {}});
+        return all;
+    }();
+    for (const LinkProfile& profile : known)
+        if (profile.links == links) return profile.name;
+    char speed[32];
+    std::snprintf(speed, sizeof speed, "%.3g GB/s",
+                  std::min(links.to_host_bytes_per_second, links.to_device_bytes_per_second) / 1e9);
+    return speed;
 }
 
 }  // namespace rematlas

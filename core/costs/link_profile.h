@@ -33,7 +33,14 @@ const std::vector<std::string>& link_profile_names();
 /// Errors: one line that names the file and the field.
 Result<LinkProfile> parse_link_profile(std::string_view text, std::string_view name);
 
+/// A file that reads as the profile.
+std::string link_profile_text(const LinkProfile& profile);
+
 /// Of links, of a device, or of a path that ends in .json. Errors: an unknown name; a device that has none.
 Result<Links> links_named(const std::string& name);
+
+/// For people: the name of links that come with the program and are just these, else of a device that has such, else
+/// the slower speed, "12.5 GB/s". Empty: nothing can be copied.
+std::string link_name(const Links& links);
 
 }  // namespace rematlas

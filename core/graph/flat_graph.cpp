@@ -26,11 +26,11 @@ void append_op(FlatGraph& flat, const Op& op) {
 }
 
 /// An op runs in place with all of its pairs or not at all, so one input that must stay rules out the others.
-/// A result need not stay: its maker may run again afterwards.
-void append_inplace(FlatGraph& flat, const Op& op) {
+/// A result need not stay: its maker may run again afterwards. `from_host`: or a copy comes back.
+void append_inplace(FlatGraph& flat, const Op& op, bool from_host) {
     const bool possible = std::all_of(op.inplace.begin(), op.inplace.end(), [&](const InplacePair& pair) {
         const std::int32_t maker = flat.producer[pair.in.index()];
-        return maker >= 0 && (!flat.is_result[pair.in.index()] || flat.recomputable[maker]);
+        return maker >= 0 && (from_host || !flat.is_result[pair.in.index()] || flat.recomputable[maker]);
     });
     if (possible) {
         for (const InplacePair& pair : op.inplace) {
@@ -88,9 +88,16 @@ FlatGraph flatten(const Graph& graph) {
         flat.results.push_back(t.value);
     }
     for (const Op& op : graph.ops) append_op(flat, op);
-    for (const Op& op : graph.ops) append_inplace(flat, op);
+    for (const Op& op : graph.ops) append_inplace(flat, op, false);
     collect_users(flat);
     mark_required(flat, graph);
+    return flat;
+}
+
+FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat) {
+    flat.inplace.clear();
+    flat.inplace_begin.resize(1);
+    for (const Op& op : graph.ops) append_inplace(flat, op, true);
     return flat;
 }
 

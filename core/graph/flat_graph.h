@@ -58,6 +58,10 @@ struct FlatGraph {
 /// Cost: linear in the size of the graph. `graph` must pass `validate`.
 FlatGraph flatten(const Graph& graph);
 
+/// `flat`, the graph's, for what holds of schedules with copies: an op may overwrite a result that is made only once,
+/// too, since a copy of it may come back from the host.
+FlatGraph with_results_from_host(const Graph& graph, FlatGraph flat);
+
 /// A proven lower bound on the peak of every valid schedule without offloading: the largest footprint of a
 /// required op (residents + inputs + outputs + workspace, less what running in place saves), and the results
 /// together.

@@ -37,8 +37,7 @@ class BatchSearch {
           progress_(progress),
           solver_(solver),
           by_least_peak_(find_solver(options.solver)->traits.least_peak),
-          left_(options.limits.time),
-          end_(Clock::now() + options.limits.time) {}
+          left_(options.limits.time - options.limits.time / kPolishPart) {}
 
     Result<LargestBatch> run() {
         if (Result<void> started = start(); !started) return started.error();
@@ -61,6 +60,27 @@ class BatchSearch {
   private:
     static constexpr std::int64_t kUnknown = std::int64_t{1} << 40;
     static constexpr int kMostForecasts = 4;
+    static constexpr int kPolishPart = 4;  ///< of the time, left for the schedule of the batch that was found
+
+    /// Takes the time until it goes from what is left.
+    class Spending {
+      public:
+        explicit Spending(std::chrono::nanoseconds& left) : left_(left) {}
+        ~Spending() { left_ -= Clock::now() - start_; }
+        Spending(const Spending&) = delete;
+        Spending& operator=(const Spending&) = delete;
+
+      private:
+        std::chrono::nanoseconds& left_;
+        const Clock::time_point start_ = Clock::now();
+    };
+
+    /// A share of all the time, but never more than such a part of what is left: however many are needed, together
+    /// they keep the limit.
+    std::chrono::nanoseconds share_of_left(int of, int of_left) const {
+        return std::max<std::chrono::nanoseconds>(std::min(share(of), left_ / of_left),
+                                                  std::chrono::nanoseconds(0));
+    }
 
     bool stopped() const { return options_.limits.stop.stop_requested(); }
 
@@ -79,7 +99,7 @@ class BatchSearch {
         Result<Graph> graph = capture_(batch);
         if (!graph) return graph.error();
         best_.captured.push_back(batch);
-        Result<Verdict> verdict = judge(*graph, share(8));
+        Result<Verdict> verdict = judge(*graph, share_of_left(8, 4));
         if (!verdict) return verdict.error();
         family_.add(batch, *graph);
         const bool fits = verdict->schedule.has_value();
@@ -118,7 +138,7 @@ class BatchSearch {
         if (best_.captured.size() < 2 || forecasts_++ >= kMostForecasts) return blind;
         const std::optional<std::int64_t> foretold =
             by_least_peak_ ? forecast_by_least_peak(low, high) : forecast(low, high, [&](const Graph& graph) {
-                const Result<Verdict> verdict = judge(graph, share(60));
+                const Result<Verdict> verdict = judge(graph, share_of_left(60, 16));
                 return verdict && verdict->schedule;
             });
         if (!foretold) return blind;
@@ -186,12 +206,9 @@ class BatchSearch {
     Result<LeastPeak> least_peak_of(const Problem& problem, bool first) {
         Limits limits = options_.limits;
         limits.time = std::max<std::chrono::nanoseconds>(std::min(share(6), left_ / 3), share(600));
-        const Clock::time_point start = Clock::now();
-        Result<LeastPeak> least =
-            least_peak_within(problem, most_time(problem.flat), limits,
-                              {.budget = options_.budget, .first = first, .start = runs_});
-        left_ -= Clock::now() - start;
-        return least;
+        const Spending spending(left_);
+        return least_peak_within(problem, most_time(problem.flat), limits,
+                                 {.budget = options_.budget, .first = first, .start = runs_});
     }
 
     /// By the form of Checkmate's programme that minimizes the peak.
@@ -227,23 +244,33 @@ class BatchSearch {
         return overhead <= options_.max_overhead.value_or(INFINITY) * (1 + 1e-12);
     }
 
+    /// What every schedule without copies needs, where that is proven to be more than the budget.
+    std::optional<Bytes> more_than_budget(const FlatGraph& flat, std::chrono::nanoseconds time) {
+        const Spending spending(left_);
+        const PeakBound least = least_memory(
+            flat,
+            {.time = time, .stop = options_.limits.stop, .budget = options_.budget, .only_budget = true});
+        return least.bytes > options_.budget ? std::optional(least.bytes) : std::nullopt;
+    }
+
     /// Ends with the first schedule that is good enough.
     Result<Verdict> judge(const Graph& graph, std::chrono::nanoseconds time) {
         const FlatGraph flat = flatten(graph);
         const Result<Copies> copies = copies_for(graph, options_.solver, options_.copies);
         if (!copies) return copies.error();
         const Problem problem{graph, flat, *copies};
-        Verdict verdict;
-        const PeakBound least = least_memory(
-            flat,
-            {.time = time / 8, .stop = options_.limits.stop, .budget = options_.budget, .only_budget = true});
-        if (copies->what == Offload::none && least.bytes > options_.budget) {
-            verdict.proven = true;
-            verdict.needs = least.bytes;
-            if (by_least_peak_) verdict.needs_in_class = verdict.needs;
-            return verdict;
+        if (copies->what == Offload::none) {
+            if (const auto needed = more_than_budget(flat, time / 8)) {
+                Verdict verdict;
+                verdict.proven = true;
+                verdict.needs = needed;
+                if (by_least_peak_) verdict.needs_in_class = needed;
+                return verdict;
+            }
         }
         if (by_least_peak_) return judge_by_least_peak(graph, flat);
+        const Spending spending(left_);
+        Verdict verdict;
         std::stop_source enough;
         const std::stop_callback outer(options_.limits.stop, [&] { enough.request_stop(); });
         Limits limits = options_.limits;
@@ -277,11 +304,12 @@ class BatchSearch {
         return schedule.bound ? schedule.bound->overhead : 0;
     }
 
-    /// The rest of the time goes to a better schedule for the batch that was found.
+    /// The time that was kept for it, less what the search took too much, goes to a better schedule for the batch that
+    /// was found.
     Result<void> polish() {
         Limits limits = options_.limits;
-        limits.time = std::max<std::chrono::nanoseconds>(
-            std::min<std::chrono::nanoseconds>(end_ - Clock::now(), share(4)), std::chrono::milliseconds(50));
+        constexpr std::chrono::nanoseconds kNone(0);
+        limits.time = std::max(kNone, options_.limits.time / kPolishPart + std::min(left_, kNone));
         const FlatGraph flat = flatten(best_.graph);
         const Result<Copies> copies = copies_for(best_.graph, options_.solver, options_.copies);
         if (!copies) return copies.error();
@@ -299,10 +327,9 @@ class BatchSearch {
     const BatchProgress& progress_;
     const Solver& solver_;
     const bool by_least_peak_;
-    std::chrono::nanoseconds left_;  ///< for the programmes
+    std::chrono::nanoseconds left_;  ///< for all but the last; below 0 where solvers took longer
     RunSequence runs_;               ///< the last that fitted, by the least peak
     std::int64_t hopeless_ = 0;      ///< batch foretold for which they found none
-    Clock::time_point end_;
     BatchFamily family_;
     LargestBatch best_;
     Verdict next_;  ///< of `too_large_`
@@ -319,7 +346,7 @@ Result<LargestBatch> largest_batch(const std::function<Result<Graph>(std::int64_
     if (options.most < 1) return Error{"the largest batch to try is at least 1"};
     Result<std::unique_ptr<Solver>> solver = make_solver(options.solver);
     if (!solver) return solver.error();
-    return BatchSearch(capture, options, progress, **solver).run();
+    return BatchSearch(capture, options, progress, options.asked ? *options.asked : **solver).run();
 }
 
 }  // namespace rematlas

@@ -5,20 +5,25 @@
 
 #include "core/bounds/best_bound.h"
 #include "core/bounds/least_memory.h"
+#include "core/checking/check_pins.h"
+#include "core/pins/pinned_copies.h"
 #include "core/pins/pinned_step.h"
+#include "core/schedule/simulate.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
+#include "core/solving/ordered_updates.h"
 
 namespace rematlas {
 namespace {
 
+constexpr double kShareWithoutCopies = 0.25;  // of the time, where copies are allowed
 constexpr auto kLongestPinnedBound = std::chrono::milliseconds(200);
 constexpr auto kLongestSearchWithout = std::chrono::milliseconds(500);
 
 class PinnedSolver : public Solver {
   public:
-    PinnedSolver(PinnedStep step, std::unique_ptr<Solver> solver)
-        : step_(std::move(step)), solver_(std::move(solver)) {}
+    PinnedSolver(Pins pins, PinnedStep step, std::unique_ptr<Solver> solver)
+        : pins_(std::move(pins)), step_(std::move(step)), solver_(std::move(solver)) {}
 
     std::string_view name() const override { return solver_->name(); }
     std::string_view summary() const override { return solver_->summary(); }
@@ -26,6 +31,13 @@ class PinnedSolver : public Solver {
 
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits,
                  const Progress& progress) const override {
+        if (problem.copies.what != Offload::none) return with_copies(problem, budget, limits, progress);
+        return without_copies(problem, budget, limits, progress);
+    }
+
+  private:
+    Answer without_copies(const Problem& problem, Bytes budget, const Limits& limits,
+                          const Progress& progress) const {
         const ProvenBound bound = proven(budget, limits);
         if (std::isinf(bound.overhead)) return infeasible(problem, budget, limits, {});
         Answer answer =
@@ -36,7 +48,46 @@ class PinnedSolver : public Solver {
         return mapped(problem, budget, limits, std::get<Solution>(std::move(answer)), bound);
     }
 
-  private:
+    /// The better one of the answer without copies, which has a share of the time, and of that of the solver, where it
+    /// is one of the original that obeys the pins.
+    Answer with_copies(const Problem& problem, Bytes budget, const Limits& limits,
+                       const Progress& progress) const {
+        const Deadline deadline(limits);
+        Limits shared = limits;
+        shared.time = share_of(limits.time, kShareWithoutCopies);
+        Answer plain = solve_in_order({problem.graph, problem.flat}, *this, budget, shared, {});
+        shared.time = deadline.left();
+        Answer answer = solver_->solve({step_.graph, step_.flat, problem.copies}, budget, shared,
+                                       step_.exact ? progress : Progress());
+        std::optional<Solution> best = played(problem, budget, answer);
+        if (auto* other = std::get_if<Solution>(&plain))
+            if (!best || other->time <= best->time) best = std::move(*other);
+        if (best) return *std::move(best);
+        Infeasible none = std::get<Infeasible>(std::move(plain));
+        const bool found = std::holds_alternative<Solution>(answer);
+        Infeasible over_all = infeasible_from(problem, budget, none.smallest_found);
+        over_all.under_pins = none.under_pins;
+        over_all.without_pins = none.without_pins;
+        over_all.reason = found ? "what the pins ask for was not kept by schedules with copies" : none.reason;
+        return over_all;
+    }
+
+    /// A solution of the graph under pins as one of the original, where it is one.
+    std::optional<Solution> played(const Problem& problem, Bytes budget, const Answer& answer) const {
+        const auto* found = std::get_if<Solution>(&answer);
+        if (!found) return std::nullopt;
+        Solution solution{.steps = on_original(step_, problem.graph, found->steps), .homes = found->homes};
+        const Result<Simulation> play =
+            simulate(problem.graph, solution.steps, solution.homes, problem.copies.links);
+        if (!play || play->peak > budget || !broken_pins(problem.graph, solution.steps, pins_).empty())
+            return std::nullopt;
+        if (problem.copies.host_budget && play->host_peak > *problem.copies.host_budget) return std::nullopt;
+        solution.time = play->time;
+        solution.peak = play->peak;
+        solution.overhead = overhead_of(problem, play->time.value);
+        return solution;
+    }
+
     ProvenBound proven(Bytes budget, const Limits& limits) const {
         const auto time = std::max(std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestPinnedBound),
                                    limits.bound_time);
@@ -123,6 +174,7 @@ class PinnedSolver : public Solver {
         answer.dominant = std::move(dominant);
     }
 
+    const Pins pins_;
     const PinnedStep step_;
     const std::unique_ptr<Solver> solver_;
 };
@@ -141,7 +193,7 @@ Result<std::unique_ptr<Solver>> under_pins(const Graph& graph, const Pins& pins,
     if (pins.empty()) return solver;
     Result<PinnedStep> step = pinned_step(graph, pins);
     if (!step) return step.error();
-    return std::unique_ptr<Solver>(std::make_unique<PinnedSolver>(step.take(), std::move(solver)));
+    return std::unique_ptr<Solver>(std::make_unique<PinnedSolver>(pins, step.take(), std::move(solver)));
 }
 
 }  // namespace rematlas

@@ -73,8 +73,6 @@ Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const
     if (!budget) return budget.error();
     Result<std::unique_ptr<Solver>> solver = make_solver(request.solver, request.options.get());
     if (!solver) return solver.error();
-    if (request.copies.what != Offload::none && !request.pins.empty())
-        return Error{"pins are about schedules without copies to the host"};
     const Result<Copies> copies = copies_for(problem.graph, request.solver, request.copies);
     if (!copies) return copies.error();
     const Problem with_copies{problem.graph, problem.flat, *copies};

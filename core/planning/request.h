@@ -40,7 +40,7 @@ Result<void> set_milp(SolveRequest& request, std::string_view library);
 StepBytes step_bytes(const FlatGraph& graph);
 
 /// The schedule has the options in its `config`, and the pins. Errors: an unknown solver or option, a share that
-/// is no budget, pins that match nothing or contradict each other or stand beside copies, and those of
+/// is no budget, pins that match nothing or contradict each other, and those of
 /// `copies_for` and of `solve` with a solver at hand.
 Result<Outcome> solve(const Problem& problem, const SolveRequest& request, const Progress& progress = {});
 Result<Outcome> solve(const Graph& graph, const SolveRequest& request, const Progress& progress = {});

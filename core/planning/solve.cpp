@@ -4,13 +4,14 @@
 #include <cmath>
 
 #include "core/bounds/best_bound.h"
+#include "core/bounds/least_footprint.h"
 #include "core/bounds/least_memory.h"
 #include "core/checking/check.h"
 #include "core/checking/check_pins.h"
-#include "core/planning/ordered_updates.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solving/answers.h"
+#include "core/solving/ordered_updates.h"
 
 namespace rematlas {
 
@@ -33,15 +34,23 @@ void raise_with_copies(const Problem& problem, Bytes budget, Infeasible& answer)
     answer = std::move(proven);
 }
 
-/// By the bound on the memory, which is one of schedules without copies to the host.
-void raise_by_memory(const FlatGraph& graph, Bytes budget, const Limits& limits, Infeasible& answer) {
-    PeakBound bound =
-        least_memory(graph, {.time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
-                             .stop = limits.stop,
-                             .budget = budget});
+/// By the bound on the memory, which is one of schedules without copies to the host; with copies, by what of it the host
+/// has no room for.
+void raise_by_memory(const Problem& problem, Bytes budget, const Limits& limits, Infeasible& answer) {
+    const bool copies = problem.copies.what != Offload::none;
+    const Bytes on_host =
+        copies ? problem.copies.host_budget.value_or(keep_all_peak(problem.flat)) : Bytes(0);
+    if (copies && on_host >= keep_all_peak(problem.flat) - budget)
+        return;  // nothing above the budget is proven so
+    const LeastMemoryLimits memory_limits{
+        .time = std::min<std::chrono::nanoseconds>(limits.time / 4, kLongestMemoryProof),
+        .stop = limits.stop,
+        .budget = budget};
+    PeakBound bound = copies ? least_memory_beside_host(problem.graph, problem.flat, on_host, memory_limits)
+                             : least_memory(problem.flat, memory_limits);
     if (bound.bytes <= answer.needed) return;
     answer.needed = bound.bytes;
-    answer.over = ScheduleClass::any_order;
+    answer.over = copies ? class_within(problem.graph, problem.copies.what) : ScheduleClass::any_order;
     answer.proven = answer.needed > budget;
     answer.op = bound.op;
     answer.dominant = std::move(bound.tensors);
@@ -76,11 +85,15 @@ Links links_of(const Problem& problem, const Schedule& schedule) {
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                        Schedule& schedule) {
     const bool activations_only = over == ScheduleClass::with_activation_copies;
-    const ProvenBound bound = best_bound(problem.flat, budget,
+    HostOps host;
+    const FlatGraph flat = with_results_from_host(problem.graph, problem.flat);
+    if (over == ScheduleClass::with_host_ops) host = host_ops(problem.graph, flat);
+    const ProvenBound bound = best_bound(host.ops.empty() ? flat : host.device, budget,
                                          {.time = std::max(bound_limits(limits).time, limits.bound_time),
                                           .stop = limits.stop,
                                           .known = schedule.time.value,
-                                          .host = fastest_of(links_of(problem, schedule), activations_only)});
+                                          .host = fastest_of(links_of(problem, schedule), activations_only),
+                                          .host_ops = host.ops});
     schedule.bound = Bound{bound.overhead, 0, over, bound.seconds, bound.nodes};
 }
 
@@ -102,7 +115,7 @@ Result<void> add_host(const Problem& problem, Homes homes, Schedule& schedule) {
     const Result<Simulation> played = simulate(problem.graph, schedule);
     if (!played) return played.error();
     schedule.host_peak = played->host_peak;
-    return keeps_to(problem.graph, problem.copies.what, schedule);
+    return keeps_to(problem.graph, problem.copies, schedule);
 }
 
 void raise_bound(const FlatGraph& graph, Bytes budget, const Limits& limits, Schedule& schedule) {
@@ -127,9 +140,7 @@ Result<void> add_bound(const Problem& problem, Bytes budget, const Limits& limit
     }
     const bool proven = schedule.bound && schedule.overhead <= schedule.bound->overhead * (1 + kRounding);
     if (copies) {
-        // Of schedules with ops on the host nothing is proven: these take no time of the device.
-        if (!schedule.bound && over < ScheduleClass::with_host_ops)
-            bound_with_copies(problem, budget, limits, over, schedule);
+        if (!schedule.bound) bound_with_copies(problem, budget, limits, over, schedule);
     } else if (limits.bound_time.count() > 0 && !proven) {
         raise_bound(problem.flat, budget, limits, schedule);
     } else if (!schedule.bound) {
@@ -192,12 +203,13 @@ Result<Outcome> solve(const Problem& problem, const Solver& solver, Bytes budget
     };
     outcome.seconds = seconds();
     if (auto* infeasible = std::get_if<Infeasible>(&answer)) {
-        if (problem.copies.what != Offload::none) {
-            raise_with_copies(problem, budget, *infeasible);
-        } else {
-            raise_by_memory(problem.flat, budget, limits, *infeasible);
-            raise_needed(problem.flat, budget, limits, *infeasible);
-        }
+        // A smaller peak than the refused budget is of a schedule that breaks another rule: no budget known to work.
+        if (infeasible->smallest_found && *infeasible->smallest_found <= budget)
+            infeasible->smallest_found.reset();
+        const bool copies = problem.copies.what != Offload::none;
+        if (copies) raise_with_copies(problem, budget, *infeasible);
+        raise_by_memory(problem, budget, limits, *infeasible);
+        if (!copies) raise_needed(problem.flat, budget, limits, *infeasible);
         outcome.answer = std::move(*infeasible);
         return outcome;
     }

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/planning/ordered_updates.h"
+#include "core/bounds/least_memory.h"
 #include "core/planning/pinned_solver.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/planning/solve_in_arena.h"
+#include "core/planning/sweep_tasks.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/atlas/smallest_budget.h"
 #include "core/solving/answers.h"
+#include "core/solving/ordered_updates.h"
 
 namespace rematlas {
 namespace {
@@ -24,7 +26,7 @@ class TimeShares {
         : end_(Clock::now() + total), left_(points) {}
     std::chrono::nanoseconds next() {
         const auto share = of(1);
-        --left_;
+        left_ -= left_ > 0 ? 1 : 0;
         return share;
     }
     std::chrono::nanoseconds of(std::size_t points) const {
@@ -50,6 +52,7 @@ SweepPoint point_from(Bytes budget, Outcome&& outcome) {
         point.bound = schedule->bound;
         point.steps = std::move(schedule->steps);
         point.homes = std::move(schedule->homes);
+        point.host_peak = schedule->host_peak;
     }
     return point;
 }
@@ -79,6 +82,7 @@ void take(const SweepPoint& found, SweepPoint& point) {
     point.overhead = found.overhead;
     point.steps = found.steps;
     point.homes = found.homes;
+    point.host_peak = found.host_peak;
     set_gap(point);
 }
 
@@ -95,12 +99,31 @@ void offer_bounds(SweepCurve& curve) {
 }
 
 /// Those that use all the time that they are given come last: they also get what the others leave.
-std::vector<std::size_t> quick_solvers_first(const std::vector<std::string>& names) {
-    std::vector<std::size_t> order(names.size());
+std::vector<std::size_t> quick_solvers_first(const std::vector<SweepTask>& tasks) {
+    std::vector<std::size_t> order(tasks.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_partition(order.begin(), order.end(),
-                          [&](std::size_t i) { return !find_solver(names[i])->traits.anytime; });
+    std::stable_partition(order.begin(), order.end(), [&](std::size_t i) {
+        return !find_solver(tasks[i].solver->name())->traits.anytime;
+    });
     return order;
+}
+
+/// The different ones, what allows least first.
+std::vector<Copies> kinds_of(const std::vector<SweepTask>& tasks) {
+    std::vector<Copies> kinds;
+    for (const SweepTask& task : tasks)
+        if (std::find(kinds.begin(), kinds.end(), task.problem.copies) == kinds.end())
+            kinds.push_back(task.problem.copies);
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [](const Copies& a, const Copies& b) { return a.what < b.what; });
+    return kinds;
+}
+
+/// Whether what makes the copies of `found` may be what is asked for with `asked`.
+bool may_serve(const Copies& found, const Copies& asked) {
+    return found == asked || found.what == Offload::none ||
+           (is_within(found.what, asked.what) && found.links == asked.links &&
+            found.host_budget == asked.host_budget);
 }
 
 /// What the search for the smallest budget found is an answer too, for solvers of its class: a short search
@@ -120,14 +143,15 @@ std::optional<Result<Outcome>> from_smallest(const Problem& problem, const Small
 /// One call of `run_sweep`.
 class SweepRun {
   public:
-    SweepRun(const Graph& graph, const SweepOptions& options, const Copies& copies,
-             const std::function<void(const std::string&, const SweepPoint&)>& on_point)
-        : flat_(flatten(graph)),
-          problem_{graph, flat_, copies},
+    SweepRun(const Graph& graph, const FlatGraph& flat, const SweepOptions& options,
+             std::vector<SweepTask> tasks, const OnSweepPoint& on_point)
+        : flat_(flat),
           options_(options),
           on_point_(on_point),
-          sweep_{graph.name, graph.sha256, {}, options.pins, copies.what},
-          order_(quick_solvers_first(options.solvers)),
+          sweep_{graph.name, graph.sha256, {}, options.pins},
+          tasks_(std::move(tasks)),
+          order_(quick_solvers_first(tasks_)),
+          kinds_(kinds_of(tasks_)),
           smallest_{.peak = keep_all_peak(flat_), .runs = keep_all_sequence(flat_)} {}
 
     /// Without it the schedules obey no pins.
@@ -138,29 +162,32 @@ class SweepRun {
         smallest_.peak = Bytes(cost_of(flat_, smallest_.runs).peak);
     }
 
-    Result<Sweep> run(std::vector<std::unique_ptr<Solver>> solvers) {
-        solvers_ = std::move(solvers);
+    Result<Sweep> run() {
         const auto start = Clock::now();
         std::vector<Bytes> budgets = first_budgets();
         const std::size_t points =
             options_.budgets.empty() ? static_cast<std::size_t>(options_.count) : budgets.size();
-        TimeShares shares(options_.limits.time - (Clock::now() - start), solvers_.size() * points);
+        TimeShares shares(options_.limits.time - (Clock::now() - start), tasks_.size() * points);
         prepare(budgets.back(), points, shares);
         for (const Bytes budget : budgets) {
             if (Result<void> solved = solve_at(budget, shares); !solved) return solved.error();
         }
-        for (std::size_t done = budgets.size(); done < points && placed_by_curve() && !shares.are_over();
+        // In place of those where no curve has anything come as many others.
+        for (std::size_t done = budgets.size(); done < points + std::min(budgets_without_any(), points) &&
+                                                placed_by_curve() && !shares.are_over();
              ++done) {
-            const std::optional<Bytes> budget = next_budget(samples());
+            const std::optional<Bytes> budget = where_least_is_known(done);
             if (!budget) break;
             if (Result<void> solved = solve_at(*budget, shares); !solved) return solved.error();
         }
         for (SweepCurve& curve : sweep_.curves) settle(curve);
+        if (options_.budgets.empty()) begin_where_some_is_found();
         return std::move(sweep_);
     }
 
   private:
     bool placed_by_curve() const { return options_.budgets.empty() && options_.spacing == Spacing::curve; }
+    const Problem& first_problem() const { return tasks_.front().problem; }
 
     /// Ascending and distinct.
     std::vector<Bytes> first_budgets() {
@@ -169,12 +196,15 @@ class SweepRun {
             Limits search = options_.limits;
             search.time =
                 std::min<std::chrono::nanoseconds>(options_.limits.time / 10, std::chrono::seconds(2));
-            SmallestBudget found =
-                pinned_ ? smallest_under(*pinned_, flat_, search) : smallest_feasible(problem_, search);
+            SmallestBudget found = pinned_ ? smallest_under(*pinned_, flat_, search)
+                                           : smallest_feasible(first_problem(), search);
             if (found.peak < smallest_.peak) smallest_ = std::move(found);
             // Where the search found nothing in its time, solvers may.
             const Bytes largest = keep_all_peak(flat_);
-            const Bytes least = smallest_.peak < largest ? smallest_.peak : least_peak(flat_).bytes;
+            Bytes least = smallest_.peak < largest ? smallest_.peak : least_peak(flat_).bytes;
+            for (const Copies& kind : kinds_)
+                if (moves_weights(kind.what))
+                    least = std::min(least, least_needed({first_problem().graph, flat_, kind}));
             budgets = even_budgets(std::min(least, largest), largest,
                                    placed_by_curve() ? std::min(options_.count, 2) : options_.count);
         }
@@ -183,41 +213,67 @@ class SweepRun {
         return budgets;
     }
 
+    /// How many of the smallest budgets are infeasible for every curve, where weights may leave, as these sweeps begin at a
+    /// floor that may be out of reach; 0 where all are infeasible, as then these are the answer.
+    std::size_t budgets_without_any() const {
+        if (std::none_of(kinds_.begin(), kinds_.end(), [](const Copies& c) { return moves_weights(c.what); }))
+            return 0;
+        std::optional<std::size_t> least;
+        for (const SweepCurve& curve : sweep_.curves) {
+            const auto found = std::find_if(curve.points.begin(), curve.points.end(),
+                                            [](const SweepPoint& p) { return p.status != "infeasible"; });
+            if (found == curve.points.end()) continue;
+            const auto before = static_cast<std::size_t>(found - curve.points.begin());
+            least = std::min(least.value_or(before), before);
+        }
+        return least.value_or(0);
+    }
+
+    /// A budget that nobody asked for and that nothing keeps says nothing.
+    void begin_where_some_is_found() {
+        const auto none = static_cast<std::ptrdiff_t>(budgets_without_any());
+        for (SweepCurve& curve : sweep_.curves)
+            curve.points.erase(curve.points.begin(), curve.points.begin() + none);
+    }
+
     void prepare(Bytes largest, std::size_t points, const TimeShares& shares) {
         // A solver of this problem alone cannot be asked again with updates in another order.
-        const bool one_graph = !has_ordered_updates(problem_.graph);
+        const bool one_graph = !has_ordered_updates(first_problem().graph);
         for (const std::size_t index : order_) {
             if (!one_graph) break;
+            SweepTask& task = tasks_[index];
             Limits shared = options_.limits;
             shared.time = shares.of(points);
-            if (auto prepared = solvers_[index]->up_to(problem_, largest, shared))
-                solvers_[index] = std::move(prepared);
+            if (auto prepared = task.solver->up_to(task.problem, largest, shared))
+                task.solver = std::move(prepared);
         }
-        for (const auto& solver : solvers_) sweep_.curves.push_back({std::string(solver->name()), {}});
+        for (const SweepTask& task : tasks_)
+            sweep_.curves.push_back({std::string(task.solver->name()), {}, task.problem.copies});
     }
 
     Result<void> solve_at(Bytes budget, TimeShares& shares) {
         for (const std::size_t index : order_) {
             SweepCurve& curve = sweep_.curves[index];
+            const SweepTask& task = tasks_[index];
             Limits limits = options_.limits;
             limits.time = shares.next();
             Result<Outcome> outcome = options_.arena
-                                          ? solve_in_arena(problem_, *solvers_[index], budget, limits)
-                                          : solve(problem_, *solvers_[index], budget, limits);
+                                          ? solve_in_arena(task.problem, *task.solver, budget, limits)
+                                          : solve(task.problem, *task.solver, budget, limits);
             // Its bytes fit; whether they fit as one arena is another question.
             if (outcome && !options_.arena && outcome->infeasible())
-                if (auto found = from_smallest(problem_, smallest_, curve.solver, budget, limits))
+                if (auto found = from_smallest(task.problem, smallest_, curve.solver, budget, limits))
                     outcome = *std::move(found);
             if (!outcome) return outcome.error();
             if (const Schedule* schedule = outcome->schedule())
-                if (auto obeys = obeys_pins(problem_.graph, schedule->steps, options_.pins); !obeys)
+                if (auto obeys = obeys_pins(task.problem.graph, schedule->steps, options_.pins); !obeys)
                     return obeys;
             const auto at =
                 std::lower_bound(curve.points.begin(), curve.points.end(), budget,
                                  [](const SweepPoint& point, Bytes bytes) { return point.budget < bytes; });
             SweepPoint& point = *curve.points.insert(at, point_from(budget, outcome.take()));
             offer_found(curve, point);
-            if (on_point_) on_point_(curve.solver, point);
+            if (on_point_) on_point_(curve, point);
         }
         return {};
     }
@@ -225,14 +281,11 @@ class SweepRun {
     void offer_found(const SweepCurve& curve, SweepPoint& point) {
         const SolverTraits& traits = find_solver(curve.solver)->traits;
         const bool takes_any = traits.anytime && traits.finds == ScheduleClass::any_order;
-        const ScheduleClass most = std::max(traits.finds, class_within(problem_.graph, problem_.copies.what));
         for (const SweepCurve& other : sweep_.curves) {
-            if (!takes_any && &other != &curve) continue;
-            for (const SweepPoint& found : other.points) {
-                if (is_better(found, point, options_.arena) &&
-                    (&other == &curve || class_of(found.steps) <= most))
-                    take(found, point);
-            }
+            if (!takes_any && other.solver != curve.solver) continue;
+            if (!may_serve(other.copies, curve.copies)) continue;
+            for (const SweepPoint& found : other.points)
+                if (is_better(found, point, options_.arena)) take(found, point);
         }
     }
 
@@ -242,9 +295,16 @@ class SweepRun {
         offer_bounds(curve);
     }
 
-    /// Of all solvers: the best that is known of the curve over all that schedules may do.
-    std::vector<CurveSample> samples() const {
-        const ScheduleClass over = class_within(problem_.graph, problem_.copies.what);
+    /// The kinds of copies take turns.
+    std::optional<Bytes> where_least_is_known(std::size_t turn) const {
+        for (std::size_t i = 0; i < kinds_.size(); ++i)
+            if (const auto budget = next_budget(samples(kinds_[(turn + i) % kinds_.size()]))) return budget;
+        return std::nullopt;
+    }
+
+    /// Of all solvers: the best that is known of the curve over all that schedules with these copies may do.
+    std::vector<CurveSample> samples(const Copies& kind) const {
+        const ScheduleClass over = class_within(first_problem().graph, kind.what);
         std::vector<CurveSample> all;
         if (smallest_.peak < keep_all_peak(flat_)) {
             all.push_back({.budget = smallest_.peak,
@@ -252,6 +312,7 @@ class SweepRun {
                            .overhead = solution_from(flat_, smallest_.runs).overhead});
         }
         for (const SweepCurve& curve : sweep_.curves) {
+            if (curve.copies != kind) continue;
             std::vector<CurveSample> found = curve_samples(curve);
             for (std::size_t i = 0; i < found.size(); ++i) {
                 const std::optional<Bound>& bound = curve.points[i].bound;
@@ -259,16 +320,30 @@ class SweepRun {
             }
             all.insert(all.end(), found.begin(), found.end());
         }
+        forget_too_small(kind, all);
         return all;
     }
 
-    const FlatGraph flat_;
-    const Problem problem_;
+    /// Where weights stay, nothing is looked for below the smallest budget known to work; where they may leave, not
+    /// below a budget at which nothing was found.
+    void forget_too_small(const Copies& kind, std::vector<CurveSample>& samples) const {
+        std::optional<Bytes> smallest;
+        for (const CurveSample& sample : samples)
+            if (sample.peak && (!smallest || *sample.peak < *smallest)) smallest = sample.peak;
+        if (!smallest) return;
+        Bytes from = moves_weights(kind.what) ? Bytes(0) : *smallest;
+        for (const CurveSample& sample : samples)
+            if (!sample.peak && sample.budget < *smallest) from = std::max(from, sample.budget);
+        std::erase_if(samples, [&](const CurveSample& sample) { return sample.budget < from; });
+    }
+
+    const FlatGraph& flat_;
     const SweepOptions& options_;
-    const std::function<void(const std::string&, const SweepPoint&)>& on_point_;
+    const OnSweepPoint& on_point_;
     Sweep sweep_;
-    std::vector<std::unique_ptr<Solver>> solvers_;
+    std::vector<SweepTask> tasks_;  ///< as the curves
     const std::vector<std::size_t> order_;
+    const std::vector<Copies> kinds_;
     std::optional<PinnedStep> pinned_;
     SmallestBudget smallest_;
 };
@@ -289,33 +364,27 @@ std::vector<CurveSample> curve_samples(const SweepCurve& curve) {
     return samples;
 }
 
+Bytes least_needed(const Problem& problem) {
+    if (problem.copies.what == Offload::none) return least_memory(problem.flat).bytes;
+    return infeasible_from(problem, Bytes(0), std::nullopt).needed;
+}
+
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits) {
     return std::min(smallest_feasible(problem, limits).peak, keep_all_peak(problem.flat));
 }
 
-Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
-                        const std::function<void(const std::string&, const SweepPoint&)>& on_point) {
-    std::vector<std::unique_ptr<Solver>> solvers;
-    Copies copies = options.copies;
-    if (copies.what != Offload::none && !options.pins.empty())
-        return Error{"pins are about schedules without copies to the host"};
-    for (const std::string& name : options.solvers) {
-        Result<std::unique_ptr<Solver>> solver = make_solver(name);
-        if (!solver) return solver.error();
-        Result<Copies> known = copies_for(graph, name, std::move(copies));
-        if (!known) return known.error();
-        copies = known.take();
-        solver = under_pins(graph, options.pins, solver.take());
-        if (!solver) return solver.error();
-        solvers.push_back(solver.take());
-    }
-    SweepRun sweep(graph, options, copies, on_point);
+Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point) {
+    const FlatGraph flat = flatten(graph);
+    Result<std::vector<SweepTask>> tasks = sweep_tasks(graph, flat, options);
+    if (!tasks) return tasks.error();
+    if (tasks->empty()) return Sweep{graph.name, graph.sha256, {}, options.pins};
+    SweepRun sweep(graph, flat, options, tasks.take(), on_point);
     if (!options.pins.empty()) {
         Result<PinnedStep> step = pinned_step(graph, options.pins);
         if (!step) return step.error();
         sweep.obey(step.take());
     }
-    return sweep.run(std::move(solvers));
+    return sweep.run();
 }
 
 }  // namespace rematlas

@@ -10,6 +10,7 @@
 
 #include "core/graph/graph.h"
 #include "core/planning/curve_budgets.h"
+#include "core/solving/copies.h"
 #include "core/solving/solver.h"
 
 namespace rematlas {
@@ -20,22 +21,23 @@ struct SweepPoint {
     Bytes peak;          ///< 0 when infeasible
     double overhead = 0;
     std::optional<Bound> bound;
-    std::vector<Step> steps;          ///< of the schedule found; not written to the file
-    Homes homes = {};                 ///< the same
-    std::optional<Bytes> arena = {};  ///< of the planned addresses, when the budgets bound it
+    std::vector<Step> steps;              ///< of the schedule found; not written to the file
+    Homes homes = {};                     ///< the same
+    std::optional<Bytes> arena = {};      ///< of the planned addresses, when the budgets bound it
+    std::optional<Bytes> host_peak = {};  ///< of a schedule with copies to the host
 };
 
 struct SweepCurve {
     std::string solver;
     std::vector<SweepPoint> points;  ///< budgets ascending, overhead never rising with the budget
+    Copies copies = {};              ///< that its schedules may make; bounds are over all that make no others
 };
 
 struct Sweep {
     std::string graph;
     std::string graph_sha256;
     std::vector<SweepCurve> curves;
-    Pins pins = {};                   ///< that all schedules obey; bounds are over those that do
-    Offload offload = Offload::none;  ///< what schedules may copy to the host
+    Pins pins = {};  ///< that all schedules obey; bounds are over those that do
 };
 
 /// Budgets that were not asked for by name, from the smallest found feasible to the peak without
@@ -53,21 +55,31 @@ struct SweepOptions {
     bool arena = false;  ///< budgets bound the arena of planned addresses
     Limits limits;       ///< the time is for the whole sweep
     Pins pins = {};      ///< that all schedules obey
-    Copies copies = {};  ///< as in a SolveRequest
+    /// Each as in a SolveRequest. A solver has a curve for each of them that it can plan.
+    std::vector<Copies> copies = {Copies{}};
 };
 
-/// Every schedule is checked. Each is also an answer to every other budget of its solver's curve that its
-/// peak (with `arena`: its arena) fits, and to those of all curves whose solver finds schedules in any order
-/// and uses all its time, as atlas does. A bound holds for the smaller budgets of its curve too. Budgets are
-/// taken one by one, all solvers at each, so that time ends a sweep with few points solved well by all.
-/// Equal seeds give equal sweeps where time does not end a solver. `on_point` is called after each point
-/// (solver, point); a point may still become better by what is found at later ones. Errors: an unknown
-/// solver, pins that match nothing or contradict each other.
-Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options,
-                        const std::function<void(const std::string&, const SweepPoint&)>& on_point = {});
+/// Called with the curve that a point was found for, which holds it.
+using OnSweepPoint = std::function<void(const SweepCurve&, const SweepPoint&)>;
+
+/// Every schedule is checked. Each is also an answer to every other budget that its peak (with `arena`: its
+/// arena) fits, of the curves of its solver that may copy as much or more, and of all such curves whose solver finds
+/// schedules in any order and uses all its time, as atlas does. So a curve with copies is nowhere above the one
+/// without. A bound holds for the smaller budgets of its curve too. Budgets are taken one by one, all curves at
+/// each, so that time ends a sweep with few points solved well by all; where weights may leave the device they
+/// are looked for from what every schedule needs then on; budgets that nobody asked for and for which no curve has a
+/// schedule are left out at the beginning, though `on_point` has told of them. Equal seeds give
+/// equal sweeps where time does not end a solver. `on_point` is called after each point; a point may still become
+/// better by what is found at later ones. Errors: an unknown solver, one that plans none of the copies, copies
+/// without links, pins that match nothing or contradict each other.
+Result<Sweep> run_sweep(const Graph& graph, const SweepOptions& options, const OnSweepPoint& on_point = {});
 
 /// What the points of a curve tell of it: with `curve_area`, how much is not known.
 std::vector<CurveSample> curve_samples(const SweepCurve& curve);
+
+/// What every schedule needs that copies no more than the problem allows: `least_memory` where nothing may be copied,
+/// else the footprints of ops.
+Bytes least_needed(const Problem& problem);
 
 /// The least peak that a short search reaches: the smallest budget known to work.
 Bytes smallest_known_budget(const Problem& problem, const Limits& limits);

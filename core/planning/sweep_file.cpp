@@ -21,10 +21,12 @@ SweepPoint read_point(const Fields& fields) {
         point.peak = Bytes(fields.integer("peak_bytes"));
         point.overhead = fields.number("overhead");
         if (fields.has("arena_bytes")) point.arena = Bytes(fields.integer("arena_bytes"));
+        if (fields.has("host_peak_bytes")) point.host_peak = Bytes(fields.integer("host_peak_bytes"));
     }
-    if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0)
+    if (point.budget.value < 0 || point.peak.value < 0 || point.overhead < 0 ||
+        point.host_peak.value_or(Bytes(0)).value < 0)
         fields.fail("a value is negative");
-    point.bound = bound_from(fields);
+    point.bound = bound_from(fields, point.overhead);
     return point;
 }
 
@@ -34,8 +36,32 @@ json point_json(const SweepPoint& point) {
     if (point.status == "infeasible") return out;
     out["peak_bytes"] = point.peak.value;
     if (point.arena) out["arena_bytes"] = point.arena->value;
+    if (point.host_peak) out["host_peak_bytes"] = point.host_peak->value;
     out["overhead"] = point.overhead;
     return out;
+}
+
+Offload offload_of(const Fields& fields, Offload otherwise) {
+    const std::string text = fields.text_or("offload", std::string(to_string(otherwise)));
+    const std::optional<Offload> offload = offload_from(text);
+    if (!offload) fields.fail("offload '" + text.substr(0, 60) + "' is not known");
+    return *offload;
+}
+
+Copies read_copies(const Fields& curve, const std::string& place, Offload otherwise) {
+    Copies copies{.what = offload_of(curve, otherwise)};
+    if (copies.what == Offload::none) return copies;
+    if (curve.has("links")) copies.links = links_from(Fields(curve.at("links"), place + ".links"));
+    if (curve.has("host_budget_bytes")) copies.host_budget = Bytes(curve.integer("host_budget_bytes"));
+    if (copies.host_budget.value_or(Bytes(0)).value < 0) curve.fail("host_budget_bytes is negative");
+    return copies;
+}
+
+void add_copies(const Copies& copies, json& curve) {
+    if (copies.what == Offload::none) return;
+    curve["offload"] = to_string(copies.what);
+    if (copies.links.both_ways()) add_links(copies.links, curve["links"]);
+    if (copies.host_budget) curve["host_budget_bytes"] = copies.host_budget->value;
 }
 
 }  // namespace
@@ -56,14 +82,13 @@ Result<Sweep> parse_sweep(std::string_view text, const std::string& name) {
         sweep.graph = file.text("graph");
         sweep.graph_sha256 = file.text_or("graph_sha256", "");
         sweep.pins = pins_from(file);
-        const std::string offload = file.text_or("offload", std::string(to_string(Offload::none)));
-        if (!offload_from(offload)) file.fail("offload '" + offload.substr(0, 60) + "' is not known");
-        sweep.offload = *offload_from(offload);
+        // Where the curves do not say: of files from before they could.
+        const Offload of_all = offload_of(file, Offload::none);
         const json& curves = file.array("curves");
         for (std::size_t c = 0; c < curves.size(); ++c) {
             const std::string place = "curves[" + std::to_string(c) + "]";
             const Fields curve(curves[c], place);
-            sweep.curves.push_back({curve.text("solver"), {}});
+            sweep.curves.push_back({curve.text("solver"), {}, read_copies(curve, place, of_all)});
             const json& points = curve.array("points");
             for (std::size_t p = 0; p < points.size(); ++p) {
                 sweep.curves.back().points.push_back(
@@ -81,7 +106,9 @@ std::string sweep_text(const Sweep& sweep) {
     for (const SweepCurve& curve : sweep.curves) {
         json points = json::array();
         for (const SweepPoint& point : curve.points) points.push_back(point_json(point));
-        curves.push_back({{"solver", curve.solver}, {"points", std::move(points)}});
+        json one = {{"solver", curve.solver}, {"points", std::move(points)}};
+        add_copies(curve.copies, one);
+        curves.push_back(std::move(one));
     }
     json out = {{"format", "rematlas.sweep"},
                 {"version", 1},
@@ -89,7 +116,6 @@ std::string sweep_text(const Sweep& sweep) {
                 {"graph_sha256", sweep.graph_sha256},
                 {"curves", std::move(curves)}};
     if (!sweep.pins.empty()) out["pins"] = pins_json(sweep.pins);
-    if (sweep.offload != Offload::none) out["offload"] = to_string(sweep.offload);
     return out.dump(1) + "\n";
 }
 

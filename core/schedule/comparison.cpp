@@ -60,9 +60,32 @@ Bytes held_outputs(const Graph& graph, const Op& op, const IdVector<TensorId, ch
     return sum;
 }
 
-int runs_in(const StepsOf& steps, OpId op) {
-    const auto found = steps.find({StepKind::run, op.value});
+int runs_in(const StepsOf& steps, OpId op, StepKind kind = StepKind::run) {
+    const auto found = steps.find({kind, op.value});
     return found == steps.end() ? 0 : static_cast<int>(found->second.size());
+}
+
+HostUse host_use(const Graph& graph, const PlayedSteps& of) {
+    HostUse use{.runs = host_runs(of.steps), .to_host = {}, .to_device = {}, .peak = {}};
+    for (const Step& step : of.steps) {
+        if (step.kind == StepKind::offload) use.to_host += graph.tensors[step.tensor()].bytes;
+        if (step.kind == StepKind::fetch) use.to_device += graph.tensors[step.tensor()].bytes;
+    }
+    use.peak = of.played.host_peak;
+    return use;
+}
+
+/// Counts what an op does differently.
+void count(const OpDifference& op, Nanoseconds time, Comparison& comparison) {
+    const auto add = [&](int& count, Nanoseconds& sum, int runs) {
+        count += runs;
+        sum += Nanoseconds(time.value * runs);
+    };
+    const int more = op.runs_b - op.runs_a;
+    if (op.on_host_b && !op.on_host_a) return add(comparison.left_device, comparison.left_time, -more);
+    if (op.on_host_a && !op.on_host_b) return add(comparison.came_back, comparison.came_time, more);
+    if (more > 0) add(comparison.more_runs, comparison.more_time, more);
+    if (more < 0) add(comparison.fewer_runs, comparison.fewer_time, -more);
 }
 
 void sort_by_weight(std::vector<OpDifference>& ops) {
@@ -100,6 +123,10 @@ Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedStep
                           .ops = {},
                           .more_time = {},
                           .fewer_time = {},
+                          .left_time = {},
+                          .came_time = {},
+                          .host_a = host_use(graph, of_a),
+                          .host_b = host_use(graph, of_b),
                           .in_b = std::vector<int>(a.size(), -1),
                           .in_a = std::vector<int>(b.size(), -1)};
     const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
@@ -111,14 +138,16 @@ Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedStep
         OpDifference found{.op = id,
                            .runs_a = runs_in(steps_a, id),
                            .runs_b = runs_in(steps_b, id),
+                           .on_host_a = runs_in(steps_a, id, StepKind::run_host) > 0,
+                           .on_host_b = runs_in(steps_b, id, StepKind::run_host) > 0,
                            .time = {},
                            .at_peak_a = held_outputs(graph, op, held_a),
                            .at_peak_b = held_outputs(graph, op, held_b)};
         const int more = found.runs_b - found.runs_a;
-        if (more == 0 && found.at_peak_a == found.at_peak_b) continue;
+        const bool same_place = found.on_host_a == found.on_host_b;
+        if (more == 0 && same_place && found.at_peak_a == found.at_peak_b) continue;
         found.time = Nanoseconds(op.time.value * more);
-        (more > 0 ? comparison.more_runs : comparison.fewer_runs) += std::abs(more);
-        (more > 0 ? comparison.more_time : comparison.fewer_time) += Nanoseconds(std::abs(found.time.value));
+        count(found, op.time, comparison);
         comparison.ops.push_back(found);
     }
     sort_by_weight(comparison.ops);
@@ -127,13 +156,18 @@ Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedStep
 
 std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b) {
     std::map<OpId, RunDifference> runs;
-    for (const Step& step : a)
+    for (const Step& step : a) {
         if (step.runs()) ++runs[step.op()].a;
-    for (const Step& step : b)
+        if (step.kind == StepKind::run_host) runs[step.op()].on_host_a = true;
+    }
+    for (const Step& step : b) {
         if (step.runs()) ++runs[step.op()].b;
+        if (step.kind == StepKind::run_host) runs[step.op()].on_host_b = true;
+    }
     std::vector<RunDifference> found;
-    for (const auto& [op, counts] : runs)
-        if (counts.a != counts.b) found.push_back({op, counts.a, counts.b});
+    for (const auto& [op, of] : runs)
+        if (of.a != of.b || of.on_host_a != of.on_host_b)
+            found.push_back({op, of.a, of.b, of.on_host_a, of.on_host_b});
     return found;
 }
 

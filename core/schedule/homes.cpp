@@ -41,4 +41,22 @@ IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& hom
     return there;
 }
 
+Bytes always_on_device(const Graph& graph, const std::vector<Step>& steps, const Homes& homes) {
+    IdVector<TensorId, char> there = on_device_at_start(graph, homes);
+    for (const Step& step : steps)
+        if (step.kind == StepKind::free) there[step.tensor()] = 0;
+    Bytes sum;
+    for (TensorId t : graph.tensors.ids())
+        if (there[t]) sum += graph.tensors[t].bytes;
+    return sum;
+}
+
+Bytes residents_on_device(const Graph& graph, const Homes& homes) {
+    const IdVector<TensorId, char> there = on_device_at_start(graph, homes);
+    Bytes sum;
+    for (TensorId t : graph.tensors.ids())
+        if (there[t]) sum = sum + graph.tensors[t].bytes;
+    return sum;
+}
+
 }  // namespace rematlas

@@ -12,4 +12,10 @@ Result<void> sound_homes(const Graph& graph, const Homes& homes);
 /// By tensor: whether it is on the device when the step starts.
 IdVector<TensorId, char> on_device_at_start(const Graph& graph, const Homes& homes = {});
 
+/// Bytes of residents that are on the device from the beginning of the step to its end.
+Bytes always_on_device(const Graph& graph, const std::vector<Step>& steps, const Homes& homes = {});
+
+/// Of residents, what is there then.
+Bytes residents_on_device(const Graph& graph, const Homes& homes);
+
 }  // namespace rematlas

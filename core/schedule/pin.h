@@ -11,7 +11,7 @@
 // pattern always matches a whole path or name.
 //
 // What a pin asks of a schedule:
-// - keep: a matched op does not run a second time. What it makes stays until its last use.
+// - keep: a matched op does not run a second time. What it makes stays until its last use, or comes back from the host.
 // - recompute: what a matched op makes is not handed over from the forward pass to the backward pass. Once the
 //   last op of the loss has run, whatever reads such a tensor reads one that was made after that. Of a module
 //   this holds for its inner tensors: what ops outside of it read in the forward pass, or what is a result of

@@ -59,6 +59,9 @@ constexpr bool holds_for(ScheduleClass of, ScheduleClass over) {
     return of >= over;
 }
 
+/// How many steps run an op on the host.
+int host_runs(const std::vector<Step>& steps);
+
 /// The class that a list of steps belongs to, as far as its kinds of steps tell.
 ScheduleClass class_of(const std::vector<Step>& steps);
 

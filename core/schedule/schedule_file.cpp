@@ -129,9 +129,13 @@ std::optional<ScheduleClass> schedule_class_from(std::string_view text) {
     return static_cast<ScheduleClass>(found - kClassNames.begin());
 }
 
+int host_runs(const std::vector<Step>& steps) {
+    return static_cast<int>(std::count_if(steps.begin(), steps.end(),
+                                          [](const Step& step) { return step.kind == StepKind::run_host; }));
+}
+
 ScheduleClass class_of(const std::vector<Step>& steps) {
-    const auto on_host = [](const Step& step) { return step.kind == StepKind::run_host; };
-    if (std::any_of(steps.begin(), steps.end(), on_host)) return ScheduleClass::with_host_ops;
+    if (host_runs(steps) > 0) return ScheduleClass::with_host_ops;
     const bool copies = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
         return !step.runs() && step.kind != StepKind::free;
     });
@@ -155,7 +159,7 @@ Result<Schedule> parse_schedule(std::string_view text, std::string_view name) {
         if (schedule.host_budget && schedule.host_budget->value < 0)
             file.fail("host_budget_bytes is negative");
         read_predicted(file, schedule);
-        schedule.bound = bound_from(file);
+        schedule.bound = bound_from(file, schedule.overhead);
         schedule.status = file.text_or("status", "feasible");
         schedule.solve_seconds = file.has("solve_seconds") ? file.number("solve_seconds") : 0;
         const json& steps = file.array("steps");
@@ -179,12 +183,16 @@ Result<Schedule> read_schedule(const std::filesystem::path& path) {
     return parse_schedule(*text, path.string());
 }
 
-std::optional<Bound> bound_from(const Fields& object) {
+std::optional<Bound> bound_from(const Fields& object, double overhead) {
     if (!object.has("bound")) return std::nullopt;
     const Fields fields(object.at("bound"), "bound");
-    Bound bound{fields.number("overhead"), fields.has("gap") ? fields.number("gap") : 0.0,
-                schedule_class_from(fields.text_or("class", "")),
-                fields.has("seconds") ? fields.number("seconds") : 0.0};
+    Bound bound{.overhead = fields.number("overhead"),
+                .over = schedule_class_from(fields.text_or("class", "")),
+                .seconds = fields.has("seconds") ? fields.number("seconds") : 0.0};
+    if (fields.has("gap"))
+        bound.gap = fields.number("gap");
+    else if (bound.overhead > 0)
+        bound.gap = std::max(0.0, overhead / bound.overhead - 1);
     if (fields.has("nodes")) bound.nodes = fields.integer("nodes");
     return bound;
 }

@@ -19,8 +19,8 @@ class Fields;
 Result<Schedule> read_schedule(const std::filesystem::path& path);
 Result<Schedule> parse_schedule(std::string_view text, std::string_view name);
 std::string schedule_text(const Schedule& schedule);
-/// The "bound" of an object in a file, where it has one. Throws FieldError, as Fields does.
-std::optional<Bound> bound_from(const Fields& object);
+/// The "bound" of an object in a file, where it has one; a gap that is left out is that of `overhead`. Throws FieldError, as Fields does.
+std::optional<Bound> bound_from(const Fields& object, double overhead);
 
 /// The "pins" of an object in a file: pairs of a pattern and a decision; none where it has no such field. Throws
 /// FieldError too.

@@ -246,10 +246,6 @@ jede andere Grenze wird als Budget eingegeben.</translation>
         <translation>Dieser Graph sagt nicht, wo sein Modell liegt. Wählen Sie eine TorchScript-Datei, oder nehmen Sie den Schritt in Python mit einem anderen Batch auf und öffnen Sie diesen Graphen.</translation>
     </message>
     <message>
-        <source>Model</source>
-        <translation>Modell</translation>
-    </message>
-    <message>
         <source>TorchScript files (*.pt *.pth)</source>
         <translation>TorchScript-Dateien (*.pt *.pth)</translation>
     </message>
@@ -613,6 +609,65 @@ Modul %5</translation>
     </message>
 </context>
 <context>
+    <name>CompareController</name>
+    <message>
+        <source>takes as long</source>
+        <translation>dauert gleich lang</translation>
+    </message>
+    <message>
+        <source>takes %1 more</source>
+        <translation>dauert %1 länger</translation>
+    </message>
+    <message>
+        <source>takes %1 less</source>
+        <translation>dauert %1 kürzer</translation>
+    </message>
+    <message>
+        <source>needs as much memory</source>
+        <translation>braucht gleich viel Speicher</translation>
+    </message>
+    <message>
+        <source>needs %1 more at the peak</source>
+        <translation>braucht an der Spitze %1 mehr</translation>
+    </message>
+    <message>
+        <source>needs %1 less at the peak</source>
+        <translation>braucht an der Spitze %1 weniger</translation>
+    </message>
+    <message>
+        <source>; runs %1 updates on the host instead of on the device, where they take %2</source>
+        <translation>; führt %1 Aktualisierungen auf dem Host aus statt auf dem Gerät, wo sie %2 dauern</translation>
+    </message>
+    <message>
+        <source>; runs %1 updates on the device instead of on the host, %2</source>
+        <translation>; führt %1 Aktualisierungen auf dem Gerät aus statt auf dem Host, %2</translation>
+    </message>
+    <message>
+        <source>; copies %1 to the host and %2 back (%3: %4 and %5)</source>
+        <translation>; kopiert %1 zum Host und %2 zurück (%3: %4 und %5)</translation>
+    </message>
+    <message>
+        <source>; at most %1 lie on the host (%2: %3)</source>
+        <translation>; höchstens %1 liegen auf dem Host (%2: %3)</translation>
+    </message>
+    <message>
+        <source>; over other links</source>
+        <translation>; über andere Verbindungen</translation>
+    </message>
+    <message>
+        <source>%1 %2 and %3</source>
+        <translation>%1 %2 und %3</translation>
+    </message>
+    <message>
+        <source>; runs ops %1 times more, %2</source>
+        <translation>; führt Ops %1-mal öfter aus, %2</translation>
+    </message>
+    <message>
+        <source>; runs ops %1 times less, %2</source>
+        <translation>; führt Ops %1-mal seltener aus, %2</translation>
+    </message>
+</context>
+<context>
     <name>ComparePicture</name>
     <message>
         <source>%1: %2 time, peak %3</source>
@@ -688,6 +743,71 @@ Modul %5</translation>
     <message>
         <source>The shown plan &amp;with</source>
         <translation>Der gezeigte Plan &amp;mit</translation>
+    </message>
+</context>
+<context>
+    <name>CopiesBox</name>
+    <message>
+        <source>%1 GB/s</source>
+        <translation>%1 GB/s</translation>
+    </message>
+    <message>
+        <source>%1 each way</source>
+        <translation>%1 in jeder Richtung</translation>
+    </message>
+    <message>
+        <source>%1 to the host, %2 back</source>
+        <translation>%1 zum Host, %2 zurück</translation>
+    </message>
+    <message>
+        <source>; less while both move</source>
+        <translation>; weniger, während sich beide bewegen</translation>
+    </message>
+    <message>
+        <source>Copies to the host</source>
+        <translation>Kopien zum Host</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>Aktivierungen</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>alles</translation>
+    </message>
+    <message>
+        <source>What may leave the device for the host&apos;s memory and come back, beside recomputation.
+Weights are parameters, gradients and what the optimizer keeps</source>
+        <translation>Was das Gerät in den Speicher des Hosts verlassen und zurückkommen darf, neben der Neuberechnung.
+Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
+    </message>
+    <message>
+        <source>Link</source>
+        <translation>Verbindung</translation>
+    </message>
+    <message>
+        <source>Between device and host: that of the graph&apos;s device, or of another one</source>
+        <translation>Zwischen Gerät und Host: die des Geräts des Graphen oder eines anderen</translation>
+    </message>
+    <message>
+        <source>as captured</source>
+        <translation>wie erfasst</translation>
+    </message>
+    <message>
+        <source>as in the plan</source>
+        <translation>wie im Plan</translation>
+    </message>
+    <message>
+        <source>; at most %1 on the host</source>
+        <translation>; höchstens %1 auf dem Host</translation>
     </message>
 </context>
 <context>
@@ -906,16 +1026,20 @@ Modul %5</translation>
         <translation>Zeit</translation>
     </message>
     <message>
-        <source>That its runs take in %1, less those in %2</source>
-        <translation>Die ihre Läufe in %1 brauchen, weniger denen in %2</translation>
-    </message>
-    <message>
         <source>At the peak of %1</source>
         <translation>An der Spitze von %1</translation>
     </message>
     <message>
         <source>What it made that lies in memory when %1 needs the most</source>
         <translation>Was sie erzeugt hat und im Speicher liegt, wenn %1 am meisten braucht</translation>
+    </message>
+    <message>
+        <source>on the host</source>
+        <translation>auf dem Host</translation>
+    </message>
+    <message>
+        <source>That its runs on the device take in %1, less those in %2</source>
+        <translation>Was seine Läufe auf dem Gerät in %1 dauern, weniger die in %2</translation>
     </message>
 </context>
 <context>
@@ -1028,6 +1152,10 @@ Modul %5</translation>
         <translation>Das gilt mit den Gewichten auf dem Gerät: sie dürfen auf dem Host liegen (Lösen, Kopien zum Host). Oder ein kleinerer Batch, oder eine Karte mit %1 mehr.</translation>
     </message>
     <message>
+        <source>%1 That is with weights on the device.</source>
+        <translation>%1 Das gilt mit Gewichten auf dem Gerät.</translation>
+    </message>
+    <message>
         <source>%1 That is without copies to the host.</source>
         <translation>%1 Das gilt ohne Kopien zum Host.</translation>
     </message>
@@ -1082,6 +1210,18 @@ Modul %5</translation>
     <message>
         <source>Not known: schedules need at least %1, and none that small was found yet. Solve to look for one.</source>
         <translation>Nicht bekannt: Abläufe brauchen mindestens %1, und so klein wurde noch keiner gefunden. Lösen sucht einen.</translation>
+    </message>
+    <message>
+        <source>Needs %1, fits %2 with plan %3: %4 less time than with all on the device</source>
+        <translation>Braucht %1, passt mit Plan %3 in %2: %4 weniger Zeit als mit allem auf dem Gerät</translation>
+    </message>
+    <message>
+        <source>Under its pins and within its budget no schedule saves more than %1 of the time that the step takes with all on the device.</source>
+        <translation>Mit seinen Festlegungen und in seinem Budget spart kein Ablauf mehr als %1 der Zeit, die der Schritt mit allem auf dem Gerät braucht.</translation>
+    </message>
+    <message>
+        <source>Within its budget no schedule saves more than %1 of the time that the step takes with all on the device.</source>
+        <translation>In seinem Budget spart kein Ablauf mehr als %1 der Zeit, die der Schritt mit allem auf dem Gerät braucht.</translation>
     </message>
 </context>
 <context>
@@ -1405,6 +1545,79 @@ behalten %1, neu berechnet %2, ausgelagert %3</translation>
     <message>
         <source>Double click</source>
         <translation>Doppelklick</translation>
+    </message>
+    <message>
+        <source>waits %1 for a copy that began in the step before</source>
+        <translation>wartet %1 auf eine Kopie, die im Schritt davor begann</translation>
+    </message>
+    <message>
+        <source>waits %1 for the copy of %2</source>
+        <translation>wartet %1 auf die Kopie von %2</translation>
+    </message>
+    <message>
+        <source>%1 goes to the host: %2</source>
+        <translation>%1 geht zum Host: %2</translation>
+    </message>
+    <message>
+        <source>%1 comes back: %2</source>
+        <translation>%1 kommt zurück: %2</translation>
+    </message>
+    <message>
+        <source>%1 in %2</source>
+        <translation>%1 in %2</translation>
+    </message>
+    <message>
+        <source>
+%1 on the host</source>
+        <translation>
+%1 auf dem Host</translation>
+    </message>
+    <message>
+        <source>waits %1 for %2, which runs on the host</source>
+        <translation>wartet %1 auf %2, das auf dem Host läuft</translation>
+    </message>
+    <message>
+        <source>%1 runs on the host</source>
+        <translation>%1 läuft auf dem Host</translation>
+    </message>
+</context>
+<context>
+    <name>LinkBox</name>
+    <message>
+        <source>%1 time, no wait</source>
+        <translation>%1 Zeit, kein Warten</translation>
+    </message>
+    <message>
+        <source>%1 time, waits %2</source>
+        <translation>%1 Zeit, wartet %2</translation>
+    </message>
+    <message>
+        <source>Solve for this link</source>
+        <translation>Für diese Verbindung lösen</translation>
+    </message>
+    <message>
+        <source>The plan over</source>
+        <translation>Der Plan über</translation>
+    </message>
+    <message>
+        <source>What the steps of this plan would cost over another link, without solving again</source>
+        <translation>Was die Schritte dieses Plans über eine andere Verbindung kosten würden, ohne neu zu lösen</translation>
+    </message>
+    <message>
+        <source>A plan for the same budget that is made for this link</source>
+        <translation>Ein Plan für dasselbe Budget, der für diese Verbindung gemacht ist</translation>
+    </message>
+    <message>
+        <source>its own link, %1</source>
+        <translation>seine eigene Verbindung, %1</translation>
+    </message>
+    <message>
+        <source>Over %1 the same steps cost %2. Over its own link: %3.</source>
+        <translation>Über %1 kosten dieselben Schritte %2. Über die eigene Verbindung: %3.</translation>
+    </message>
+    <message>
+        <source>Over %1 these steps are not possible: %2.</source>
+        <translation>Über %1 sind diese Schritte nicht möglich: %2.</translation>
     </message>
 </context>
 <context>
@@ -2042,6 +2255,50 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
         <source>%1, step %2</source>
         <translation>%1, Schritt %2</translation>
     </message>
+    <message>
+        <source>host [%1]</source>
+        <translation>Host [%1]</translation>
+    </message>
+    <message>
+        <source>on the host: at most %1</source>
+        <translation>auf dem Host: höchstens %1</translation>
+    </message>
+    <message>
+        <source>waiting</source>
+        <translation>Warten</translation>
+    </message>
+    <message>
+        <source>%1 with copies of activations over %2</source>
+        <translation>%1 mit Kopien von Aktivierungen über %2</translation>
+    </message>
+    <message>
+        <source>%1 with copies of activations</source>
+        <translation>%1 mit Kopien von Aktivierungen</translation>
+    </message>
+    <message>
+        <source>%1 with weights on the host over %2</source>
+        <translation>%1 mit Gewichten auf dem Host über %2</translation>
+    </message>
+    <message>
+        <source>%1 with weights on the host</source>
+        <translation>%1 mit Gewichten auf dem Host</translation>
+    </message>
+    <message>
+        <source>%1 with copies of activations and weights over %2</source>
+        <translation>%1 mit Kopien von Aktivierungen und Gewichten über %2</translation>
+    </message>
+    <message>
+        <source>%1 with copies of activations and weights</source>
+        <translation>%1 mit Kopien von Aktivierungen und Gewichten</translation>
+    </message>
+    <message>
+        <source>time added by recomputation and copies</source>
+        <translation>Mehrzeit durch Neuberechnung und Kopien</translation>
+    </message>
+    <message>
+        <source>on the host</source>
+        <translation>auf dem Host</translation>
+    </message>
 </context>
 <context>
     <name>PictureOrTable</name>
@@ -2095,63 +2352,6 @@ Phase: vorwärts, Verlust, rückwärts, Optimierer.</translation>
     <message>
         <source>%1 (does nothing)</source>
         <translation>%1 (bewirkt nichts)</translation>
-    </message>
-</context>
-<context>
-    <name>CopiesBox</name>
-    <message>
-        <source>%1 GB/s</source>
-        <translation>%1 GB/s</translation>
-    </message>
-    <message>
-        <source>%1 each way</source>
-        <translation>%1 in jeder Richtung</translation>
-    </message>
-    <message>
-        <source>%1 to the host, %2 back</source>
-        <translation>%1 zum Host, %2 zurück</translation>
-    </message>
-    <message>
-        <source>; less while both move</source>
-        <translation>; weniger, während sich beide bewegen</translation>
-    </message>
-    <message>
-        <source>Copies to the host</source>
-        <translation>Kopien zum Host</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>keine</translation>
-    </message>
-    <message>
-        <source>activations</source>
-        <translation>Aktivierungen</translation>
-    </message>
-    <message>
-        <source>weights</source>
-        <translation>Gewichte</translation>
-    </message>
-    <message>
-        <source>all</source>
-        <translation>alles</translation>
-    </message>
-    <message>
-        <source>What may leave the device for the host's memory and come back, beside recomputation.
-Weights are parameters, gradients and what the optimizer keeps</source>
-        <translation>Was das Gerät in den Speicher des Hosts verlassen und zurückkommen darf, neben der Neuberechnung.
-Gewichte sind Parameter, Gradienten und was der Optimierer behält</translation>
-    </message>
-    <message>
-        <source>Link</source>
-        <translation>Verbindung</translation>
-    </message>
-    <message>
-        <source>Between device and host: that of the graph's device, or of another one</source>
-        <translation>Zwischen Gerät und Host: die des Geräts des Graphen oder eines anderen</translation>
-    </message>
-    <message>
-        <source>as captured</source>
-        <translation>wie erfasst</translation>
     </message>
 </context>
 <context>
@@ -2583,6 +2783,14 @@ ohne Neuberechnung wie 60% oder schlicht Bytes</translation>
         <source>Best under the pins</source>
         <translation>Bestmöglich mit den Festlegungen</translation>
     </message>
+    <message>
+        <source>Waits</source>
+        <translation>Wartet</translation>
+    </message>
+    <message>
+        <source>%1 for copies</source>
+        <translation>%1 auf Kopien</translation>
+    </message>
 </context>
 <context>
     <name>Status</name>
@@ -2696,6 +2904,14 @@ ohne Neuberechnung wie 60% oder schlicht Bytes</translation>
     <message>
         <source>run</source>
         <translation>ausführen</translation>
+    </message>
+    <message>
+        <source>free on host</source>
+        <translation>auf dem Host freigeben</translation>
+    </message>
+    <message>
+        <source>run on host</source>
+        <translation>auf dem Host ausführen</translation>
     </message>
 </context>
 <context>
@@ -2919,6 +3135,34 @@ A click on a point shows its schedule.</source>
         <translation>Eine Reihe zeigt, was jedes Budget an Zeit kostet.
 Ein Klick auf einen Punkt zeigt seinen Ablauf.</translation>
     </message>
+    <message>
+        <source>Copies</source>
+        <translation>Kopien</translation>
+    </message>
+    <message>
+        <source>What schedules may copy to the host: a curve for each, of the solvers that plan such copies</source>
+        <translation>Was Abläufe zum Host kopieren dürfen: je eine Kurve, von den Lösern, die solche Kopien planen</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>Aktivierungen</translation>
+    </message>
+    <message>
+        <source>weights</source>
+        <translation>Gewichte</translation>
+    </message>
+    <message>
+        <source>activations and weights</source>
+        <translation>Aktivierungen und Gewichte</translation>
+    </message>
+    <message>
+        <source>over %1, the link under Solve</source>
+        <translation>über %1, die Verbindung unter Lösen</translation>
+    </message>
 </context>
 <context>
     <name>WelcomePage</name>
@@ -3036,6 +3280,14 @@ durch Neuberechnen und Auslagern, mit denselben Gradienten.</translation>
     <message>
         <source>not possible</source>
         <translation>nicht möglich</translation>
+    </message>
+    <message>
+        <source>Waits for copies</source>
+        <translation>Wartet auf Kopien</translation>
+    </message>
+    <message>
+        <source>%1, most for %2</source>
+        <translation>%1, am längsten auf %2</translation>
     </message>
 </context>
 </TS>

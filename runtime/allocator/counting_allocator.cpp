@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <thread>
 
 #include "runtime/allocator/memory_limit.h"
 #include "runtime/allocator/step_memory.h"
@@ -22,6 +23,28 @@ std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::int64_t> bytes_watermark{0};
 std::atomic<std::int64_t> from_system{0};
 std::atomic<bool> heap_is_kept{false};  ///< for good
+
+std::mutex malloc_limits;
+int kept_heaps = 0;  ///< under the mutex
+
+/// Under the mutex.
+void set_malloc_limits() {
+    if (!heap_is_kept)
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);  // or blocks beyond 128 KiB would lie outside of the heap
+    mallopt(M_TRIM_THRESHOLD, heap_is_kept || kept_heaps > 0 ? -1 : 64 << 20);
+}
+
+/// A search has at most as many threads beside its own, in a step's planning.
+constexpr int heaps_left_by_threads = 3;
+
+/// Gives back what is free at the end of the calling thread's heap, which malloc_trim leaves: malloc looks at it
+/// when a large block beside it is freed. A thread that has ended left its heap to one that begins, so `others`
+/// threads, all alive at once, do the same with theirs.
+void shrink_own_heap(int others) {
+    void* volatile block = std::malloc(96 << 10);
+    std::free(block);
+    if (others > 0) std::thread(shrink_own_heap, others - 1).join();
+}
 
 /// Each allocation starts with a header of as many bytes as keep the data aligned for vector instructions.
 constexpr std::size_t header = 64;
@@ -147,18 +170,29 @@ void CountingAllocator::install(Heap heap) {
         heap_is_kept = true;
         // Memory once touched stays with the process: returning it after every large tensor makes each step
         // fault it in again, which costs more than many of the operations and makes their times vary.
+        std::lock_guard lock(malloc_limits);
         mallopt(M_MMAP_MAX, 0);
-        mallopt(M_TRIM_THRESHOLD, -1);
+        set_malloc_limits();
     });
 }
 
 CountingAllocator::KeptHeap::KeptHeap() {
-    if (heap_is_kept) return;
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);  // or blocks beyond 128 KiB would lie outside of the heap
-    mallopt(M_TRIM_THRESHOLD, -1);
+    std::lock_guard lock(malloc_limits);
+    ++kept_heaps;
+    set_malloc_limits();
 }
 CountingAllocator::KeptHeap::~KeptHeap() {
-    if (!heap_is_kept) mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    std::lock_guard lock(malloc_limits);
+    --kept_heaps;
+    set_malloc_limits();
+}
+
+void CountingAllocator::give_back_free_pages() {
+    malloc_trim(0);
+    std::lock_guard lock(malloc_limits);
+    mallopt(M_TRIM_THRESHOLD, 0);
+    shrink_own_heap(heaps_left_by_threads);
+    set_malloc_limits();
 }
 
 CountingAllocator::OwnPages::OwnPages(For whom) : whom_(whom) {

@@ -59,6 +59,10 @@ class CountingAllocator {
         ~KeptHeap();
     };
 
+    /// Gives what is free in the heaps back to the system: of the process, of the calling thread, and of a few
+    /// threads that have ended.
+    static void give_back_free_pages();
+
     /// How often the system was asked since the process began; what an arena serves is not counted.
     static std::int64_t system_allocations();
 };

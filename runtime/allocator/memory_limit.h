@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "runtime/allocator/memory_meter.h"
 
@@ -26,8 +28,9 @@ class RoomMaker {
     /// The device had no memory for so many. Frees others, and as many if it can; false: there is nothing
     /// left to free. The allocator holds no lock.
     virtual bool give_way(std::int64_t bytes) = 0;
-    /// So many bytes will be taken, in pieces. Throws where they must not be.
-    virtual void make_room(std::int64_t bytes) = 0;
+    /// So many bytes will be taken, in pieces. Nothing: there is room for them; else what is missing, and the caller
+    /// does without.
+    virtual std::optional<std::string> make_room(std::int64_t bytes) = 0;
     /// Where the allocator's own pointer is, if it is hidden in one of the room maker's.
     virtual const c10::DataPtr& behind(const c10::DataPtr& pointer) const = 0;
     /// Counts the bytes that would be alive if nothing had been freed to make room.

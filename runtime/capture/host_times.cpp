@@ -15,8 +15,9 @@ namespace rematlas {
 namespace {
 
 at::Tensor like(const Operand& operand, c10::Device device) {
-    const auto options = c10::TensorOptions().dtype(operand.dtype).device(
-        operand.on_host ? c10::Device(c10::DeviceType::CPU) : device);
+    const auto options = c10::TensorOptions()
+                             .dtype(operand.dtype)
+                             .device(operand.on_host ? c10::Device(c10::DeviceType::CPU) : device);
     return at::empty_strided(operand.sizes, operand.strides, options).fill_(1);
 }
 
@@ -61,7 +62,9 @@ Nanoseconds time_on_host(const TapeOp& op, const Tape& tape) {
 }
 
 /// With its counter, as in a step.
-void measure_on_device(Op& op, const TapeOp& of, const Tape& tape, DeviceRuntime& device) {
+void measure_on_device(Graph& graph, OpId id, const Tape& tape, DeviceRuntime& device) {
+    Op& op = graph.ops[id];
+    const TapeOp& of = tape.ops[id];
     const BelowAutograd below;
     const auto kernel = c10::Dispatcher::singleton().findSchemaOrThrow(of.name.c_str(), of.overload.c_str());
     const torch::jit::Stack arguments = arguments_on(of, tape, device.device());
@@ -73,7 +76,16 @@ void measure_on_device(Op& op, const TapeOp& of, const Tape& tape, DeviceRuntime
         kernel.callBoxed(stack);
         device.synchronize();
     });
-    op.workspace = Bytes(device.peak_bytes() - alive);
+    std::int64_t made = 0;
+    for (std::size_t i = 0; i < of.returns.size(); ++i)
+        if (of.returns[i].valid()) made += graph.tensors[of.returns[i]].bytes.value;
+    op.workspace = Bytes(std::max<std::int64_t>(device.peak_bytes() - alive - made, 0));
+}
+
+/// Of a parameter, by an optimizer: what else ends a step has other bits on a host than on another device. One that
+/// can be skipped reads on the device whether it is.
+bool can_run_on_host(const TapeOp& op) {
+    return op.name.starts_with("aten::_fused_") && op.skips == no_operand;
 }
 
 }  // namespace
@@ -83,7 +95,7 @@ void measure_updates(Graph& graph, const Tape& tape, DeviceRuntime& device) {
     for (OpId id : graph.ops.ids()) {
         if (graph.ops[id].phase != Phase::optimizer) continue;
         const auto [first, fresh] = measured.try_emplace(signature_of(tape, id), id);
-        if (fresh) measure_on_device(graph.ops[id], tape.ops[id], tape, device);
+        if (fresh) measure_on_device(graph, id, tape, device);
         graph.ops[id].time = graph.ops[first->second].time;
         graph.ops[id].workspace = graph.ops[first->second].workspace;
     }
@@ -94,7 +106,7 @@ void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& dev
     std::unordered_map<std::string, Nanoseconds> known;
     for (OpId id : graph.ops.ids()) {
         Op& op = graph.ops[id];
-        if (op.phase != Phase::optimizer) continue;
+        if (op.phase != Phase::optimizer || !can_run_on_host(tape.ops[id])) continue;
         if (device.device().is_cpu()) {
             op.host_time = op.time;
             continue;

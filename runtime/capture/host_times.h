@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-/// Fills `host_time` of the ops of phase optimizer, whose `time` is known: on a host it is the same, for
+/// Fills `host_time` of an optimizer's updates, whose `time` is known: on a host it is the same, for
 /// another device each distinct op is run on the host, on tensors that lie as its own (the median of a few
 /// runs).
 void measure_host_times(Graph& graph, const Tape& tape, const DeviceRuntime& device);

@@ -48,29 +48,44 @@ std::string module_of(const std::string& parameter) {
     return dot == parameter.npos ? "" : parameter.substr(0, dot);
 }
 
+Argument tensor_argument(int operand) {
+    return {Argument::Kind::tensor, {}, {operand}};
+}
+
+Argument tensors_argument(std::vector<int> operands) {
+    return {Argument::Kind::tensors, {}, std::move(operands)};
+}
+
+Argument value_argument(c10::IValue value) {
+    return {Argument::Kind::value, std::move(value), {}};
+}
+
 class Updates {
   public:
-    Updates(CapturedStep& step, const DeviceRuntime& device)
-        : graph_(step.graph), tape_(step.tape), device_(device), made_by_(producers(step.graph)) {
+    Updates(CapturedStep& step, const DeviceRuntime& device, const StepEnd& end)
+        : graph_(step.graph), tape_(step.tape), device_(device), end_(end), made_by_(producers(step.graph)) {
         for (OpId op : graph_.ops.ids())
             for (TensorId read : graph_.ops[op].inputs) readers_[read].push_back(op);
     }
 
     Result<void> add(const OptimizerGroup& group) {
-        const std::string rate = groups_++ == 0 ? "lr" : "lr." + std::to_string(groups_ - 1);
-        const Operand number{.dtype = c10::ScalarType::Double, .on_host = !device_.device().is_cpu()};
-        const int lr = add_state(rate, number, group.optimizer.lr);
+        const int lr = end_.updates ? add_rate(group.optimizer.lr) : no_operand;
         const std::set<std::string> named(group.parameters.begin(), group.parameters.end());
         for (GradientOf& gradient : tape_.gradients) {
             if (gradient.input >= 0 || gradient.operand == no_operand) continue;
             if (!named.empty() && !named.contains(gradient.parameter)) continue;
-            if (Result<void> done = add_update(group.optimizer, gradient, lr); !done)
+            if (Result<void> done = take(group.optimizer, gradient, lr); !done)
                 return Error{"parameter " + gradient.parameter + ": " + done.error().message};
         }
         return {};
     }
 
-    void finish() {
+    Result<void> finish() {
+        if (end_.scaled && end_.updates && !taken_.empty()) unscale();
+        if (end_.clip_norm && !taken_.empty())
+            if (Result<void> clipped = clip(*end_.clip_norm); !clipped) return clipped.error();
+        if (end_.updates)
+            for (const Taken& taken : taken_) add_update(taken);
         std::set<TensorId> stay;
         for (int output : tape_.outputs)
             if (output != no_operand) stay.insert(tensor_of(output));
@@ -80,6 +95,7 @@ class Updates {
         std::erase_if(graph_.results,
                       [&](TensorId result) { return used_.contains(result) && !stay.contains(result); });
         put_in_order();
+        return {};
     }
 
   private:
@@ -92,6 +108,21 @@ class Updates {
         int operand;
         OpId maker;
     };
+    /// A gradient that the step's end takes.
+    struct Taken {
+        Optimizer optimizer;
+        std::string name;
+        Operand parameter;
+        Given given;
+        int lr;
+        std::ptrdiff_t place;  ///< among the step's gradients
+    };
+
+    int add_rate(double lr) {
+        const std::string name = groups_++ == 0 ? "lr" : "lr." + std::to_string(groups_ - 1);
+        const Operand number{.dtype = c10::ScalarType::Double, .on_host = !device_.device().is_cpu()};
+        return add_state(name, number, lr);
+    }
 
     TensorId tensor_of(int operand) const { return tape_.operands[operand].tensor; }
 
@@ -103,8 +134,8 @@ class Updates {
     /// A tensor of its own that is seen like this.
     int add_tensor(std::string name, Operand like, TensorKind kind) {
         like.offset = 0;
-        const auto bytes = static_cast<std::int64_t>(at::detail::computeStorageNbytes(
-            like.sizes, like.strides, c10::elementSize(like.dtype)));
+        const auto bytes = static_cast<std::int64_t>(
+            at::detail::computeStorageNbytes(like.sizes, like.strides, c10::elementSize(like.dtype)));
         graph_.tensors.push_back({std::move(name), Bytes(device_.footprint(bytes)), kind});
         like.tensor = TensorId(graph_.tensors.size() - 1);
         return add_operand(std::move(like));
@@ -117,14 +148,14 @@ class Updates {
     }
 
     Result<Operand> parameter(const std::string& name) {
-        const auto found =
-            std::find_if(tape_.bindings.begin(), tape_.bindings.end(), [&](const Binding& binding) {
-                return binding.is_parameter && binding.name == name;
-            });
+        const auto found = std::find_if(
+            tape_.bindings.begin(), tape_.bindings.end(),
+            [&](const Binding& binding) { return binding.is_parameter && binding.name == name; });
         if (found == tape_.bindings.end()) return Error{"the step does not know it"};
         const Operand& operand = found->operand;
         if (!c10::isFloatingType(operand.dtype))
-            return Error{std::string("fused optimizers do not take the type ") + c10::toString(operand.dtype)};
+            return Error{std::string("fused optimizers do not take the type ") +
+                         c10::toString(operand.dtype)};
         if (!is_dense(operand)) return Error{"it has gaps in memory, or elements that are the same"};
         if (!updated_.insert(operand.tensor).second)
             return Error{"it shares memory with another one that the optimizer updates"};
@@ -134,47 +165,209 @@ class Updates {
         return operand;
     }
 
-    Result<void> add_update(const Optimizer& optimizer, GradientOf& gradient, int lr) {
+    Result<void> take(const Optimizer& optimizer, GradientOf& gradient, int lr) {
         const Result<Operand> parameter = this->parameter(gradient.parameter);
         if (!parameter) return parameter.error();
-        const Result<Given> given = laid_as(*parameter, gradient);
+        Result<Given> given = laid_as(*parameter, gradient);
         if (!given) return given.error();
+        if (end_.sums) given = add_sum(gradient.parameter, *parameter, *given);
+        used_.insert(tensor_of(gradient.operand));
+        gradient.operand = no_operand;
+        taken_.push_back(
+            {optimizer, gradient.parameter, *parameter, *given, lr, &gradient - tape_.gradients.data()});
+        return {};
+    }
+
+    /// Adds the gradient to what earlier backwards have left.
+    Given add_sum(const std::string& parameter, const Operand& like, const Given& given) {
+        const int sum = add_state(parameter + ".grad", like, -0.0);
+        Added added = op_of("aten::add_", "Tensor", module_of(parameter),
+                            {tensor_argument(sum), tensor_argument(given.operand), value_argument(1)}, {});
+        added.op.mutates.push_back(tensor_of(sum));
+        added.op.recomputable = false;
+        added.tape.overwrites.push_back({tensor_of(sum), TensorId()});
+        added_[given.maker].push_back(std::move(added));
+        return {sum, given.maker};
+    }
+
+    /// An op of the step's end that makes what `returns` sees.
+    Added op_of(std::string name, std::string overload, std::string module, std::vector<Argument> arguments,
+                const std::vector<int>& returns) const {
+        Added added{.op = {.name = name, .phase = Phase::optimizer, .module = std::move(module)},
+                    .tape = {.name = std::move(name), .overload = std::move(overload)}};
+        for (const Argument& argument : arguments)
+            for (int operand : argument.operands) added.op.inputs.push_back(tensor_of(operand));
+        std::sort(added.op.inputs.begin(), added.op.inputs.end());
+        added.tape.arguments = std::move(arguments);
+        for (int made : returns) {
+            added.op.outputs.push_back(tensor_of(made));
+            added.tape.returns.push_back(tensor_of(made));
+        }
+        return added;
+    }
+
+    /// The ops of torch.amp.GradScaler.unscale_, one gradient at a time.
+    void unscale() {
+        const Operand number{.dtype = c10::ScalarType::Float};
+        const int inverse = add_state("inverse_scale", number, 1);
+        std::vector<int> found;
+        const OpId last(graph_.ops.size() - 1);
+        for (Taken& taken : taken_) {
+            const OpId maker = taken.given.maker;
+            const int zero = add_tensor("finite:" + taken.name, number, TensorKind::gradient);
+            added_[maker].push_back(op_of("aten::zeros_like", "", module_of(taken.name),
+                                          {tensor_argument(inverse), value_argument({}), value_argument({}),
+                                           value_argument({}), value_argument({}), value_argument({})},
+                                          {zero}));
+            found.push_back(add_tensor("found_inf:" + taken.name, number, TensorKind::gradient));
+            Added added = op_of(
+                "aten::_amp_foreach_non_finite_check_and_unscale_", "", module_of(taken.name),
+                {tensors_argument({taken.given.operand}), tensor_argument(zero), tensor_argument(inverse)},
+                {});
+            overwrite(taken, "unscaled:", added);
+            overwrite(zero, found.back(), added);
+            added_[maker].push_back(std::move(added));
+        }
+        const auto count = static_cast<std::int64_t>(found.size());
+        const int all =
+            add_number("found_inf:stack", "aten::stack", "", {tensors_argument(found), value_argument(0)},
+                       {.dtype = number.dtype, .sizes = {count}, .strides = {1}});
+        found_inf_ = add_number(
+            "found_inf", "aten::amax", "",
+            {tensor_argument(all), value_argument(c10::List<std::int64_t>()), value_argument(false)}, number);
+        tell("found_inf", found_inf_, number, last);
+        if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
+    }
+
+    /// Made behind the last op of the captured step.
+    int add_number(std::string name, const char* op, const char* overload, std::vector<Argument> arguments,
+                   const Operand& like) {
+        const int made = add_tensor(std::move(name), like, TensorKind::gradient);
+        added_[OpId(graph_.ops.size() - 1)].push_back(op_of(op, overload, "", std::move(arguments), {made}));
+        return made;
+    }
+
+    /// The op writes what it makes over this operand's tensor.
+    void overwrite(int before, int after, Added& added) const {
+        added.op.outputs.push_back(tensor_of(after));
+        added.tape.overwrites.push_back({tensor_of(before), tensor_of(after)});
+        if (made_by_of(tensor_of(before))) added.op.inplace.push_back({tensor_of(after), tensor_of(before)});
+    }
+
+    /// Over the gradient, which is this one from here on.
+    void overwrite(Taken& taken, const char* prefix, Added& added) {
+        const int before = taken.given.operand;
+        taken.given.operand = add_tensor(prefix + taken.name, tape_.operands[before], TensorKind::gradient);
+        overwrite(before, taken.given.operand, added);
+    }
+
+    /// The ops of torch.nn.utils.clip_grad_norm_, one gradient at a time; the norm is that of their norms in the
+    /// order in which the module has its parameters.
+    Result<void> clip(double most) {
+        std::sort(taken_.begin(), taken_.end(),
+                  [](const Taken& a, const Taken& b) { return a.place < b.place; });
+        std::vector<int> norms;
+        const c10::ScalarType type = taken_.front().parameter.dtype;
+        for (const Taken& taken : taken_) {
+            if (taken.parameter.dtype != type)
+                return Error{"parameter " + taken.name +
+                             ": its gradient has another type than others, which are clipped with it"};
+            norms.push_back(add_tensor("norm:" + taken.name, Operand{.dtype = type}, TensorKind::gradient));
+            added_[taken.given.maker].push_back(
+                op_of("aten::_foreach_norm", "Scalar", module_of(taken.name),
+                      {tensors_argument({taken.given.operand}), value_argument(2.0), value_argument({})},
+                      {norms.back()}));
+        }
+        const OpId last(graph_.ops.size() - 1);
+        const Operand number{.dtype = type};
+        const auto count = static_cast<std::int64_t>(norms.size());
+        const int all =
+            add_number("norm:stack", "aten::stack", "", {tensors_argument(norms), value_argument(0)},
+                       {.dtype = type, .sizes = {count}, .strides = {1}});
+        const int norm = add_number("norm:linalg_vector_norm", "aten::linalg_vector_norm", "",
+                                    {tensor_argument(all), value_argument(2.0), value_argument({}),
+                                     value_argument(false), value_argument({})},
+                                    number);
+        const int above =
+            add_number("norm:add", "aten::add", "Scalar",
+                       {tensor_argument(norm), value_argument(1e-6), value_argument(1)}, number);
+        const int inverse =
+            add_number("norm:reciprocal", "aten::reciprocal", "", {tensor_argument(above)}, number);
+        const int ratio = add_number("norm:mul", "aten::mul", "Scalar",
+                                     {tensor_argument(inverse), value_argument(most)}, number);
+        const int factor =
+            add_number("norm:clamp", "aten::clamp", "",
+                       {tensor_argument(ratio), value_argument({}), value_argument(1.0)}, number);
+        tell("norm", norm, number, last);
+        for (Taken& taken : taken_) {
+            Added added = op_of("aten::_foreach_mul_", "Tensor", module_of(taken.name),
+                                {tensors_argument({taken.given.operand}), tensor_argument(factor)}, {});
+            overwrite(taken, "clipped:", added);
+            added_[last].push_back(std::move(added));
+            taken.given.maker = last;
+        }
+        return {};
+    }
+
+    /// Some op makes it, so that it may be written over.
+    bool made_by_of(TensorId tensor) const {
+        const std::size_t captured = made_by_.size();
+        return tensor.index() < captured ? made_by_[tensor].valid()
+                                         : graph_.tensors[tensor].kind != TensorKind::optimizer_state;
+    }
+
+    /// In a state of that name.
+    void tell(const char* name, int value, const Operand& number, OpId after) {
+        const int told = add_state(name, number, 0);
+        Added added = op_of("aten::copy_", "", "",
+                            {tensor_argument(told), tensor_argument(value), value_argument(false)}, {});
+        added.op.mutates.push_back(tensor_of(told));
+        added.op.recomputable = false;
+        added.tape.overwrites.push_back({tensor_of(told), TensorId()});
+        added_[after].push_back(std::move(added));
+    }
+
+    void add_update(const Taken& taken) {
+        const Optimizer& optimizer = taken.optimizer;
         Added added{.op = {.name = optimizer.op(),
                            .phase = Phase::optimizer,
-                           .module = module_of(gradient.parameter),
+                           .module = module_of(taken.name),
                            .recomputable = false},
-                    .tape = {.name = optimizer.op(), .overload = Optimizer::overload}};
-        std::map<std::string, int> lists{{"self", add_operand(*parameter)}, {"grads", given->operand}};
-        added.op.mutates.push_back(parameter->tensor);
+                    .tape = {.name = optimizer.op(), .overload = Optimizer::overload, .skips = found_inf_}};
+        std::map<std::string, int> lists{{"self", add_operand(taken.parameter)},
+                                         {"grads", taken.given.operand}};
+        const std::map<std::string, int> numbers{
+            {"lr", taken.lr}, {"grad_scale", scale_}, {"found_inf", found_inf_}};
+        added.op.mutates.push_back(taken.parameter.tensor);
         for (const OptimizerState& state : optimizer.states()) {
-            const int kept = add_state(gradient.parameter + "." + state.name,
-                                       state.counts_steps ? Operand{} : *parameter, state.initial);
+            const int kept = add_state(taken.name + "." + state.name,
+                                       state.counts_steps ? Operand{} : taken.parameter, state.initial);
             lists[state.argument] = kept;
             if (state.counts_steps) added.tape.counters.push_back(kept);
             added.op.mutates.push_back(tensor_of(kept));
         }
         for (TensorId written : added.op.mutates) added.tape.overwrites.push_back({written, TensorId()});
-        fill_arguments(optimizer, lists, lr, added.tape);
+        fill_arguments(optimizer, lists, numbers, added.tape);
 
-        const OpId after = last_before(*parameter, given->maker, added.op.inputs);
+        const OpId maker = found_inf_ == no_operand ? taken.given.maker : OpId(graph_.ops.size() - 1);
+        const OpId after = last_before(taken.parameter, maker, added.op.inputs);
         added.op.inputs.insert(added.op.inputs.end(), added.op.mutates.begin(), added.op.mutates.end());
-        added.op.inputs.push_back(tensor_of(given->operand));
-        added.op.inputs.push_back(tensor_of(lr));
+        added.op.inputs.push_back(tensor_of(taken.given.operand));
+        for (const auto& [argument, operand] : numbers)
+            if (operand != no_operand) added.op.inputs.push_back(tensor_of(operand));
         std::sort(added.op.inputs.begin(), added.op.inputs.end());
-        used_.insert(tensor_of(gradient.operand));
-        gradient.operand = no_operand;
         added_[after].push_back(std::move(added));
-        return {};
     }
 
-    static void fill_arguments(const Optimizer& optimizer, const std::map<std::string, int>& lists, int lr,
-                               TapeOp& op) {
+    static void fill_arguments(const Optimizer& optimizer, const std::map<std::string, int>& lists,
+                               const std::map<std::string, int>& numbers, TapeOp& op) {
         const auto schema =
             c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str()).schema();
         for (const c10::Argument& argument : schema.arguments()) {
             const auto list = lists.find(argument.name());
-            if (argument.name() == "lr")
-                op.arguments.push_back({Argument::Kind::tensor, {}, {lr}});
+            const auto number = numbers.find(argument.name());
+            if (number != numbers.end() && number->second != no_operand)
+                op.arguments.push_back(tensor_argument(number->second));
             else if (list != lists.end())
                 op.arguments.push_back({Argument::Kind::tensors, {}, {list->second}});
             else if (argument.type()->kind() == c10::TypeKind::ListType)
@@ -187,7 +380,8 @@ class Updates {
     /// The gradient, or a copy of it that lies as the parameter does.
     Result<Given> laid_as(const Operand& parameter, const GradientOf& gradient) {
         const Operand made = tape_.operands[gradient.operand];
-        const OpId maker = made_by_[made.tensor].valid() ? made_by_[made.tensor] : OpId(graph_.ops.size() - 1);
+        const OpId maker =
+            made_by_[made.tensor].valid() ? made_by_[made.tensor] : OpId(graph_.ops.size() - 1);
         if (lies_as(made, parameter.strides) && !made.conjugated && !made.negated)
             return Given{gradient.operand, maker};
         const auto format = format_of(parameter);
@@ -261,23 +455,26 @@ class Updates {
     Graph& graph_;
     Tape& tape_;
     const DeviceRuntime& device_;
+    const StepEnd end_;
     IdVector<TensorId, OpId> made_by_;
+    std::vector<Taken> taken_;
     std::map<TensorId, std::vector<OpId>> readers_;
     std::set<TensorId> updated_, used_;
     std::map<OpId, TensorId> ends_;
     std::map<OpId, std::vector<Added>> added_;  ///< behind each op
     int groups_ = 0;
+    int found_inf_ = no_operand, scale_ = no_operand;  ///< of a scaled loss
 };
 
 }  // namespace
 
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,
-                           const DeviceRuntime& device) {
-    Updates updates(step, device);
+                           const DeviceRuntime& device, const StepEnd& end) {
+    Updates updates(step, device, end);
     for (const OptimizerGroup& group : groups)
         if (Result<void> added = updates.add(group); !added) return added.error();
-    updates.finish();
-    if (groups.size() == 1) step.tape.optimizer = groups.front().optimizer;
+    if (Result<void> finished = updates.finish(); !finished) return finished.error();
+    if (groups.size() == 1 && end.updates) step.tape.optimizer = groups.front().optimizer;
     return {};
 }
 

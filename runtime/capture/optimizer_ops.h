@@ -8,6 +8,7 @@
 // alone reads is no result of the step: it is freed when it has been used.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,27 @@ struct OptimizerGroup {
     std::vector<std::string> parameters = {};  ///< by name; none: all that have a gradient
 };
 
+/// What becomes of the gradients of a step.
+struct StepEnd {
+    /// They are added to what earlier backwards have left in states of the step, one for each parameter
+    /// (".grad", which start as negative zeros: adding to those changes no bit).
+    bool sums = false;
+    bool updates = true;  ///< the parameters are updated
+    /// Before that they are scaled so that the norm of all of them is at most this, as
+    /// torch.nn.utils.clip_grad_norm_ does. The norm is left in a state ("norm").
+    std::optional<double> clip_norm = {};
+    /// The gradients are those of a scaled loss, as with torch.amp.GradScaler. First of all they are multiplied by a
+    /// state ("inverse_scale"). Where one is not finite then, no parameter is updated, and a state ("found_inf") is 1
+    /// instead of 0. Unless gradients are clipped, the updates divide them by a state ("scale"); that class does either
+    /// the one or the other, and their bits differ.
+    bool scaled = false;
+};
+
 /// States and learning rates become residents of the kind optimizer_state, which Tape::states names. The ops
 /// have no times. Gradients that lie differently from their parameter are copied first, as accumulating them
-/// does. Errors: the parameter that cannot be updated so, and why; the step is not whole then.
+/// does. Errors: the parameter that cannot be updated so, and why; clipping of gradients of several types. The
+/// step is not whole then.
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,
-                           const DeviceRuntime& device);
+                           const DeviceRuntime& device, const StepEnd& end = {});
 
 }  // namespace rematlas

@@ -71,7 +71,7 @@ class DeviceRuntime : public MemoryMeter {
     /// Gives back what is reserved and not used.
     virtual void trim() {}
     /// Whether that memory is in `alive_bytes`: host memory from before the counting began, or of others, is
-    /// not.
+    /// not; of a GPU's tensors, those that look at host memory are not.
     virtual bool counts(const c10::DataPtr& /*memory*/) const { return true; }
     /// What a request of so many bytes takes.
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
@@ -108,7 +108,9 @@ class DeviceRuntime : public MemoryMeter {
     virtual void set_generator_state(const GeneratorState& state) = 0;
     virtual void seed_generator(std::uint64_t seed) = 0;
 
-    virtual void copy(c10::Storage& to, const c10::Storage& from) = 0;  ///< both on the device, of equal size
+    /// In this thread's queue. Both are storages of the device or of the host, of equal size; those of a GPU
+    /// may look at host memory (runtime/device/copies.h).
+    virtual void copy(c10::Storage& to, const c10::Storage& from) = 0;
 
     virtual bool can_record() const { return false; }
     /// Calls the parts in order and records what each submits, which does not run yet. What one part leaves

@@ -80,11 +80,29 @@ Result<std::unique_ptr<CopyLanes>> open_copies(DeviceRuntime& device) {
 
 Result<std::unique_ptr<PinnedSlab>> open_slab(const DeviceRuntime& device, std::size_t bytes) {
     if (device.device().is_cuda())
-        return made_by_library<decltype(&rematlas_open_slab)>(cuda_slab_symbol, bytes);
+        return made_by_library<decltype(&rematlas_open_slab)>(cuda_slab_symbol, int(device.device().index()),
+                                                              bytes);
     std::unique_ptr<PinnedSlab> slab = mapped_slab(bytes);
     if (!slab)
         return Error{"no " + std::to_string(bytes) + " bytes of host memory for copies", ErrorKind::failure};
     return slab;
+}
+
+static void let_go_of_slab(void* owner) {
+    delete static_cast<std::shared_ptr<PinnedSlab>*>(owner);
+}
+
+c10::DataPtr slab_memory(std::shared_ptr<PinnedSlab> slab, std::int64_t offset, c10::Device device) {
+    void* data = static_cast<char*>(device.is_cpu() ? slab->data() : slab->device_data()) + offset;
+    return {data, new std::shared_ptr<PinnedSlab>(std::move(slab)), &let_go_of_slab, device};
+}
+
+void* slab_address(const c10::DataPtr& memory) {
+    if (memory.get_deleter() != &let_go_of_slab) return nullptr;
+    const PinnedSlab& slab = **static_cast<std::shared_ptr<PinnedSlab>*>(memory.get_context());
+    const void* begin = memory.device().is_cpu() ? slab.data() : slab.device_data();
+    return static_cast<char*>(slab.data()) +
+           (static_cast<const char*>(memory.get()) - static_cast<const char*>(begin));
 }
 
 Result<std::unique_ptr<DeviceRuntime>> open_device(const std::string& name, const DeviceOptions& options) {

@@ -234,9 +234,11 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     int memory() const override;
     void before_allocation(std::int64_t bytes) override;
     bool give_way(std::int64_t bytes) override;
-    void make_room(std::int64_t bytes) override;
+    std::optional<std::string> make_room(std::int64_t bytes) override;
     const c10::DataPtr& behind(const c10::DataPtr& pointer) const override;
     MemoryMeter& without_it() override { return program_memory_; }
+    void take_room(std::int64_t bytes);
+    bool evict_all_for(std::int64_t bytes);
     bool evict_for(std::int64_t bytes);
 
     static std::int64_t wall_clock();

@@ -95,7 +95,7 @@ void Evictor::before_allocation(std::int64_t bytes) {
     if (measures_) measure(bytes);
     std::int64_t before = alive();  // asked once: a GPU's allocator copies all its statistics for it
     if (before + device_.most_footprint(bytes) > limit_) {
-        make_room(bytes);
+        take_room(bytes);
         before = alive();
     }
     const auto raise = [](std::atomic<std::int64_t>& most, std::int64_t to) {
@@ -114,15 +114,26 @@ std::int64_t Evictor::ProgramMemory::alive_bytes() const {
     return evictor.device_.alive_bytes() + absent;
 }
 
-void Evictor::make_room(std::int64_t bytes) {
+std::optional<std::string> Evictor::make_room(std::int64_t bytes) {
     const Engine engine(engine_);
-    if (evict_for(bytes)) return;
-    if (reruns_ == 0) {  // else what has departed may be what is read
-        let_departed_go();
-        if (evict_for(bytes)) return;
-    }
+    if (evict_all_for(bytes)) return std::nullopt;
+    asked_ = bytes;
+    return current_ + why_short();
+}
+
+/// Throws where they must not be taken.
+void Evictor::take_room(std::int64_t bytes) {
+    const Engine engine(engine_);
+    if (evict_all_for(bytes)) return;
     asked_ = bytes;
     if (!give_up(current_ + why_short())) fail(current_);
+}
+
+bool Evictor::evict_all_for(std::int64_t bytes) {
+    if (evict_for(bytes)) return true;
+    if (reruns_ > 0) return false;  // what has departed may be what is read
+    let_departed_go();
+    return evict_for(bytes);
 }
 
 bool Evictor::evict_for(std::int64_t bytes) {

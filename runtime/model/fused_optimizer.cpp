@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
 
 namespace rematlas {
 namespace {
@@ -25,35 +27,41 @@ FusedOptimizer::FusedOptimizer(const Optimizer& optimizer, std::vector<at::Tenso
       kept_(optimizer.states()),
       parameters_(std::move(parameters)),
       begun_(parameters_.size()),
+      on_host_(parameters_.size()),
       lr_(at::full({}, optimizer.lr, c10::TensorOptions().dtype(c10::ScalarType::Double))) {
     at::NoGradGuard no_grad;
     for (const at::Tensor& parameter : parameters_) {
         auto& states = states_.emplace_back();
         for (const OptimizerState& state : kept_)
-            states.push_back(state.counts_steps
-                                 ? at::full({}, state.initial, parameter.options().dtype(c10::ScalarType::Float))
-                                 : at::full_like(parameter, state.initial));
+            states.push_back(state.counts_steps ? at::full({}, state.initial,
+                                                           parameter.options().dtype(c10::ScalarType::Float))
+                                                : at::full_like(parameter, state.initial));
     }
 }
 
 void FusedOptimizer::step(const std::vector<at::Tensor>& gradients) {
     at::NoGradGuard no_grad;
-    std::map<std::pair<c10::ScalarType, bool>, std::vector<std::size_t>> groups;
+    std::map<std::tuple<c10::ScalarType, bool, bool>, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < parameters_.size(); ++i)
         if (gradients[i].defined())
-            groups[{parameters_[i].scalar_type(), begun_[i]}].push_back(i);
+            groups[{parameters_[i].scalar_type(), begun_[i], on_host_[i]}].push_back(i);
     for (const auto& [kind, group] : groups) update(group, gradients);
 }
 
 void FusedOptimizer::update(const std::vector<std::size_t>& group, const std::vector<at::Tensor>& gradients) {
     std::map<std::string, std::vector<at::Tensor>> lists;
     const bool first = !begun_[group.front()];
+    std::vector<std::pair<at::Tensor, at::Tensor>> copied;  // and where it goes back to
+    const auto there = [&](const at::Tensor& tensor) {
+        if (!on_host_[group.front()] || tensor.is_cpu()) return tensor;
+        return copied.emplace_back(tensor.cpu(), tensor).first;
+    };
     for (const std::size_t i : group) {
-        lists["self"].push_back(parameters_[i]);
-        lists["grads"].push_back(laid_as(parameters_[i], gradients[i]));
+        lists["self"].push_back(there(parameters_[i]));
+        lists["grads"].push_back(there(laid_as(parameters_[i], gradients[i])));
         for (std::size_t s = 0; s < kept_.size(); ++s) {
             if (kept_[s].counts_steps) states_[i][s].add_(1);
-            lists[kept_[s].argument].push_back(states_[i][s]);
+            lists[kept_[s].argument].push_back(there(states_[i][s]));
         }
         begun_[i] = true;
     }
@@ -71,6 +79,7 @@ void FusedOptimizer::update(const std::vector<std::size_t>& group, const std::ve
             stack.push_back(optimizer_.value_of(argument.name()));
     }
     op.callBoxed(stack);
+    for (auto& [copy, original] : copied) original.copy_(copy);
 }
 
 }  // namespace rematlas

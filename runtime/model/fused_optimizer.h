@@ -18,6 +18,8 @@ class FusedOptimizer {
   public:
     /// Takes the memory of its states at once, of all parameters.
     FusedOptimizer(const Optimizer& optimizer, std::vector<at::Tensor> parameters);
+    /// From now on the parameter is updated by the CPU's kernel, on copies of what it reads, wherever it lies.
+    void update_on_host(std::size_t parameter) { on_host_[parameter] = true; }
     /// Throws what the op throws.
     void step(const std::vector<at::Tensor>& gradients);
     /// Of one parameter, in the order of Optimizer::states.
@@ -32,7 +34,8 @@ class FusedOptimizer {
     std::vector<OptimizerState> kept_;
     std::vector<at::Tensor> parameters_;
     std::vector<std::vector<at::Tensor>> states_;
-    std::vector<bool> begun_;  ///< the parameter has been updated before
+    std::vector<bool> begun_;    ///< the parameter has been updated before
+    std::vector<bool> on_host_;  ///< it is updated there
     at::Tensor lr_;
 };
 

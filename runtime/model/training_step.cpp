@@ -138,7 +138,8 @@ void descend(Model& model, const std::vector<at::Tensor>& gradients) {
     at::NoGradGuard no_grad;
     const std::vector<NamedTensor> trained = model.trained();
     for (std::size_t i = 0; i < trained.size(); ++i) {
-        if (gradients[i].defined()) at::Tensor(trained[i].tensor).add_(gradients[i], -1e-4);
+        const at::Tensor& parameter = trained[i].tensor;
+        if (gradients[i].defined()) at::Tensor(parameter).add_(gradients[i].to(parameter.device()), -1e-4);
     }
 }
 

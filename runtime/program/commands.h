@@ -1,4 +1,4 @@
-// The two commands of the runtime program. `rematlas capture` and `rematlas run` hand over to it.
+// The commands of the runtime program. `rematlas capture`, `rematlas run` and `rematlas links` hand over to it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,5 +16,6 @@ using Body = std::function<Result<Exit>()>;
 
 void add_capture_command(CLI::App& app, Body& body);
 void add_run_command(CLI::App& app, Body& body);
+void add_links_command(CLI::App& app, Body& body);
 
 }  // namespace rematlas

@@ -11,14 +11,15 @@ int main(int argc, char** argv) {
     CLI::App app("Captures TorchScript models and trains with plans", "rematlas");
     app.require_subcommand(1);
     const std::string_view command = argc > 1 ? argv[1] : "";
-    if (!command.starts_with("-") && command != "capture" && command != "run") {
-        std::fprintf(stderr, "rematlas: unknown command '%s': expected capture or run\n",
+    if (!command.starts_with("-") && command != "capture" && command != "run" && command != "links") {
+        std::fprintf(stderr, "rematlas: unknown command '%s': expected capture, run or links\n",
                      argv[1] ? argv[1] : "");
         return static_cast<int>(Exit::wrong_input);
     }
     Body body;
     add_capture_command(app, body);
     add_run_command(app, body);
+    add_links_command(app, body);
     try {
         app.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {

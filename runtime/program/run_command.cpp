@@ -37,6 +37,8 @@ nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
         object["host_measured_peak_bytes"] = report.measured_host_peak->value;
         object["host_slab_bytes"] = report.slab.value;
     }
+    if (report.host_runs > 0) object["host_runs"] = report.host_runs;
+    if (verify && report.updates_on_host) object["original_updates_on_host"] = true;
     if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
     if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
     if (verify) add_comparison(object, report);
@@ -58,6 +60,7 @@ void print(const RunReport& report, bool verify) {
         std::printf("\nhost        %s predicted, %s measured, in %s set aside",
                     format_bytes(report.predicted_host_peak.value_or(Bytes())).c_str(),
                     format_bytes(*report.measured_host_peak).c_str(), format_bytes(report.slab).c_str());
+    if (report.host_runs > 0) std::printf("\non host     %zu ops in each step", report.host_runs);
     if (report.memory.arena_bytes > 0)
         std::printf(
             "\narena       %s at planned addresses; %lld allocations from the system in the last step",
@@ -71,10 +74,13 @@ void print(const RunReport& report, bool verify) {
     if (!verify) return;
     std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n",
                 format_bytes(report.original_peak).c_str(), report.time_ratio_to_eager, report.steps);
-    const std::string compared =
-        report.optimizer.empty()
-            ? "outputs, gradients, buffers"
-            : "outputs, parameters, buffers, states of " + report.optimizer;
+    const std::string compared = report.optimizer.empty()
+                                     ? "outputs, gradients, buffers"
+                                     : "outputs, parameters, buffers, states of " + report.optimizer;
+    if (report.updates_on_host)
+        std::printf(
+            "            what the plan updates on the host, the original updates there too: the CPU's kernel "
+            "may give other bits than the GPU's\n");
     std::printf("verified    %s\n", report.verified
                                         ? ("yes: " + compared + " and random state are identical").c_str()
                                         : ("no: " + report.mismatch).c_str());

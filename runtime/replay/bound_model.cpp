@@ -193,8 +193,8 @@ Result<void> BoundModel::check_states() const {
 
 Result<void> BoundModel::rebind_states(std::vector<at::Tensor> tensors) {
     if (tensors.size() != tape.states.size())
-        return Error{owner + ": " + std::to_string(tensors.size()) + " states of the optimizer, the plan has " +
-                     std::to_string(tape.states.size())};
+        return Error{owner + ": " + std::to_string(tensors.size()) +
+                     " states of the optimizer, the plan has " + std::to_string(tape.states.size())};
     states = std::move(tensors);
     return check_states();
 }
@@ -208,7 +208,8 @@ void check_alike(const Tape& tape, const TapeOp& op) {
                     "takes one parameter at a time");
         const Operand& operand = tape.operands[argument.operands.front()];
         if (!first) first = &operand;
-        if (std::find(op.counters.begin(), op.counters.end(), argument.operands.front()) != op.counters.end()) {
+        if (std::find(op.counters.begin(), op.counters.end(), argument.operands.front()) !=
+            op.counters.end()) {
             TORCH_CHECK(operand.sizes.empty() && operand.dtype == c10::ScalarType::Float,
                         "it counts in what is no f32 number");
         } else {
@@ -298,7 +299,13 @@ PreparedOp BoundModel::prepare(OpId id) {
 }
 
 torch::jit::Stack BoundModel::arguments_of(OpId id, const OperandTable& operands) const {
-    const auto tensor = [&](int operand) { return operand == no_operand ? at::Tensor() : operands[operand]; };
+    return arguments_of(id, [&](int operand) { return operands[operand]; });
+}
+
+torch::jit::Stack BoundModel::arguments_of(OpId id, const std::function<at::Tensor(int)>& tensor_of) const {
+    const auto tensor = [&](int operand) {
+        return operand == no_operand ? at::Tensor() : tensor_of(operand);
+    };
     torch::jit::Stack stack;
     if (!ops[id].handle) return stack;
     for (const Argument& argument : tape.ops[id].arguments) {
@@ -318,7 +325,7 @@ torch::jit::Stack BoundModel::arguments_of(OpId id, const OperandTable& operands
             case Argument::Kind::optional_tensors: {
                 c10::List<std::optional<at::Tensor>> list;
                 for (int operand : argument.operands)
-                    list.push_back(operand == no_operand ? std::nullopt : std::optional(operands[operand]));
+                    list.push_back(operand == no_operand ? std::nullopt : std::optional(tensor_of(operand)));
                 stack.emplace_back(std::move(list));
                 break;
             }
@@ -410,8 +417,7 @@ Result<std::unique_ptr<BoundModel>> BoundModel::bind(const Graph& graph, Tape ta
     if (Result<void> same = model->check_device(); !same) return same.error();
     if (Result<void> inside = model->check_geometry(); !inside) return inside.error();
     if (Result<void> bound = model->bind_names(tensors); !bound) return bound.error();
-    const Result<void> kept =
-        states.empty() ? model->make_states() : model->rebind_states(std::move(states));
+    const Result<void> kept = states.empty() ? model->make_states() : model->rebind_states(std::move(states));
     if (!kept) return kept.error();
     if (Result<void> made = model->make_constants(); !made) return made.error();
     if (Result<void> prepared = model->prepare(); !prepared) return prepared.error();

@@ -10,6 +10,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +59,8 @@ class BoundModel {
     Result<void> check_settings() const;
     /// The arguments of an op on these operands, as its kernel takes them.
     torch::jit::Stack arguments_of(OpId op, const OperandTable& operands) const;
+    /// The same on other tensors, by operand.
+    torch::jit::Stack arguments_of(OpId op, const std::function<at::Tensor(int)>& tensor_of) const;
 
     /// How far the random ops before this turn move the generator together.
     std::int64_t draws_before(int turn) const;
@@ -74,8 +77,8 @@ class BoundModel {
     IdVector<TensorId, std::uint8_t> resident;
     std::int64_t resident_bytes = 0;
     OpId loss;  ///< asks for the gradients of the outputs; invalid where the graph has its own loss
-    bool guarded = false;           ///< some op must read the value that it read when it was captured
-    std::vector<at::Tensor> bound;  ///< in the order of Tape::bindings
+    bool guarded = false;            ///< some op must read the value that it read when it was captured
+    std::vector<at::Tensor> bound;   ///< in the order of Tape::bindings
     std::vector<at::Tensor> states;  ///< of the optimizer, in the order of Tape::states
     const std::unique_ptr<StepLinks> links;  ///< that all its runs share
 

@@ -26,7 +26,7 @@ struct Executor::State {
     std::map<std::uint64_t, OpenForward> open;   ///< by number
     std::uint64_t last_number = 0;
     std::vector<Step> whole_steps, halves_steps;  ///< that `whole` and `halves` were made from
-    Homes whole_homes;
+    Homes whole_homes, halves_homes;
     std::shared_ptr<const StepPlan> whole, halves;
 
     std::unique_ptr<StepRun> free_run() {
@@ -47,12 +47,14 @@ struct Executor::State {
         return whole = std::make_shared<const StepPlan>(plan.take());
     }
 
-    Result<std::shared_ptr<const StepPlan>> halves_plan(std::span<const Step> steps) {
-        if (halves && std::equal(steps.begin(), steps.end(), halves_steps.begin(), halves_steps.end()))
+    Result<std::shared_ptr<const StepPlan>> halves_plan(std::span<const Step> steps, const Homes& homes) {
+        if (halves && homes == halves_homes &&
+            std::equal(steps.begin(), steps.end(), halves_steps.begin(), halves_steps.end()))
             return halves;
-        Result<StepPlan> plan = StepPlan::make_halves(*model, steps, most_parts);
+        Result<StepPlan> plan = StepPlan::make_halves(*model, steps, homes, most_parts);
         if (!plan) return plan.error();
         halves_steps.assign(steps.begin(), steps.end());
+        halves_homes = homes;
         return halves = std::make_shared<const StepPlan>(plan.take());
     }
 
@@ -189,9 +191,9 @@ void Executor::drop_recording() {
 }
 
 Result<Forwarded> Executor::forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
-                                    const ReplayOptions& options) {
+                                    const ReplayOptions& options, const Homes& homes) {
     State& state = *state_;
-    Result<std::shared_ptr<const StepPlan>> plan = state.halves_plan(steps);
+    Result<std::shared_ptr<const StepPlan>> plan = state.halves_plan(steps, homes);
     if (!plan) return plan.error();
     OpenForward forward(state.free_run(), plan.take());
     Result<std::vector<at::Tensor>> outputs = forward.forward(inputs, options);
@@ -214,7 +216,14 @@ Result<BackwardPartDone> Executor::backward_part(std::uint64_t number,
     Result<OpenForward*> found = state.find(number);
     if (!found) return found.error();
     OpenForward& forward = **found;
-    auto gradients = forward.next_part(std::move(output_gradients));
+    auto gradients = [&] {
+        try {
+            return forward.next_part(std::move(output_gradients));
+        } catch (...) {
+            state.close(number);
+            throw;
+        }
+    }();
     if (!gradients) {
         if (gradients.error().kind != ErrorKind::negative) state.close(number);
         return gradients.error();
@@ -250,8 +259,8 @@ Result<Replayed> Executor::backward(std::uint64_t number, std::vector<at::Tensor
     return result;
 }
 
-Result<std::vector<std::vector<int>>> Executor::parts_of(std::span<const Step> steps) {
-    const Result<std::shared_ptr<const StepPlan>> plan = state_->halves_plan(steps);
+Result<std::vector<std::vector<int>>> Executor::parts_of(std::span<const Step> steps, const Homes& homes) {
+    const Result<std::shared_ptr<const StepPlan>> plan = state_->halves_plan(steps, homes);
     if (!plan) return plan.error();
     std::vector<std::vector<int>> parts;
     for (const BackwardPart& part : (*plan)->parts) parts.push_back(part.gradients);

@@ -30,6 +30,7 @@
 
 namespace rematlas {
 
+/// Results that the schedule leaves on the host (Homes::on_host) are tensors of the CPU: they hold until the next step.
 struct Replayed {
     std::vector<at::Tensor> outputs;
     std::vector<at::Tensor> gradients;  ///< of Tape::gradients, in order; undefined where there is none
@@ -104,11 +105,11 @@ class Executor {
     /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
     /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into
     /// the second half moves there). Parameters may have been given other memory since the last step. Of the
-    /// options `arena` counts. Errors: as `run`, and then generator and buffers are as before where the
+    /// options `arena`, `measure_peak` and `before_op` (in both halves) count. Errors: as `run`, and then generator and buffers are as before where the
     /// course has changed; a graph with a loss of its own; a schedule that does not have all outputs at that
     /// step.
     Result<Forwarded> forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
-                              const ReplayOptions& options = {});
+                              const ReplayOptions& options = {}, const Homes& homes = {});
 
     /// The gradients arrive as they did when the step was captured: defined, and lying in memory, where they
     /// did. What differs is named.
@@ -125,7 +126,7 @@ class Executor {
     Result<BackwardPartDone> backward_part(std::uint64_t number,
                                            std::vector<at::Tensor> output_gradients = {});
     /// Of each part in order, the places of the gradients that it hands out.
-    Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps);
+    Result<std::vector<std::vector<int>>> parts_of(std::span<const Step> steps, const Homes& homes = {});
 
     /// Undoes an open forward as far as the original's rerun needs it: its tensors are gone, and until
     /// `restore` the generator and the buffers that ops read are as before it.

@@ -130,10 +130,9 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     const BoundModel& model = run_->model;
     before_ = std::make_unique<Snapshot>(
         model, model.guarded ? Snapshot::Of::all_written : Snapshot::Of::what_ops_read);
-    if (Result<void> begun =
-            run_->begin(*plan_, inputs, {.measure_peak = options.measure_peak, .arena = options.arena});
-        !begun)
-        return begun.error();
+    const ReplayOptions of_halves{
+        .measure_peak = options.measure_peak, .before_op = options.before_op, .arena = options.arena};
+    if (Result<void> begun = run_->begin(*plan_, inputs, of_halves); !begun) return begun.error();
     std::vector<at::Tensor> outputs;
     Result<void> played = run_->play(plan_->loss_step, [&] {
         run_->turns.skip_to(model.forward_random);

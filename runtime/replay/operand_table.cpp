@@ -8,9 +8,7 @@
 #include "runtime/dispatch/tensor_look.h"
 
 namespace rematlas {
-namespace {
-
-at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device device) {
+at::Tensor tensor_of(const Operand& operand, c10::Storage storage, c10::Device device) {
     return tensor_on(std::move(storage), device,
                      {.dtype = operand.dtype,
                       .sizes = operand.sizes,
@@ -20,6 +18,8 @@ at::Tensor make_tensor(const Operand& operand, c10::Storage storage, c10::Device
                       .conjugated = operand.conjugated,
                       .negated = operand.negated});
 }
+
+namespace {
 
 struct Mapping {
     void* address;
@@ -57,7 +57,7 @@ OperandTable::OperandTable(const std::vector<Operand>& operands, std::size_t ten
         const c10::Device device = operand.on_host ? c10::Device(c10::DeviceType::CPU) : step_device;
         if (operand.tensor.valid()) looking_at_[operand.tensor].push_back(static_cast<int>(operands_.size()));
         operands_.push_back(
-            make_tensor(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
+            tensor_of(operand, operand.tensor.valid() ? nothing_ : address_space(operand, device), device));
     }
     for (TensorId tensor : storages_.ids()) storages_[tensor] = nothing_;
 }
@@ -81,7 +81,7 @@ void OperandTable::clear(TensorId tensor) {
 
 at::Tensor OperandTable::view(const Operand& operand) const {
     const c10::Storage& storage = storages_[operand.tensor];
-    return make_tensor(operand, storage, storage.device());
+    return tensor_of(operand, storage, storage.device());
 }
 
 }  // namespace rematlas

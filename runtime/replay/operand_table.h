@@ -13,6 +13,9 @@
 
 namespace rematlas {
 
+/// A tensor of its own that looks at the storage as the operand says.
+at::Tensor tensor_of(const Operand& operand, c10::Storage storage, c10::Device device);
+
 class OperandTable {
   public:
     OperandTable(const std::vector<Operand>& operands, std::size_t tensors, c10::Device device);

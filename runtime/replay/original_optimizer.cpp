@@ -1,7 +1,6 @@
 #include "runtime/replay/original_optimizer.h"
 
 #include <map>
-#include <set>
 
 namespace rematlas {
 namespace {
@@ -28,11 +27,14 @@ std::vector<at::Tensor> tensors_at(const Model& model, const std::vector<std::si
 
 }  // namespace
 
-OriginalOptimizer::OriginalOptimizer(const Model& model, const Tape& tape)
+OriginalOptimizer::OriginalOptimizer(const Model& model, const Tape& tape,
+                                     const std::set<std::string>& on_host)
     : trained_(updated(model, tape)), optimizer_(*tape.optimizer, tensors_at(model, trained_)) {
     const std::vector<NamedTensor> trained = model.trained();
     const std::vector<OptimizerState> kept = tape.optimizer->states();
     std::map<std::string, at::Tensor> by_name{{"lr", optimizer_.lr()}};
+    for (std::size_t i = 0; i < trained_.size(); ++i)
+        if (on_host.contains(trained[trained_[i]].name)) optimizer_.update_on_host(i);
     for (std::size_t i = 0; i < trained_.size(); ++i)
         for (std::size_t s = 0; s < kept.size(); ++s)
             by_name[trained[trained_[i]].name + "." + kept[s].name] = optimizer_.states(i)[s];

@@ -7,6 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/model/fused_optimizer.h"
@@ -17,8 +19,9 @@ namespace rematlas {
 
 class OriginalOptimizer {
   public:
-    /// `tape.optimizer` is there. The states take their memory at once.
-    OriginalOptimizer(const Model& model, const Tape& tape);
+    /// `tape.optimizer` is there. The states take their memory at once. `on_host`: parameters, by any of their names,
+    /// that are updated on the host.
+    OriginalOptimizer(const Model& model, const Tape& tape, const std::set<std::string>& on_host = {});
     /// Of Model::trained(), in order; they are gone afterwards, as those that the step's own optimizer takes.
     void update(std::vector<at::Tensor>& gradients);
     /// In the order of Tape::states.

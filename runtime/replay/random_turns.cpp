@@ -1,11 +1,8 @@
 #include "runtime/replay/random_turns.h"
 
-namespace rematlas {
+#include <algorithm>
 
-void RandomTurns::begin(const StepPlan& plan) {
-    clear();
-    plan_ = &plan;
-}
+namespace rematlas {
 
 void RandomTurns::clear() {
     for (std::unique_ptr<GeneratorState>& state : before_) state = nullptr;
@@ -33,12 +30,24 @@ std::unique_ptr<GeneratorState> RandomTurns::enter(OpId op) {
     skip_to(turn);
     if (next_ == turn) {
         ++next_;
-        if (plan_->runs[op] > 1) before_[turn] = model_.device.generator_state();
+        before_[turn] = model_.device.generator_state();
         return nullptr;
     }
     auto now = model_.device.generator_state();
     model_.device.set_generator_state(*before_[turn]);
     return now;
+}
+
+void RandomTurns::leave_before(OpId op, bool in_kernel) {
+    if (recording) return;
+    const auto& ops = model_.random_ops;
+    const int turn = static_cast<int>(std::lower_bound(ops.begin(), ops.end(), op) - ops.begin());
+    if (in_kernel && model_.ops[op].turn >= 0 && turn + 1 == next_) return;  // it draws in its turn
+    if (turn < next_) {
+        model_.device.set_generator_state(*before_[turn]);
+        next_ = turn;
+    }
+    while (next_ < turn && model_.tape.ops[ops[next_]].draws) skip();
 }
 
 }  // namespace rematlas

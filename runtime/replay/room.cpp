@@ -7,11 +7,12 @@
 
 namespace rematlas {
 
-std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps,
-                             const DeviceRuntime& device) {
+std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device,
+                             const Homes& homes, const std::optional<Links>& links) {
     const auto allocator = device.description().allocator;
     if (!allocator) return std::nullopt;
-    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(graph, steps, *allocator);
+    const Result<CachingAllocatorPeaks> peaks =
+        caching_allocator_peaks(graph, steps, *allocator, homes, links);
     if (!peaks) return std::nullopt;
     return Room{peaks->allocated, peaks->reserved, Bytes(device.context_bytes())};
 }

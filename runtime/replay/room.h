@@ -19,8 +19,9 @@ struct Room {
 };
 
 /// By the model of the allocator (core/addresses/caching_allocator.h). Nothing where memory is not held in
-/// segments, or the steps cannot be simulated.
-std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device);
+/// segments, or the steps cannot be simulated. `links`: those of the schedule, where it has its own.
+std::optional<Room> room_for(const Graph& graph, const std::vector<Step>& steps, const DeviceRuntime& device,
+                             const Homes& homes = {}, const std::optional<Links>& links = {});
 
 /// Whether the device still has it, where `residents` of the step's bytes are there already. Unused memory
 /// that the process holds counts as free. In a process of our own the allocator is in the state that its

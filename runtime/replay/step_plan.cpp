@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "runtime/transfers/in_training.h"
+#include "core/solving/copies.h"
 
 namespace rematlas {
 namespace {
@@ -182,8 +182,8 @@ std::vector<TransferPause> pauses_of(const BoundModel& model, const StepPlan& pl
 Result<void> plan_transfers(const BoundModel& model, const Homes& homes, bool in_halves, StepPlan& plan) {
     if (homes.on_host.empty() && std::none_of(plan.steps.begin(), plan.steps.end(), is_of_copies)) return {};
     if (in_halves)
-        if (Result<void> possible = check_moves_in_training(model.graph, plan.steps, homes); !possible)
-            return Error{model.owner + ": " + possible.error().message};
+        if (Result<void> possible = moves_in_training(model.graph, plan.steps, homes); !possible)
+            return Error{model.owner + ": the plan cannot run: " + possible.error().message};
     const std::vector<TransferPause> pauses =
         in_halves ? pauses_of(model, plan) : std::vector<TransferPause>{};
     Result<TransferPlan> transfers = TransferPlan::make(model.graph, plan.steps, homes, pauses);
@@ -205,7 +205,7 @@ Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> s
 }
 
 Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const Step> steps,
-                                       std::size_t most_parts) {
+                                       const Homes& homes, std::size_t most_parts) {
     if (!model.loss.valid())
         return Error{model.graph.name +
                      ": the graph has a loss of its own, so its step has no halves; capture it "
@@ -218,7 +218,7 @@ Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const 
     const IdVector<TensorId, std::size_t> moved_end = ends_of_moves(model, plan);
     cut_into_parts(model, moved_end, most_parts, plan);
     find_handed_out(model, moved_end, plan);
-    if (Result<void> planned = plan_transfers(model, {}, true, plan); !planned) return planned.error();
+    if (Result<void> planned = plan_transfers(model, homes, true, plan); !planned) return planned.error();
     return plan;
 }
 

@@ -1,7 +1,7 @@
 // A schedule made ready to run on a bound model: what can be known before the first run.
 //
 //     Result<StepPlan> plan = StepPlan::make(model, schedule.steps, schedule.homes);
-//     Result<StepPlan> halves = StepPlan::make_halves(model, schedule.steps, 32);
+//     Result<StepPlan> halves = StepPlan::make_halves(model, schedule.steps, schedule.homes, 32);
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ struct StepPlan {
     /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own,
     /// and a schedule that does not have all outputs at the loss.
     static Result<StepPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
-                                        std::size_t most_parts);
+                                        const Homes& homes, std::size_t most_parts);
 };
 
 }  // namespace rematlas

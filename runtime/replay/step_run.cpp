@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
 
 namespace rematlas {
 namespace {
@@ -37,6 +40,12 @@ c10::IValue copy_of_list(const c10::IValue& list) {
 
 }  // namespace
 
+/// By name, as nothing of libtorch's Python part is linked.
+bool is_of_python(const std::exception& failure) {
+    const std::string_view name = typeid(failure).name();
+    return name == "12python_error" || name == "N8pybind1117error_already_setE";
+}
+
 StepRun::StepRun(const BoundModel& bound)
     : model(bound),
       operands(bound.tape.operands, bound.graph.tensors.size(), bound.device.device()),
@@ -57,12 +66,18 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
     plan = &ready;
     at_ = 0;
     options_ = how;
-    if (Result<void> begun = begin_transfers(inputs); !begun) return begun.error();
+    try {
+        bring_to_device(model, plan->transfers ? plan->transfers->homes : Homes(), operands);
+        if (Result<void> begun = begin_transfers(inputs); !begun) return begun.error();
+    } catch (const std::exception& failure) {
+        return Error{model.owner + ": " + one_line(failure), ErrorKind::failure};
+    }
     highest_ = 0;
     measures_.clear();
     buffers_updated_ = false;
     std::fill(runs_.begin(), runs_.end(), 0);
-    turns.begin(ready);
+    in_kernel_ = false;
+    turns.clear();
     if (options_.time_ops) {
         measures_.reserve(plan->steps.size());
         marks_ = model.device.marks(plan->steps.size() + 1);
@@ -114,6 +129,7 @@ void StepRun::play_plainly(std::size_t end) {
 void StepRun::run_step(const Step& step) {
     if (transfers_) transfers_->before(at_, operands);
     if (step.runs()) {
+        if (options_.before_op) options_.before_op();
         run_op(step.op(), step.kind == StepKind::run_inplace);
         if (options_.clock) options_.clock->run(model.graph.ops[step.op()].time);
     } else if (step.kind == StepKind::free && transfers_) {
@@ -135,9 +151,20 @@ void StepRun::run_op(OpId id, bool in_place) {
     for (std::size_t position : op.lists) stack_[position] = copy_of_list(stack_[position]);
     if (again)
         for (std::size_t position : op.statistics) stack_[position] = at::Tensor();
-    for (const int counter : model.tape.ops[id].counters) operands[counter].add_(1);
+    for (const int counter : model.tape.ops[id].counters) {
+        operands[counter].add_(1);
+        if (const int skips = model.tape.ops[id].skips; skips != no_operand)
+            operands[counter].sub_(operands[skips]);
+    }
     at::GradMode::set_enabled(model.tape.ops[id].grad_mode);
-    op.handle->callBoxed(stack_);
+    in_kernel_ = true;
+    try {
+        op.handle->callBoxed(stack_);
+    } catch (...) {
+        if (now) model.device.set_generator_state(*now);
+        throw;
+    }
+    in_kernel_ = false;
     at::GradMode::set_enabled(false);
     if (now) model.device.set_generator_state(*now);
     if (model.tape.ops[id].guard) expect_unchanged(*model.tape.ops[id].guard, stack_.front());
@@ -248,22 +275,63 @@ void StepRun::update_buffers() {
 
 std::vector<at::Tensor> StepRun::outputs() const {
     std::vector<at::Tensor> tensors;
-    for (int operand : model.tape.outputs) {
-        const bool there = operand != no_operand && operands.holds(model.tape.operands[operand].tensor);
-        tensors.push_back(there ? operands.view(model.tape.operands[operand]) : at::Tensor());
-    }
+    for (int operand : model.tape.outputs) tensors.push_back(result(operand));
     return tensors;
 }
 
+at::Tensor StepRun::result(int operand) const {
+    if (operand == no_operand) return {};
+    const Operand& of = model.tape.operands[operand];
+    const at::Tensor on_host = transfers_ ? transfers_->result_on_host(of) : at::Tensor();
+    return on_host.defined() || !operands.holds(of.tensor) ? on_host : operands.view(of);
+}
+
 at::Tensor StepRun::gradient(int place) const {
-    const int operand = model.tape.gradients[place].operand;
-    return operand == no_operand ? at::Tensor() : operands.view(model.tape.operands[operand]);
+    return result(model.tape.gradients[place].operand);
 }
 
 std::vector<at::Tensor> StepRun::gradients() const {
     std::vector<at::Tensor> tensors;
     for (std::size_t i = 0; i < model.tape.gradients.size(); ++i) tensors.push_back(gradient(int(i)));
     return tensors;
+}
+
+/// Counters run before all else (StepPlan::make_halves), also those that the original has after `op`.
+void StepRun::count_back(OpId op) {
+    for (std::size_t step = 0; step < at_; ++step) {
+        if (!plan->steps[step].runs()) continue;
+        const OpId counter = plan->steps[step].op();
+        const Op& counts = model.graph.ops[counter];
+        const PreparedOp& prepared = model.ops[counter];
+        if (counter < op || counts.mutates.empty() || !counts.outputs.empty() || !prepared.handle) continue;
+        stack_ = arguments_[counter];
+        if (prepared.handle->operator_name().name != "aten::add_" || !stack_.back().isScalar()) continue;
+        stack_.back() = -stack_.back().toScalar();  // the factor of what is added
+        prepared.handle->callBoxed(stack_);
+    }
+    stack_.clear();
+}
+
+/// The run ends here, and the original would have come as far as to the first op that has not run.
+void StepRun::leave_as_original() {
+    const bool within = std::exchange(in_kernel_, false);
+    const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
+    if (in_second_half || buffers_updated_) return;
+    const bool is_rerun = within && at_ < plan->steps.size() && runs_[plan->steps[at_].op()] > 1;
+    for (std::size_t step = at_; step < plan->steps.size(); ++step) {
+        if (!plan->steps[step].runs()) continue;
+        const OpId op = plan->steps[step].op();
+        const bool fails = within && step == at_ && !is_rerun;
+        if (runs_[op] > 0 && !fails) continue;
+        turns.leave_before(op, fails);
+        count_back(op);
+        break;
+    }
+    for (const BufferUpdate& update : model.tape.updates) {
+        if (!operands.holds(update.contents) || !operands.holds(update.buffer)) continue;
+        c10::Storage buffer = operands.storage(update.buffer);
+        model.device.copy(buffer, operands.storage(update.contents));
+    }
 }
 
 /// What the step has made goes first: it leaves room for residents that are away.

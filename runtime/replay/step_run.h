@@ -13,6 +13,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -31,8 +32,9 @@ struct ReplayOptions {
     bool time_ops = false;            ///< fill Replayed::steps
     bool measure_ops =
         false;  ///< fill the bytes in Replayed::steps as well (resets the device's peak at each op)
-    bool measure_peak = true;    ///< see DeviceRuntime::measures_unseen
-    LinkClock* clock = nullptr;  ///< of a whole step: virtual time goes on with it
+    bool measure_peak = true;         ///< see DeviceRuntime::measures_unseen
+    LinkClock* clock = nullptr;       ///< of a whole step: virtual time goes on with it
+    std::function<void()> before_op;  ///< what it throws ends the run
     bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
                          ///< results live in the arena, and are safe as long as they are held
 };
@@ -48,6 +50,10 @@ struct StepMeasure {
 struct CourseChanged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+/// What Python code of a kernel or of `ReplayOptions::before_op` has raised. It travels on as it is: whoever called from Python
+/// sees Python's own exception.
+bool is_of_python(const std::exception& failure);
 
 /// Kernels are called as they were recorded: the casts of an autocast region are ops of the graph.
 struct BelowAutograd {
@@ -65,7 +71,8 @@ class StepRun {
                        const ReplayOptions& options);
 
     /// Runs the steps up to `end`, then `then`. After an error the run is cleared; one of the kind `negative`
-    /// says that the program's course has changed.
+    /// says that the program's course has changed. An error in the first half leaves the generator, and the buffers whose
+    /// new contents are there, where the original would have them at that op.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);
     /// The same without catching what a kernel throws, for steps that the device records.
@@ -75,7 +82,8 @@ class StepRun {
     /// Called at the step that asks for the gradients of the outputs, for those that are not there yet.
     std::function<void(std::vector<at::Tensor>& made)> fill_gradients;
 
-    std::vector<at::Tensor> outputs() const;  ///< undefined where the schedule has freed one
+    /// Undefined where the schedule has freed one; on the host where the schedule leaves it there.
+    std::vector<at::Tensor> outputs() const;
     std::vector<at::Tensor> gradients() const;
     at::Tensor gradient(int place) const;
     /// The buffers get their new contents. Where steps to come read the old ones, the two change places.
@@ -92,7 +100,9 @@ class StepRun {
     std::int64_t peak() const { return highest_; }
     /// Bytes on the host since the step began, and what is set aside for them.
     Bytes host_peak() const { return transfers_ ? transfers_->host_peak() : Bytes(); }
-    std::int64_t slab_bytes() const { return transfers_ ? plan->transfers->transfers.slab_bytes : 0; }
+    std::int64_t slab_bytes() const {
+        return transfers_ ? plan->transfers->transfers.slab_bytes + plan->transfers->transfers.home_bytes : 0;
+    }
     std::vector<StepMeasure> take_measures();
 
     const BoundModel& model;
@@ -103,6 +113,9 @@ class StepRun {
     std::int64_t outside = 0;
 
   private:
+    at::Tensor result(int operand) const;
+    void leave_as_original();
+    void count_back(OpId op);
     void run_step(const Step& step);
     void run_op(OpId op, bool in_place);
     void run_timed(const Step& step);
@@ -116,6 +129,7 @@ class StepRun {
     Overwrites overwrites_;
     torch::jit::Stack stack_;
     std::size_t at_ = 0;
+    bool in_kernel_ = false;
     ReplayOptions options_;
     std::int64_t highest_ = 0;
     std::vector<StepMeasure> measures_;
@@ -141,11 +155,17 @@ Result<void> StepRun::play(std::size_t end, Work&& then) {
         const StepMemory::Scope scope(in_memory_ ? memory_.get() : nullptr);
         play_plainly(end);
         then();
+        if (transfers_ && at_ == plan->steps.size()) transfers_->rethrow();
         if (options_.measure_peak) highest_ = std::max(highest_, model.device.peak_bytes() - outside);
         return {};
     } catch (const CourseChanged& changed) {
         error = {changed.what(), ErrorKind::negative};
     } catch (const std::exception& failure) {
+        leave_as_original();
+        if (is_of_python(failure)) {
+            clear();
+            throw;
+        }
         const bool in_op = at_ < end && plan->steps[at_].runs();
         error = {"step " + std::to_string(at_) + ": " +
                      (in_op ? model.label(plan->steps[at_].op()) + ": " : "") + one_line(failure),

@@ -3,33 +3,47 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
-#include <cstring>
+#include <stdexcept>
 #include <utility>
 
+#include "core/schedule/homes.h"
 #include "runtime/allocator/step_memory.h"
 
 namespace rematlas {
 namespace {
 
+/// Tensors of the host in the steps of a GPU, like a learning rate. They stay where they are; graphs count them as if
+/// the device had them.
+IdVector<TensorId, std::uint8_t> in_host_memory(const BoundModel& model) {
+    IdVector<TensorId, std::uint8_t> found(model.graph.tensors.size(), 0);
+    for (const Operand& operand : model.tape.operands)
+        if (operand.tensor.valid() && !model.device.device().is_cpu())
+            found[operand.tensor] |= operand.on_host;
+    return found;
+}
+
 /// Why the tensor cannot move; null when it can.
 class Obstacles {
   public:
     explicit Obstacles(const BoundModel& model)
-        : model_(model), on_host_(model.graph.tensors.size(), 0), updated_(on_host_) {
-        for (const Operand& operand : model.tape.operands)
-            if (operand.tensor.valid() && operand.on_host) on_host_[operand.tensor] = true;
-        for (const BufferUpdate& update : model.tape.updates) updated_[update.buffer] = true;
+        : model_(model),
+          in_host_memory_(in_host_memory(model)),
+          updated_(model.graph.tensors.size(), 0),
+          becomes_a_buffer_(updated_) {
+        for (const BufferUpdate& update : model.tape.updates)
+            updated_[update.buffer] = becomes_a_buffer_[update.contents] = true;
     }
 
     const char* of_moving(TensorId t) const {
-        if (on_host_[t] && !model_.device.device().is_cpu())
-            return "moves between the device and the host, and lies in host memory anyway";
+        if (in_host_memory_[t] && !model_.resident[t])
+            return "moves between the device and the host, and is made in host memory";
+        if (model_.graph.tensors[t].name == library_workspace_name)
+            return "moves between the device and the host, and is held by the device's libraries";
         return nullptr;
     }
     const char* of_living_there(TensorId t) const {
-        if (!model_.device.device().is_cpu())
-            return "lives on the host between steps: that is done for steps on the CPU only";
-        if (!model_.resident[t]) return "is a result that ends on the host: results are left on the device";
+        if (becomes_a_buffer_[t]) return "ends on the host, and is what a buffer becomes";
+        if (!model_.resident[t]) return nullptr;
         if (model_.graph.tensors[t].kind == TensorKind::input)
             return "lives on the host between steps: inputs are the caller's";
         if (updated_[t]) return "lives on the host between steps, and the step replaces its contents";
@@ -38,14 +52,8 @@ class Obstacles {
 
   private:
     const BoundModel& model_;
-    IdVector<TensorId, std::uint8_t> on_host_, updated_;
+    IdVector<TensorId, std::uint8_t> in_host_memory_, updated_, becomes_a_buffer_;
 };
-
-c10::DataPtr part_of(std::shared_ptr<PinnedSlab> slab, void* data, c10::Device device) {
-    auto* owner = new std::shared_ptr<PinnedSlab>(std::move(slab));
-    return {data, owner, [](void* context) { delete static_cast<std::shared_ptr<PinnedSlab>*>(context); },
-            device};
-}
 
 }  // namespace
 
@@ -54,13 +62,15 @@ Result<void> check_movable(const BoundModel& model, const StepTransferPlan& plan
     const auto refuse = [&](TensorId t, const char* why) {
         return Error{model.owner + ": the plan cannot run: " + model.graph.tensors[t].name + " " + why};
     };
-    for (TensorId t : plan.homes.on_host)
+    for (TensorId t : plan.homes.on_host) {
         if (const char* why = obstacles.of_living_there(t)) return refuse(t, why);
+        if (const char* why = obstacles.of_moving(t)) return refuse(t, why);
+    }
     for (const Step& step : plan.transfers.steps) {
         if (step.names_op() || (step.kind == StepKind::free && !model.resident[step.tensor()])) continue;
         if (const char* why = obstacles.of_moving(step.tensor())) return refuse(step.tensor(), why);
     }
-    return {};
+    return check_host_ops(model, plan.transfers);
 }
 
 StepTransfers::StepTransfers(const BoundModel& model, std::shared_ptr<const StepTransferPlan> plan,
@@ -69,12 +79,15 @@ StepTransfers::StepTransfers(const BoundModel& model, std::shared_ptr<const Step
       plan_(std::move(plan)),
       links_(links),
       slab_(std::move(slab)),
+      in_host_memory_(in_host_memory(model)),
       home_(model.graph.tensors.size(), -1),
       at_home_(model.graph.tensors.size()),
       place_(home_),
       bytes_(model.graph.tensors.size(), 0),
+      counted_(model.graph.tensors.size()),
       moves_(model.graph.tensors.size(), 0),
       away_(moves_),
+      host_ops_(model, plan_->transfers, player_),
       player_(plan_->transfers, *links.copies, slab_->data(), links.forgotten) {
     const std::vector<HostPlace>& places = plan_->transfers.places;
     for (std::size_t i = 0; i < places.size() && places[i].taken < 0; ++i) {
@@ -83,7 +96,8 @@ StepTransfers::StepTransfers(const BoundModel& model, std::shared_ptr<const Step
     }
     for (TensorId t : plan_->homes.stays) bytes_away_at_start_ -= model.graph.tensors[t].bytes.value;
     for (const Step& step : plan_->transfers.steps)
-        if (step.kind == StepKind::free && is_callers(step.tensor())) moves_[step.tensor()] = true;
+        if (step.kind == StepKind::free && is_callers(step.tensor()) && !in_host_memory_[step.tensor()])
+            moves_[step.tensor()] = true;
 }
 
 Result<std::unique_ptr<StepTransfers>> StepTransfers::open(const BoundModel& model,
@@ -113,11 +127,13 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
         if (moves_[t] && !model_.device.counts(operands.storage(t).data_ptr()))
             return Error{model_.owner + ": " + model_.graph.tensors[t].name +
                          " lies in memory of others, which cannot leave the device as the plan asks"};
-        if (lives_on_host(t)) bring_home(t, operands);
     }
+    bring_home(operands);
+    count_host_memory();
     for (TensorId t : plan_->homes.stays) {
+        if (in_host_memory_[t]) continue;
         c10::Storage there = memory_for(t);
-        std::memcpy(there.mutable_data(), at_home_[t].data(), bytes_[t]);
+        model_.device.copy(there, at_home_[t]);
         operands.place(t, std::move(there));
     }
     std::fill(away_.begin(), away_.end(), 0);
@@ -125,33 +141,72 @@ Result<void> StepTransfers::begin(OperandTable& operands, const std::vector<at::
     return {};
 }
 
-/// The caller's storage is its place on the host from here on, for as long as somebody holds it.
-void StepTransfers::bring_home(TensorId t, OperandTable& operands) {
-    c10::Storage& storage = at_home_[t];
-    storage = operands.storage(t);
-    bytes_[t] = storage.nbytes();
-    place_[t] = home_[t];
-    void* place = player_.place(static_cast<std::size_t>(home_[t]));
-    if (storage.data() != place) {
-        std::memcpy(place, storage.data(), bytes_[t]);
-        storage.set_data_ptr(part_of(slab_, place, storage.device()));
+/// The caller's storages of what lives there are its places on the host, for as long as somebody holds them: tensors
+/// of the device that look at memory of the host. Those that are there already, by another plan or by the caller's
+/// will, stay where they are.
+void StepTransfers::bring_home(OperandTable& operands) {
+    std::vector<TensorId> elsewhere;
+    for (TensorId t : plan_->homes.on_host) {
+        if (!lives_on_host(t)) continue;
+        player_.set_home(static_cast<std::size_t>(home_[t]), slab_->data());
+        if (in_host_memory_[t]) continue;
+        at_home_[t] = operands.storage(t);
+        bytes_[t] = at_home_[t].nbytes();
+        place_[t] = home_[t];
+        operands.clear(t);
+        if (!slab_address(at_home_[t].data_ptr())) elsewhere.push_back(t);
     }
-    operands.clear(t);
+    if (!elsewhere.empty()) move_home(elsewhere);
+    for (TensorId t : plan_->homes.on_host)
+        if (at_home_[t])
+            player_.set_home(static_cast<std::size_t>(home_[t]), slab_address(at_home_[t].data_ptr()));
 }
 
-/// What residents take is the caller's when the step is over, and no part of its arena.
+void StepTransfers::move_home(const std::vector<TensorId>& tensors) {
+    constexpr std::int64_t alignment = 64;
+    std::int64_t end = 0;
+    std::vector<std::int64_t> offsets;
+    for (TensorId t : tensors) {
+        offsets.push_back(end);
+        end += (static_cast<std::int64_t>(bytes_[t]) + alignment - 1) / alignment * alignment;
+    }
+    Result<std::unique_ptr<PinnedSlab>> opened =
+        open_slab(model_.device, static_cast<std::size_t>(std::max(end, alignment)));
+    if (!opened) throw std::runtime_error(opened.error().message);
+    const std::shared_ptr<PinnedSlab> slab = opened.take();
+    std::vector<c10::DataPtr> left;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        c10::Storage& storage = at_home_[tensors[i]];
+        c10::Storage home(c10::Storage::use_byte_size_t(), bytes_[tensors[i]],
+                          slab_memory(slab, offsets[i], storage.device()), nullptr, false);
+        model_.device.copy(home, storage);
+        left.push_back(storage.set_data_ptr(home.set_data_ptr(c10::DataPtr(nullptr, storage.device()))));
+    }
+    model_.device.synchronize();  // whose allocator may know another queue of what is left
+}
+
+/// What the caller's storages take is the caller's when the step is over, and no part of its arena.
 c10::Storage StepTransfers::memory_for(TensorId t) const {
     std::optional<StepMemory::Scope> outside;
-    if (model_.resident[t]) outside.emplace(nullptr);
+    if (is_callers(t)) outside.emplace(nullptr);
     const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(model_.device.device());
     return at::empty({static_cast<std::int64_t>(bytes_[t])}, options).storage();
 }
 
 void StepTransfers::before(std::size_t at, OperandTable& operands) {
+    const StepKind kind = plan_->transfers.steps[at].kind;
+    if (kind == StepKind::offload || kind == StepKind::fetch) return start(at, operands);
+    player_.give(at, nullptr, 0, kind == StepKind::run_host ? host_ops_.work(at, operands) : nullptr);
+}
+
+/// A copy.
+void StepTransfers::start(std::size_t at, OperandTable& operands) {
     const Step& step = plan_->transfers.steps[at];
-    const bool copies = step.kind == StepKind::offload || step.kind == StepKind::fetch;
-    if (!copies) return player_.give(at);
     const TensorId t = step.tensor();
+    if (in_host_memory_[t]) {
+        if (step.kind == StepKind::fetch) counted_[t] = memory_for(t);
+        return player_.give(at);
+    }
     if (step.kind == StepKind::offload) {
         bytes_[t] = operands.storage(t).nbytes();
         place_[t] = plan_->transfers.place[at];
@@ -165,7 +220,36 @@ void StepTransfers::before(std::size_t at, OperandTable& operands) {
     player_.give(at, const_cast<void*>(operands.storage(t).data()), bytes_[t]);
 }
 
+at::Tensor StepTransfers::result_on_host(const Operand& operand) const {
+    const std::vector<TensorId>& there = plan_->homes.on_host;
+    const TensorId t = operand.tensor;
+    if (model_.resident[t] || !std::binary_search(there.begin(), there.end(), t)) return {};
+    const HostPlace& place = plan_->transfers.places[static_cast<std::size_t>(place_[t])];
+    c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(place.bytes),
+                         slab_memory(slab_, place.offset, c10::DeviceType::CPU), nullptr, false);
+    return tensor_of(operand, std::move(storage), c10::DeviceType::CPU);
+}
+
+bool StepTransfers::leaves(TensorId t) const {
+    const std::vector<Step>& steps = plan_->transfers.steps;
+    return std::find(steps.begin(), steps.end(), Step::free(t)) != steps.end();
+}
+
+/// Where the schedule has such a tensor leave the device and come back, memory of the device comes and goes for it.
+void StepTransfers::count_host_memory() {
+    const IdVector<TensorId, char> there = on_device_at_start(model_.graph, plan_->homes);
+    for (TensorId t : model_.graph.tensors.ids()) {
+        if (!in_host_memory_[t]) continue;
+        bytes_[t] = static_cast<std::size_t>(model_.graph.tensors[t].bytes.value);
+        counted_[t] = there[t] && leaves(t) ? memory_for(t) : c10::Storage();
+    }
+}
+
 void StepTransfers::free(TensorId t, OperandTable& operands) {
+    if (in_host_memory_[t] && model_.resident[t]) {
+        counted_[t] = c10::Storage();
+        return;
+    }
     c10::Storage storage = operands.storage(t);
     if (!is_callers(t)) {
         operands.clear(t);
@@ -185,8 +269,24 @@ void StepTransfers::copy_in(TensorId t, const c10::Storage& to) {
     links_.copies->synchronize(Lane::in);
 }
 
+void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands) {
+    IdVector<TensorId, std::uint8_t> stays(model.graph.tensors.size(), 0);
+    for (TensorId t : homes.on_host) stays[t] = 1;
+    for (TensorId t : model.graph.tensors.ids()) {
+        if (!model.resident[t] || stays[t] || !operands.holds(t)) continue;
+        c10::Storage storage = operands.storage(t);
+        if (!slab_address(storage.data_ptr())) continue;
+        const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(storage.device());
+        c10::Storage there = at::empty({static_cast<std::int64_t>(storage.nbytes())}, options).storage();
+        model.device.copy(there, storage);
+        model.device.synchronize();  // before its place on the host is given back
+        storage.set_data_ptr(there.set_data_ptr(c10::DataPtr(nullptr, storage.device())));
+    }
+}
+
 void StepTransfers::restore(OperandTable& operands) {
     for (TensorId t : model_.graph.tensors.ids()) {
+        counted_[t] = c10::Storage();
         if (away_[t]) {
             c10::Storage memory = memory_for(t), callers = operands.storage(t);
             copy_in(t, memory);

@@ -9,7 +9,8 @@
 //
 // A resident that leaves the device takes its memory out of the storage that the caller holds, and gets other
 // memory there when it is back: who holds the tensor finds it whole after the step. Of residents that live on
-// the host the caller's storage is their place there, and the step works on copies.
+// the host the caller's storage is their place there, and the step works on copies. On a GPU the caller's tensor
+// stays one of the device: its storage looks at host memory, which kernels read and write over the link.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,7 @@
 
 #include "runtime/device/copies.h"
 #include "runtime/replay/bound_model.h"
+#include "runtime/replay/host_ops.h"
 #include "runtime/transfers/transfer_player.h"
 
 namespace rematlas {
@@ -34,8 +36,12 @@ struct StepTransferPlan {
     Homes homes;
 };
 
-/// Errors: the first tensor that the plan moves and that has to stay, and why.
+/// Errors: the first tensor that the plan moves and that has to stay, and why; an op that cannot run on the host.
 Result<void> check_movable(const BoundModel& model, const StepTransferPlan& plan);
+
+/// Residents whose memory is the host's without living there by the plan get memory of the device: the caller's
+/// storages of them, with the same contents.
+void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands);
 
 class StepTransfers {
   public:
@@ -52,6 +58,11 @@ class StepTransfers {
     void after(std::size_t step) { player_.leave(step); }
     void pause(std::size_t before) { player_.pause(before); }
     void end() { player_.end(); }
+    /// Once the step is done: throws what an op threw that ran on the host.
+    void rethrow() { host_ops_.rethrow(); }
+    /// A result that the step leaves on the host, which looks at memory that holds until the next step begins; not
+    /// defined where it is on the device.
+    at::Tensor result_on_host(const Operand& operand) const;
 
     /// Nothing is under way any more, wherever the step was; memory of what it made can be given back.
     void settle() { player_.settle(); }
@@ -69,20 +80,27 @@ class StepTransfers {
     bool lives_on_host(TensorId tensor) const { return home_[tensor] >= 0; }
     /// Its storage is the caller's, and keeps its identity while its memory comes and goes.
     bool is_callers(TensorId tensor) const { return model_.resident[tensor] && !lives_on_host(tensor); }
-    void bring_home(TensorId tensor, OperandTable& operands);
+    void bring_home(OperandTable& operands);
+    void move_home(const std::vector<TensorId>& tensors);
     c10::Storage memory_for(TensorId tensor) const;
     void copy_in(TensorId tensor, const c10::Storage& to);
+    void start(std::size_t step, OperandTable& operands);
+    void count_host_memory();
+    bool leaves(TensorId tensor) const;
 
     const BoundModel& model_;
     std::shared_ptr<const StepTransferPlan> plan_;
     StepLinks& links_;
     std::shared_ptr<PinnedSlab> slab_;
+    IdVector<TensorId, std::uint8_t> in_host_memory_;  ///< of the steps of a GPU: never on the device
     IdVector<TensorId, std::int32_t> home_;     ///< its place, of residents that live on the host; else -1
     IdVector<TensorId, c10::Storage> at_home_;  ///< the caller's storages of these
     IdVector<TensorId, std::int32_t> place_;    ///< of the last copy on the host
     IdVector<TensorId, std::size_t> bytes_;     ///< of storages, when they were last on the device
+    IdVector<TensorId, c10::Storage> counted_;  ///< what stands on the device for tensors in host memory
     IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave in the step, and have left now
     std::int64_t bytes_away_at_start_ = 0;
+    HostOps host_ops_;
     TransferPlayer player_;
 };
 

@@ -141,6 +141,7 @@ json op_to_json(const TapeOp& op) {
     for (TensorId tensor : op.returns) returns.push_back(tensor.value);
     if (op.grad_mode) item["grad_mode"] = true;
     if (!op.counters.empty()) item["counters"] = op.counters;
+    if (op.skips != no_operand) item["skips"] = op.skips;
     if (op.draws) item["draws"] = *op.draws;
     if (op.guard) item["guard"] = {{"value", value_to_json(op.guard->value)}, {"line", op.guard->line}};
     if (!op.result_sizes.empty()) item["result_sizes"] = op.result_sizes;
@@ -159,6 +160,7 @@ TapeOp op_from_json(const json& item) {
     for (const json& argument : item.at("arguments")) op.arguments.push_back(argument_from_json(argument));
     for (const json& tensor : item.at("returns")) op.returns.emplace_back(tensor.get<std::int32_t>());
     if (item.contains("counters")) op.counters = item["counters"].get<std::vector<int>>();
+    op.skips = item.value("skips", no_operand);
     if (item.contains("draws")) op.draws = item["draws"].get<std::int64_t>();
     if (item.contains("guard"))
         op.guard =
@@ -290,6 +292,7 @@ void check_indices(const Tape& tape, std::size_t tensors, std::size_t ops) {
         for (const Argument& argument : op.arguments)
             for (int index : argument.operands) operand(index);
         for (int index : op.counters) result(index, false);
+        result(op.skips, true);
         for (TensorId id : op.returns) tensor(id, true);
         for (const Overwrite& overwrite : op.overwrites)
             tensor(overwrite.before, false), tensor(overwrite.after, true);

@@ -76,9 +76,10 @@ struct TapeOp {
                 ///< many draws of the host's generator, in a step on another device
     std::optional<Guard> guard = {};
     std::vector<std::vector<std::int64_t>>
-        result_sizes;        ///< per returned tensor, where they depend on the data
-    bool grad_mode = false;  ///< some kernels keep more when gradients are wanted
+        result_sizes;                ///< per returned tensor, where they depend on the data
+    bool grad_mode = false;          ///< some kernels keep more when gradients are wanted
     std::vector<int> counters = {};  ///< operands, one number each, that go up by one before the kernel runs
+    int skips = no_operand;          ///< a number: where it is 1 the kernel does nothing, and counters stay
     /// Per returned tensor, of a step that was recorded from shapes in this process: how it must lie in
     /// memory. Files do not have it.
     std::vector<Geometry> expected = {};

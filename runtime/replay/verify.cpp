@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/sizes.h"
 #include "core/checking/check.h"
 #include "core/graph/flat_graph.h"
+#include "core/schedule/homes.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
+#include "runtime/replay/home_tensors.h"
 #include "runtime/replay/original_optimizer.h"
 
 namespace rematlas {
@@ -31,7 +34,7 @@ struct Outcome {
 };
 
 /// The original model, run through autograd.
-struct Original {
+struct OriginalModel {
     Model model;
     std::unique_ptr<GeneratorState> generator;  ///< before its next step
     std::int64_t resident_bytes;
@@ -61,8 +64,8 @@ struct Original {
     }
 };
 
-/// Time of all runs over the time of first runs, in the same step. With `over_links` that of the step in which
-/// runs wait for copies.
+/// Time of all runs over the time of first runs, in the same step; for ops that run on the host the graph says what
+/// they take on the device. With `over_links` that of the step in which runs wait for copies.
 double overhead_of(const Graph& graph, const std::vector<Step>& steps,
                    const std::vector<StepMeasure>& measures, const TransferPlan* over_links,
                    const Links& links) {
@@ -70,6 +73,7 @@ double overhead_of(const Graph& graph, const std::vector<Step>& steps,
     std::vector<Nanoseconds> times(steps.size());
     Nanoseconds all, first;
     for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (steps[i].kind == StepKind::run_host) first += graph.ops[steps[i].op()].time;
         if (!steps[i].runs()) continue;
         times[i] = Nanoseconds(measures[i].end - measures[i].start);
         all += times[i];
@@ -94,6 +98,8 @@ class Session {
         report_.predicted_peak = plan.schedule.peak;
         report_.overhead_predicted = plan.schedule.overhead;
         report_.room = room;
+        report_.host_runs = static_cast<std::size_t>(host_runs(plan.schedule.steps));
+        report_.updates_on_host = report_.host_runs > 0 && !device.device().is_cpu();
         if (executor_.tape().optimizer) report_.optimizer = executor_.tape().optimizer->name();
         if (options.links.copies) executor_.use(options.links);
         if (plan.schedule.host_peak && plan.schedule.host_peak->value > 0)
@@ -102,10 +108,10 @@ class Session {
         generator_ = device_.generator_state();
     }
 
-    Result<RunReport> run(Original* original) {
+    Result<RunReport> run(OriginalModel* original) {
         if (original) original->generator = device_.generator_state();
         if (original && executor_.tape().optimizer)
-            original->optimizer.emplace(original->model, executor_.tape());
+            original->optimizer.emplace(original->model, executor_.tape(), updated_on_host());
         report_.outputs_identical = report_.gradients_identical = report_.buffers_identical =
             report_.random_state_identical = report_.states_identical = original != nullptr;
         const int warm_up = original || options_.cuda_graphs ? 1 : 0;
@@ -125,6 +131,18 @@ class Session {
     }
 
   private:
+    /// The names of parameters that the plan updates there, on a GPU.
+    std::set<std::string> updated_on_host() const {
+        std::set<TensorId> updated;
+        for (const Step& step : plan_.schedule.steps)
+            if (step.kind == StepKind::run_host && report_.updates_on_host)
+                for (TensorId tensor : plan_.graph.ops[step.op()].mutates) updated.insert(tensor);
+        std::set<std::string> names;
+        for (const Binding& binding : executor_.tape().bindings)
+            if (updated.contains(binding.operand.tensor)) names.insert(binding.name);
+        return names;
+    }
+
     std::vector<at::Tensor> inputs_of(int step) {
         std::vector<InputSpec> specs;
         for (const auto& input : executor_.tape().inputs) specs.push_back(input.first);
@@ -163,7 +181,7 @@ class Session {
         if (!recorded) report_.why_not_recorded = recorded.error().message;
     }
 
-    Result<void> step(int index, bool timed, Original* original) {
+    Result<void> step(int index, bool timed, OriginalModel* original) {
         const std::vector<at::Tensor> inputs = inputs_of(index);
         const std::uint64_t gradient_seed = options_.seed * 7919 + index;
         Outcome first;
@@ -216,8 +234,7 @@ class Session {
         };
         if (!report_.outputs_identical) complain("outputs differ from the original's");
         if (!report_.gradients_identical) complain("gradients differ from the original's");
-        if (!report_.buffers_identical)
-            complain("parameters or buffers differ from the original's");
+        if (!report_.buffers_identical) complain("parameters or buffers differ from the original's");
         if (!report_.states_identical) complain("states of the optimizer differ from the original's");
         if (!report_.random_state_identical) complain("random state differs from the original's");
         if (double(report_.measured_peak.value) >
@@ -244,7 +261,14 @@ class Session {
         report_.verified = report_.mismatch.empty();
     }
 
-    std::int64_t residents() const { return flatten(plan_.graph).resident_bytes; }
+    /// Those that are on the device between steps.
+    std::int64_t residents() const {
+        const IdVector<TensorId, char> there = on_device_at_start(plan_.graph, plan_.schedule.homes);
+        std::int64_t bytes = 0;
+        for (TensorId tensor : plan_.graph.tensors.ids())
+            if (there[tensor]) bytes += plan_.graph.tensors[tensor].bytes.value;
+        return bytes;
+    }
 
     const Plan& plan_;
     const RunOptions& options_;
@@ -255,6 +279,24 @@ class Session {
     std::unique_ptr<GeneratorState> generator_;
     std::vector<double> ratios_;
 };
+
+/// The model that is trained by the plan. Of a GPU's steps, what lives on the host never takes memory of the device;
+/// then `states` are those of the optimizer.
+Result<Model> load_replayed(const Plan& plan, const std::filesystem::path& path, DeviceRuntime& device,
+                            std::vector<at::Tensor>& states) {
+    const Homes& homes = plan.schedule.homes;
+    if (homes.on_host.empty() || device.device().is_cpu()) return load_model(path, device.device());
+    Result<Model> model = load_model(path);
+    if (!model) return model.error();
+    const Result<Tape> tape = tape_of(plan.graph);
+    if (!tape) return tape.error();
+    Result<PlacedTensors> placed = place_by_homes(model->tensors, *tape, homes, device);
+    if (!placed) return Error{model->file_name + ": " + placed.error().message};
+    model->program = nullptr;  // which holds all tensors on the host
+    model->tensors = std::move(placed->tensors);
+    states = std::move(placed->states);
+    return model;
+}
 
 }  // namespace
 
@@ -268,9 +310,13 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     // The kernels that it was captured with.
     if (device.settings() && plan.graph.provenance && plan.graph.provenance->contains("settings"))
         device.put_in_force(settings_from((*plan.graph.provenance)["settings"]));
-    Result<Model> model = load_model(path, device.device());
+    std::vector<at::Tensor> states;
+    Result<Model> model = load_replayed(plan, path, device, states);
     if (!model) return model.error();
-    Result<Executor> executor = Executor::create(plan.graph, *model, device);
+    Result<Tape> tape = tape_of(plan.graph);
+    if (!tape) return tape.error();
+    Result<Executor> executor = Executor::create(plan.graph, tape.take(), model->tensors, model->file_name,
+                                                 device, std::move(states));
     if (!executor) return executor.error();
     if (options.verify && !executor->tape().packing.empty())
         return Error{plan.graph.name +
@@ -286,11 +332,14 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
             resident_bytes += plan.graph.tensors[tensor].bytes.value;
     }
     const std::vector<FixedInput> fixed = executor->tape().fixed;
-    const std::optional<Room> room = room_for(plan.graph, plan.schedule.steps, device);
+    const std::optional<Room> room =
+        room_for(plan.graph, plan.schedule.steps, device, plan.schedule.homes, plan.schedule.links);
     if (room) {
         Bytes there(flatten(plan.graph).resident_bytes);
         for (const Tensor& tensor : plan.graph.tensors)
             if (tensor.kind == TensorKind::input) there -= tensor.bytes;  // they are drawn for each step
+        for (TensorId tensor : plan.schedule.homes.on_host)
+            if (!made_by[tensor].valid()) there -= plan.graph.tensors[tensor].bytes;
         if (Result<void> fits = check_room(*room, there, device); !fits)
             return Error{model->file_name + ": " + fits.error().message};
     }
@@ -299,7 +348,7 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
     Result<Model> second = load_model(path, device.device());
     if (!second) return second.error();
     second->fixed = fixed;
-    Original original{.model = second.take(), .generator = nullptr, .resident_bytes = resident_bytes};
+    OriginalModel original{.model = second.take(), .generator = nullptr, .resident_bytes = resident_bytes};
     return session.run(&original);
 }
 

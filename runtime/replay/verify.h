@@ -39,6 +39,7 @@ struct RunReport {
     StepMemoryReport memory;         ///< after the last step
     std::optional<Bytes> predicted_host_peak, measured_host_peak;  ///< of a schedule with copies
     Bytes slab;                                                    ///< set aside on the host for these
+    std::size_t host_runs = 0;                                     ///< ops of the step that run on the host
     std::optional<Room> room;  ///< that the device must have; none where memory is not held in segments
 
     bool recorded = false;         ///< the steps were submitted as recorded work
@@ -49,6 +50,9 @@ struct RunReport {
     bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
          random_state_identical = false, states_identical = false;
     std::string optimizer;  ///< whose updates are part of the step; its states are compared; empty: none
+    bool updates_on_host =
+        false;  ///< of the original too, what the plan updates on the host is: the CPU's kernel gives other
+                ///< bits than that of a GPU
     Bytes original_peak;
     double time_ratio_to_eager = 0;  ///< median over pairs of steps, replay over original
     std::string mismatch;            ///< what is wrong, in words; empty when verified

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/schedule/run_sequence.h"
@@ -64,17 +65,21 @@ void fill(at::Tensor tensor, std::int64_t bound) {
 
 class Isolation {
   public:
-    Isolation(const CapturedStep& step, DeviceRuntime& device) : step_(step), device_(device) {}
+    Isolation(const CapturedStep& step, DeviceRuntime& device, const std::map<TensorId, c10::Storage>& there)
+        : step_(step), device_(device), there_(there) {}
 
     Alone isolate(OpId id) {
         alone_ = {};
         local_.clear();
+        written_ = {step_.graph.ops[id].mutates.begin(), step_.graph.ops[id].mutates.end()};
+        for (const Overwrite& overwrite : step_.tape.ops[id].overwrites) written_.insert(overwrite.before);
         TapeOp op = step_.tape.ops[id];
         op.guard.reset();  // random operands have other values
         for (std::size_t i = 0; i < op.arguments.size(); ++i)
             for (std::size_t j = 0; j < op.arguments[i].operands.size(); ++j)
                 bring(op.arguments[i].operands[j], bound_of(step_.tape, step_.tape.ops[id], i, j));
         for (int& counter : op.counters) counter = operand_of_.at(counter);
+        if (op.skips != no_operand) op.skips = operand_of_.at(op.skips);
         Op plain{.name = step_.graph.ops[id].name, .random = step_.graph.ops[id].random};
         for (const Tensor& tensor : alone_.graph.tensors)
             plain.inputs.push_back(TensorId(&tensor - &*alone_.graph.tensors.begin()));
@@ -115,10 +120,13 @@ class Isolation {
         copy.name = "operand" + std::to_string(entry->second.value);
         const c10::Device device = operand.on_host ? c10::Device(c10::DeviceType::CPU) : device_.device();
         const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device);
-        const at::Tensor bytes = at::empty({copy.bytes.value}, options);
-        const auto whole = copy.bytes.value / static_cast<std::int64_t>(c10::elementSize(operand.dtype)) *
-                           static_cast<std::int64_t>(c10::elementSize(operand.dtype));
-        fill(bytes.narrow(0, 0, whole).view(operand.dtype), bound);
+        at::Tensor bytes = read_in_place(operand.tensor, copy.bytes.value, options);
+        if (!bytes.defined()) {
+            bytes = at::empty({copy.bytes.value}, options);
+            const auto whole = copy.bytes.value / static_cast<std::int64_t>(c10::elementSize(operand.dtype)) *
+                               static_cast<std::int64_t>(c10::elementSize(operand.dtype));
+            fill(bytes.narrow(0, 0, whole).view(operand.dtype), bound);
+        }
         alone_.tape.bindings.push_back({copy.name,
                                         false,
                                         {.tensor = entry->second,
@@ -131,8 +139,22 @@ class Isolation {
         return entry->second;
     }
 
+    /// The bytes of a tensor that is there, where the op does not write to it; else undefined.
+    at::Tensor read_in_place(TensorId tensor, std::int64_t bytes, const c10::TensorOptions& options) const {
+        const auto found = there_.find(tensor);
+        if (found == there_.end() || written_.contains(tensor)) return {};
+        const c10::Storage& storage = found->second;
+        if (storage.device() != options.device() || static_cast<std::int64_t>(storage.nbytes()) < bytes)
+            return {};
+        at::Tensor view = at::empty({0}, options);
+        view.set_(storage, 0, {bytes}, {1});
+        return view;
+    }
+
     const CapturedStep& step_;
     DeviceRuntime& device_;
+    const std::map<TensorId, c10::Storage>& there_;
+    std::set<TensorId> written_;
     Alone alone_;
     std::map<TensorId, TensorId> local_;
     std::map<int, int> operand_of_;
@@ -164,13 +186,14 @@ Result<Measured> measure(Alone alone, DeviceRuntime& device, const ProfileOption
 
 }  // namespace
 
-Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const ProfileOptions& options) {
+Result<void> profile_ops(CapturedStep& step, DeviceRuntime& device, const ProfileOptions& options,
+                         const std::map<TensorId, c10::Storage>& there) {
     std::map<std::string, std::vector<OpId>> alike;
     for (OpId id : step.graph.ops.ids()) alike[signature_of(step.tape, id)].push_back(id);
     ProfileOptions each = options;
     each.progress = {};
     each.time = options.time / static_cast<double>(alike.size());
-    Isolation isolation(step, device);
+    Isolation isolation(step, device, there);
     std::size_t done = 0;
     for (const auto& [signature, ids] : alike) {
         const OpId id = ids.front();

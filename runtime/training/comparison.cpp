@@ -145,7 +145,8 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
     const NotEvicted unseen(step_->device(), inputs_);
     if (eviction) {
         try {
-            eviction->make_room(bytes_of_replay());
+            if (auto missing = eviction->make_room(bytes_of_replay()))
+                return ends(Verdict::no_room, *std::move(missing));
             step_->device().trim();  // or the plan may be handed larger blocks than it asks for
             for (at::Tensor& gradient : given) gradient = apart(gradient);
         } catch (const c10::OutOfMemoryError& error) {
@@ -155,11 +156,13 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
     const std::unique_ptr<Snapshot> now = executor.snapshot();
     before_->restore();
     Replay replay;
-    Result<Forwarded> forward = executor.forward(step_->schedule().steps, inputs_);
-    if (!forward) {
-        now->restore();
-        return failed(forward.error());
-    }
+    const struct PutBack {
+        const Snapshot& state;
+        ~PutBack() { state.restore(); }
+    } when_it_ends{*now};
+    Result<Forwarded> forward =
+        executor.forward(step_->schedule().steps, inputs_, {}, step_->schedule().homes);
+    if (!forward) return failed(forward.error());
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
     if (!replayed_forward->equals_generator(*after_forward_))
         replay.differs = "another state of the random number generator";
@@ -174,18 +177,13 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
     } else if (begun.different_tensor(*after_forward_).empty()) {
         begun.restore_generator();
     } else {
-        now->restore();
         return ends(Verdict::other_course, "another forward changes the buffers before the backward");
     }
     Result<Replayed> done = executor.backward(forward->number, std::move(given));
-    if (!done) {
-        now->restore();
-        return failed(done.error());
-    }
+    if (!done) return failed(done.error());
     peak_ = done->peak;
     replay.gradients = std::move(done->gradients);
     replay.after = executor.snapshot();
-    now->restore();
     return replay;
 }
 

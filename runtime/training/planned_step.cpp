@@ -11,9 +11,11 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/schedule/homes.h"
+#include "core/solving/copies.h"
 #include "runtime/training/cut_forward.h"
+#include "runtime/training/python_error.h"
 #include "runtime/training/shared_outputs.h"
-#include "runtime/transfers/in_training.h"
 
 namespace rematlas {
 
@@ -26,6 +28,18 @@ namespace {
 std::atomic<std::int64_t> last_frame{0};
 
 }  // namespace
+
+/// While a part of a backward runs.
+class InBackward {
+  public:
+    explicit InBackward(PlannedStep& step) : step_(step) { step_.in_backward_ = true; }
+    InBackward(const InBackward&) = delete;
+    InBackward& operator=(const InBackward&) = delete;
+    ~InBackward() { step_.in_backward_ = false; }
+
+  private:
+    PlannedStep& step_;
+};
 
 /// One forward that is open.
 class Frame {
@@ -51,7 +65,16 @@ class Frame {
         if (by_original_.empty()) {
             Result<BackwardPartDone> done = [&] {
                 const NotEvicted unseen = step_->not_evicted(gradients);
-                return step_->executor_.backward_part(number_, std::move(gradients));
+                const InBackward now(*step_);
+                try {
+                    return step_->executor_.backward_part(number_, std::move(gradients));
+                } catch (...) {
+                    if (step_->takes_gradients_)
+                        TORCH_WARN(
+                            "rematlas: the backward ended amid its updates: some parameters are updated, "
+                            "others are not; go back to a checkpoint");
+                    throw;
+                }
             }();
             if (done) return take(part, *done);
             TORCH_CHECK(done.error().kind == ErrorKind::negative, "rematlas: ", done.error().message);
@@ -142,17 +165,20 @@ class Frame {
                                              static_cast<std::uint32_t>(gradient._version())};
             result.push_back(std::move(by_place[place]));
         }
-        if (done.last && !step_->updated_.empty()) tell_of_updates();
+        if (done.last && step_->takes_gradients_) tell_of_updates();
         if (step_->measured_) step_->last_peak = done.peak;
         if (done.last) step_->memory = done.memory;
         return result;
     }
 
-    /// What has a parameter saved notices that it is another one.
+    /// What has a parameter saved notices that it is another one. Signals that came meanwhile are told when the backward is over.
     void tell_of_updates() {
         for (const int binding : step_->updated_)
             step_->tensors_[binding].unsafeGetTensorImpl()->bump_version();
+        look_for_signals();
         if (original_.updated) original_.updated(id_);
+        if (is_main_thread())
+            torch::autograd::Engine::get_default_engine().queue_callback(&raise_python_errors);
     }
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut) {
@@ -285,14 +311,14 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
                                                          const std::string& owner,
                                                          std::shared_ptr<DeviceRuntime> device,
                                                          std::vector<at::Tensor> states) {
-    if (Result<void> possible = check_moves_in_training(*graph, schedule.steps, schedule.homes); !possible)
-        return Error{owner + ": " + possible.error().message};
+    if (Result<void> possible = moves_in_training(*graph, schedule.steps, schedule.homes); !possible)
+        return Error{owner + ": the plan cannot run: " + possible.error().message};
     Result<Executor> executor =
         Executor::create(*graph, std::move(tape), tensors, owner, *device, std::move(states));
     if (!executor) return executor.error();
     std::shared_ptr<PlannedStep> step(
         new PlannedStep(std::move(graph), schedule, executor.take(), std::move(device)));
-    step->room_ = room_for(*step->graph_, schedule.steps, *step->device_);
+    step->room_ = room_for(*step->graph_, schedule.steps, *step->device_, schedule.homes, schedule.links);
     step->differentiable_ = step->executor_.differentiable_outputs();
     if (step->differentiable_.empty())
         return Error{owner +
@@ -310,10 +336,14 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
     }
     std::set<TensorId> updated;
     for (const Op& op : step->graph_->ops)
-        if (op.phase == Phase::optimizer) updated.insert(op.mutates.begin(), op.mutates.end());
+        if (op.phase == Phase::optimizer) {
+            updated.insert(op.mutates.begin(), op.mutates.end());
+            step->takes_gradients_ = true;
+        }
     for (std::size_t i = 0; i < bound.bindings.size(); ++i)
         if (updated.contains(bound.bindings[i].operand.tensor)) step->updated_.push_back(static_cast<int>(i));
-    Result<std::vector<std::vector<int>>> parts = step->executor_.parts_of(step->schedule_.steps);
+    Result<std::vector<std::vector<int>>> parts =
+        step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
     return step;
@@ -351,6 +381,11 @@ bool PlannedStep::is_guarded() const {
                        [](const TapeOp& op) { return op.guard.has_value() || !op.result_sizes.empty(); });
 }
 
+/// A backward that has begun to change parameters, or sums of gradients, goes on to its end.
+void PlannedStep::stop_if_interrupted() {
+    if (!(in_backward_ && takes_gradients_)) raise_what_signals_raise();
+}
+
 Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tensors,
                                             const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                             OriginalForward original) {
@@ -360,14 +395,16 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
     for (std::size_t i = 0; i < tensors.size(); ++i)
         if (!tape().bindings[i].is_parameter) buffers_.push_back(tensors[i]);
     if (room_) {
-        const Bytes residents(flatten(*graph_).resident_bytes);
+        const Bytes residents = residents_on_device(*graph_, schedule_.homes);
         if (Result<void> fits = check_room(*room_, residents, *device_); !fits) return fits.error();
         room_.reset();
     }
     Result<Forwarded> step = [&] {
         const NotEvicted unseen = not_evicted(inputs);
-        return executor_.forward(schedule_.steps, inputs,
-                                 {.measure_peak = measured || device_->measures_unseen(), .arena = arena});
+        const ReplayOptions options{.measure_peak = measured || device_->measures_unseen(),
+                                    .before_op = [this] { stop_if_interrupted(); },
+                                    .arena = arena};
+        return executor_.forward(schedule_.steps, inputs, options, schedule_.homes);
     }();
     if (!step) return step.error();
     measured_ = measured || device_->measures_unseen();

@@ -58,7 +58,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     /// `tensors` in the order of Tape::bindings. `measured`: the peak is, also where
     /// DeviceRuntime::measures_unseen says that the caller sees it. The first step begins only where the
     /// device has room for it. Errors of the kind `negative`: the program's course has changed; nothing has
-    /// happened, run the original. Others: what does not fit, what a kernel threw.
+    /// happened, run the original. Others: what does not fit, what a kernel threw. What Python raises (Ctrl-C) ends the
+    /// forward at its next op, and so a backward without updates; it is thrown as Python's own exception.
     Result<PlannedForward> forward(const std::vector<at::Tensor>& tensors,
                                    const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                    OriginalForward original);
@@ -87,6 +88,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
 
   private:
     friend class Frame;
+    friend class InBackward;
     PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
                 std::shared_ptr<DeviceRuntime> device);
 
@@ -102,16 +104,19 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<std::vector<int>> parts_;
     std::vector<at::Tensor> tensors_;  ///< bound now
     std::vector<int> updated_;         ///< those that the step's own optimizer updates
+    bool takes_gradients_ = false;     ///< the step ends with ops that do
     struct HandedOut {
         const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at
         std::uint32_t version = 0;
     };
     std::vector<HandedOut> handed_out_;  ///< per gradient, of the last backward
-    std::vector<at::Tensor> buffers_;  ///< those among them that are no parameters
-    std::optional<Room> room_;         ///< not looked for yet
-    bool measured_ = false;            ///< the last step is
+    std::vector<at::Tensor> buffers_;    ///< those among them that are no parameters
+    std::optional<Room> room_;           ///< not looked for yet
+    bool measured_ = false;              ///< the last step is
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
+    bool in_backward_ = false;
     bool is_guarded() const;
+    void stop_if_interrupted();
     NotEvicted not_evicted(const std::vector<at::Tensor>& read) const;
 };
 

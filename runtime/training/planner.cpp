@@ -1,10 +1,11 @@
 #include "runtime/training/planner.h"
 
 #include <ATen/Parallel.h>
-#include <malloc.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <unordered_map>
 
 #include "core/addresses/caching_allocator.h"
@@ -12,6 +13,7 @@
 #include "core/bounds/least_memory.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/host_times.h"
 #include "runtime/capture/record_step.h"
 #include "runtime/replay/op_signature.h"
@@ -62,6 +64,17 @@ void add_loss(CapturedStep& step, const LossMemory& loss) {
     }
 }
 
+/// What `add_loss` gave the op.
+Bytes taken_by_loss(const Graph& graph) {
+    Bytes taken;
+    for (const Op& op : graph.ops) {
+        if (op.name != output_gradients_op) continue;
+        taken += op.workspace;
+        for (const TensorId made : op.outputs) taken += graph.tensors[made].bytes;
+    }
+    return taken;
+}
+
 std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds asked) {
     if (asked.count() > 0) return asked;
     return std::chrono::seconds(
@@ -79,33 +92,40 @@ Bytes held_by_others(const Problem& problem, const std::vector<Step>& steps, int
 
 std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, const SolveRequest& request) {
     Result<Outcome> outcome = solve(problem, request);
-    malloc_trim(0);  // the process is the caller's: what the search took goes back
     if (!outcome) return outcome.error();
     return std::visit([](auto&& found) -> std::variant<Schedule, Infeasible, Error> { return found; },
                       std::move(outcome->answer));
 }
 
 /// What the device's allocator counts at the peak: libtorch's hands out blocks that are larger than what was
-/// asked for.
-Bytes counted_peak(const Graph& graph, const Schedule& schedule) {
+/// asked for. An arena is one block, of the peak at least, and what the caller's loss takes comes beside all of it.
+Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) {
     if (!graph.device || !graph.device->allocator) return schedule.peak;
-    const Result<CachingAllocatorPeaks> peaks =
-        caching_allocator_peaks(graph, schedule.steps, *graph.device->allocator);
-    return peaks ? peaks->allocated : schedule.peak;
+    const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
+        graph, schedule.steps, *graph.device->allocator, schedule.homes, schedule.links);
+    const Bytes counted = peaks ? peaks->allocated : schedule.peak;
+    return in_arena ? std::max(counted, schedule.peak + taken_by_loss(graph)) : counted;
 }
 
-/// Asks for less where the allocator would count more than the budget; the last schedule if that does not help.
-std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request) {
+/// Asks for less where the allocator would count more than the budget, and for somewhat more again where nothing is found
+/// then; the smallest schedule that was found if that does not help.
+std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& problem, SolveRequest request,
+                                                            bool in_arena) {
     constexpr int rounds = 4;
     const Bytes budget = request.budget.bytes;
     auto answer = answer_to(problem, request);
+    Bytes with_answer = budget, without;
     for (int round = 0; round < rounds; ++round) {
         const Schedule* schedule = std::get_if<Schedule>(&answer);
-        if (!schedule || counted_peak(problem.graph, *schedule) <= budget) break;
-        request.budget = request.budget.bytes - (counted_peak(problem.graph, *schedule) - budget);
+        if (!schedule) break;
+        const Bytes too_much = counted_peak(problem.graph, *schedule, in_arena) - budget;
+        if (too_much <= Bytes(0)) break;
+        request.budget =
+            std::max(with_answer - too_much, Bytes(std::midpoint(without.value, with_answer.value)));
         auto smaller = answer_to(problem, request);
-        if (!std::holds_alternative<Schedule>(smaller)) break;
-        answer = std::move(smaller);
+        const bool found = std::holds_alternative<Schedule>(smaller);
+        (found ? with_answer : without) = request.budget.bytes;
+        if (found) answer = std::move(smaller);
     }
     return answer;
 }
@@ -113,7 +133,7 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
 /// With several frames the last one runs beside what the others hold, which depends on the schedule: a
 /// tighter one holds less. Bisects for the loosest whose peak fits beside them.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
-                                                            int frames, Bytes kept_by_loss) {
+                                                            int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;
     const Bytes budget = request.budget.bytes;
     const std::stop_token stop = request.limits.stop;
@@ -132,7 +152,7 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
             low = own + Bytes(1);
             continue;
         }
-        const Bytes whole = counted_peak(problem.graph, *schedule) +
+        const Bytes whole = counted_peak(problem.graph, *schedule, in_arena) +
                             held_by_others(problem, schedule->steps, frames, kept_by_loss);
         smallest = std::min(smallest.value_or(whole), whole);
         if (whole <= budget) {
@@ -150,14 +170,16 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
 }
 
 /// `request` is of the step: its budget in bytes.
-PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss) {
+PlanAnswer solve_for(const Graph& graph, SolveRequest request, int frames, Bytes kept_by_loss,
+                     bool in_arena) {
     const auto began = std::chrono::steady_clock::now();
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
     request.limits.time = time_for(graph, request.limits.time);
     request.limits.cache = cache_folder();
-    PlanAnswer answer{.found = frames > 1 ? answer_for_frames(problem, request, frames, kept_by_loss)
-                                          : answer_as_counted(problem, request),
+    PlanAnswer answer{.found = frames > 1
+                                   ? answer_for_frames(problem, request, frames, kept_by_loss, in_arena)
+                                   : answer_as_counted(problem, request, in_arena),
                       .budget = {},
                       .beside = {},
                       .others = {}};
@@ -215,12 +237,19 @@ Result<std::shared_ptr<Planner>> Planner::create(const StepRecording& first, con
 }
 
 Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recording, const std::string& name,
-                                                      DeviceRuntime& device, bool timed) {
+                                                      DeviceRuntime& device, bool timed,
+                                                      const std::vector<NamedTensor>& there) {
     const auto footprint = [&](std::int64_t bytes) { return device.footprint(bytes); };
     CapturedStep step = build_graph(recording.recording(), footprint);
     step.graph.name = name;
     if (timed) {
-        if (Result<void> profiled = profile_ops(step, device, {}); !profiled) return profiled.error();
+        std::map<TensorId, c10::Storage> storages;
+        for (const Binding& binding : step.tape.bindings)
+            for (const NamedTensor& named : there)
+                if (binding.is_parameter && named.name == binding.name)
+                    storages.emplace(binding.operand.tensor, named.tensor.storage());
+        if (Result<void> profiled = profile_ops(step, device, {}, storages); !profiled)
+            return profiled.error();
     } else {
         for (OpId op : step.graph.ops.ids()) step.graph.ops[op].time = Nanoseconds(1);
     }
@@ -237,14 +266,15 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
 }
 
 Result<std::shared_ptr<Planner>> Planner::with_optimizer(const std::vector<OptimizerGroup>& groups,
-                                                         DeviceRuntime& device) const {
+                                                         const StepEnd& end, DeviceRuntime& device) const {
     CapturedStep step{.graph = *graph_, .tape = tape_};
     for (const TapeOp& op : step.tape.ops)
         if (op.guard || !op.result_sizes.empty())
             return Error{"the program reads the value of a tensor (" + op.name +
                          "), and by another one the step would take another course"};
-    if (Result<void> added = add_optimizer(step, groups, device); !added) return added.error();
+    if (Result<void> added = add_optimizer(step, groups, device, end); !added) return added.error();
     measure_updates(step.graph, step.tape, device);
+    for (Op& op : step.graph.ops) op.host_time.reset();  // ops of training run on the device
     add_provenance(step.graph, {{"optimizer", "updates of the training's own optimizer"}});
     step.graph.replay = nullptr;
     if (Result<void> valid = validate(step.graph); !valid) return valid.error();
@@ -279,7 +309,7 @@ Result<Bytes> Planner::step_budget(const Budget& budget, Bytes beside, int frame
     return bytes_of(budget, {.peak = whole_peak(frames), .resident = residents_});
 }
 
-void Planner::start(SolveRequest request, int frames, Bytes beside) {
+void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_arena) {
     stop_.request_stop();
     wait();
     stop_ = {};
@@ -292,10 +322,12 @@ void Planner::start(SolveRequest request, int frames, Bytes beside) {
     request.budget = *budget;
     request.limits.stop = stop_.get_token();
     future_ = std::async(std::launch::async, [graph = graph_, request = std::move(request), budget = *budget,
-                                              frames, beside, kept = kept_by_loss_] {
-        PlanAnswer answer = solve_for(*graph, request, frames, kept);
+                                              frames, beside, in_arena, kept = kept_by_loss_] {
+        PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena);
         answer.budget = budget;
         answer.beside = beside;
+        CountingAllocator::
+            give_back_free_pages();  // the process is the caller's: what the search took goes back
         return answer;
     });
 }

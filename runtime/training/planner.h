@@ -37,23 +37,25 @@ class Planner {
     /// Of one step recorded from shapes. Its ops are timed one after the other on random operands, which
     /// takes the memory of the largest; without `timed` all take the same time and no workspace. What the
     /// caller's loss takes is guessed: four times the outputs that are no single numbers. Errors: the op that
-    /// cannot be run alone.
+    /// cannot be run alone. `there`: the parameters, which ops read where they lie while they are timed.
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,
-                                                        bool timed);
+                                                        bool timed,
+                                                        const std::vector<NamedTensor>& there = {});
     /// The same step, which ends with the updates of an optimizer: these are timed one after the other, which
-    /// takes the memory of the largest. Errors: the parameter that cannot be updated so; a step that may turn
-    /// out in its backward to take another course, when parameters are updated already.
+    /// takes the memory of the largest. `end`: what else becomes of the gradients. Errors: the parameter that
+    /// cannot be updated so; a step that may turn out in its backward to take another course, when parameters
+    /// are updated already.
     Result<std::shared_ptr<Planner>> with_optimizer(const std::vector<OptimizerGroup>& groups,
-                                                    DeviceRuntime& device) const;
+                                                    const StepEnd& end, DeviceRuntime& device) const;
     /// Of a plan that was made before.
     static std::shared_ptr<Planner> with(Graph graph, Tape tape);
     ~Planner();
 
     /// In the background, for so many forwards open at a time. A budget in bytes is of all tensors on the
     /// device, `beside` included; shares are of the step alone, with all its frames open: what lives beside
-    /// it comes on top. A `limits.time` of 0: by the size of the graph.
-    void start(SolveRequest request, int frames, Bytes beside);
+    /// it comes on top. A `limits.time` of 0: by the size of the graph. `in_arena`: so the step will run.
+    void start(SolveRequest request, int frames, Bytes beside, bool in_arena);
     bool busy() const;
     void wait() const;
     /// Of the last start; null while it is busy.

@@ -1,18 +1,108 @@
 #include "runtime/training/python_error.h"
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <dlfcn.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 
 namespace rematlas {
+namespace {
 
 /// The library is not linked with Python: programs in C++ use it too.
+template <class Function>
+Function* of_python(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+struct Python {
+    int (*ensure)() = of_python<int()>("PyGILState_Ensure");
+    void (*release)(int) = of_python<void(int)>("PyGILState_Release");
+    void (*clear)() = of_python<void()>("PyErr_Clear");
+    int (*check_signals)() = of_python<int()>("PyErr_CheckSignals");
+    void (*fetch)(void**, void**, void**) = of_python<void(void**, void**, void**)>("PyErr_Fetch");
+    void (*normalize)(void**, void**,
+                      void**) = of_python<void(void**, void**, void**)>("PyErr_NormalizeException");
+    int (*append)(void*, void*) = of_python<int(void*, void*)>("PyList_Append");
+    std::ptrdiff_t (*size)(void*) = of_python<std::ptrdiff_t(void*)>("PyList_Size");
+    void (*drop)(void*) = of_python<void(void*)>("Py_DecRef");
+    bool is_there() const {
+        return ensure && release && clear && check_signals && fetch && normalize && append && size && drop;
+    }
+};
+
+const Python& python() {
+    static const Python functions;
+    return functions;
+}
+
+class Locked {
+  public:
+    Locked() : state_(python().ensure()) {}
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    ~Locked() { python().release(state_); }
+
+  private:
+    int state_;
+};
+
+std::atomic<void*> kept_errors{nullptr};
+
+}  // namespace
+
 void clear_python_error() {
-    static const auto ensure = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "PyGILState_Ensure"));
-    static const auto release = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "PyGILState_Release"));
-    static const auto clear = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "PyErr_Clear"));
-    if (!ensure || !release || !clear) return;
-    const int state = ensure();
-    clear();
-    release(state);
+    if (!python().is_there()) return;
+    const Locked locked;
+    python().clear();
+}
+
+void keep_python_errors_in(std::int64_t list) {
+    kept_errors = reinterpret_cast<void*>(list);
+}
+
+bool is_main_thread() {
+    thread_local const bool is_main = getpid() == gettid();
+    return is_main;
+}
+
+void look_for_signals() {
+    void* const kept = kept_errors;
+    if (!kept || !is_main_thread() || !python().is_there()) return;
+    const Locked locked;
+    if (python().check_signals() == 0) return;
+    void *type = nullptr, *value = nullptr, *trace = nullptr;
+    python().fetch(&type, &value, &trace);
+    python().normalize(&type, &value, &trace);
+    if (value) python().append(kept, value);
+    for (void* part : {type, value, trace})
+        if (part) python().drop(part);
+}
+
+void raise_python_errors() {
+    void* const kept = kept_errors;
+    if (!kept || !python().is_there()) return;
+    {
+        const Locked locked;
+        if (python().size(kept) == 0) return;
+    }
+    // A function of Python raises it: libtorch makes that the exception that its callers turn back into Python's.
+    if (const auto raise = c10::Dispatcher::singleton().findSchema({"rematlas::raise_kept", ""})) {
+        torch::jit::Stack nothing;
+        raise->redispatchBoxed(c10::DispatchKeySet(), &nothing);
+    }
+}
+
+void raise_what_signals_raise() {
+    if (!is_main_thread()) return;
+    using Clock = std::chrono::steady_clock;
+    thread_local Clock::time_point last;
+    const Clock::time_point now = Clock::now();
+    if (now - last < std::chrono::nanoseconds(signal_interval)) return;
+    last = now;
+    look_for_signals();
+    raise_python_errors();
 }
 
 }  // namespace rematlas

@@ -15,20 +15,24 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/checking/check.h"
+#include "core/costs/link_profile.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/config.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/schedule_file.h"
+#include "core/solving/copies.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/build_graph.h"
+#include "runtime/device/host_tensors.h"
 #include "runtime/replay/room.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/comparison.h"
 #include "runtime/training/open_devices.h"
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
+#include "runtime/training/python_error.h"
 #include "runtime/training/step_recording.h"
 #include "runtime/training/within_eviction.h"
-#include "runtime/transfers/in_training.h"
 
 namespace rematlas {
 namespace {
@@ -51,37 +55,42 @@ std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std
     return pairs;
 }
 
-// How Python is asked to run an original's forward: see `set_original`.
-using OriginalCallback = void (*)(std::int64_t frame, int what);
-std::atomic<OriginalCallback> original_callback{nullptr};
+// How Python is asked to run an original's forward, told of updates, and of frames that are gone: see `set_callbacks`.
+enum class Asked { original = 0, updated = 1 };
+using AskCallback = void (*)(std::int64_t frame, int what);
+using ForgetCallback = void (*)(std::int64_t frame, void* nothing);
+std::atomic<AskCallback> ask_callback{nullptr};
+std::atomic<ForgetCallback> forget_callback{nullptr};
 std::map<std::int64_t, std::vector<at::Tensor>> handed_inputs, handed_outputs;
 std::map<std::int64_t, std::vector<bool>> handed_uses;
-std::map<std::int64_t, std::string> handed_errors;
 std::mutex handed_mutex;
 
+/// What the original raises is thrown as Python's own exception.
 std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::Tensor>& inputs,
                                      const std::vector<bool>& used) {
-    const OriginalCallback callback = original_callback.load();
-    TORCH_CHECK(callback, "rematlas: nobody runs the original");
+    const AskCallback ask = ask_callback.load();
+    TORCH_CHECK(ask, "rematlas: nobody runs the original");
+    look_for_signals();  // those that wait would be the end of the first Python code that runs, where nobody takes them
+    raise_python_errors();
     {
         const std::lock_guard lock(handed_mutex);
         handed_inputs[frame] = inputs;
         handed_uses[frame] = used;
     }
-    callback(frame, 0);
+    ask(frame, static_cast<int>(Asked::original));
+    raise_python_errors();
     const std::lock_guard lock(handed_mutex);
-    if (auto error = handed_errors.extract(frame)) TORCH_CHECK(false, error.mapped());
     auto outputs = handed_outputs.extract(frame);
     TORCH_CHECK(outputs, "rematlas: the original gave no outputs");
     return std::move(outputs.mapped());
 }
 
 void forget_frame(std::int64_t frame) {
-    if (const OriginalCallback callback = original_callback.load()) callback(frame, 1);
+    if (const ForgetCallback forget = forget_callback.load()) forget(frame, nullptr);
 }
 
 void tell_of_updates(std::int64_t frame) {
-    if (const OriginalCallback callback = original_callback.load()) callback(frame, 2);
+    if (const AskCallback ask = ask_callback.load()) ask(frame, static_cast<int>(Asked::updated));
 }
 
 /// [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...]
@@ -91,6 +100,31 @@ std::vector<OptimizerGroup> groups_from(const std::string& text) {
         groups.push_back({.optimizer = or_throw(optimizer_from_json(group.at("optimizer"))),
                           .parameters = group.at("parameters").get<std::vector<std::string>>()});
     return groups;
+}
+
+/// {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}; what is not there is as in StepEnd.
+StepEnd step_end_from(const std::string& text) {
+    const json item = json::parse(text);
+    StepEnd end{.sums = item.value("sums", false),
+                .updates = item.value("updates", true),
+                .scaled = item.value("scaled", false)};
+    if (item.contains("clip_norm")) end.clip_norm = item.at("clip_norm").get<double>();
+    return end;
+}
+
+/// {"offload": "all", "links": "pcie4", "host_budget": "100GiB"}; "" for none. Links by name, or by the path of a
+/// profile; none stand for the graph's.
+Copies copies_from(const std::string& text) {
+    if (text.empty()) return {};
+    const json item = json::parse(text);
+    const std::string name = item.at("offload").get<std::string>();
+    const std::optional<Offload> what = offload_from(name);
+    TORCH_CHECK(what, "rematlas: offload is '", name, "'; expected none, activations, weights or all");
+    Copies copies{.what = *what, .in_training = true};
+    if (item.contains("links")) copies.links = or_throw(links_named(item.at("links").get<std::string>()));
+    if (item.contains("host_budget"))
+        copies.host_budget = or_throw(parse_bytes(item.at("host_budget").get<std::string>()));
+    return copies;
 }
 
 StepRecording::Kind kind_named(const std::string& name) {
@@ -115,9 +149,11 @@ struct TorchPlan : torch::CustomClassHolder {
         : device(second->device),
           planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
           passed_inputs(second->step->passed_inputs()) {}
-    TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name, bool timed)
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name, bool timed,
+              const std::vector<NamedTensor>& there)
         : device(from_shapes->device),
-          planner(or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed))),
+          planner(
+              or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed, there))),
           passed_inputs(from_shapes->step->passed_inputs()) {}
     TorchPlan(const std::string& path, const std::string& device_name)
         : device(open_device_named(device_name)) {
@@ -125,18 +161,18 @@ struct TorchPlan : torch::CustomClassHolder {
         const CheckReport checked = check(plan.graph, plan.schedule);
         TORCH_CHECK(checked.ok(), "rematlas: ", path,
                     ": the schedule is not valid for its graph: ", checked.violations.front());
-        const Result<void> possible =
-            check_moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
-        TORCH_CHECK(possible, "rematlas: ", path, ": ", possible.error().message);
+        const Result<void> possible = moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
+        TORCH_CHECK(possible, "rematlas: ", path, ": the plan cannot run: ", possible.error().message);
         Tape tape = or_throw(tape_of(plan.graph));
         passed_inputs.assign(tape.outputs.size(), -1);
         loaded = plan.schedule;
         planner = Planner::with(std::move(plan.graph), std::move(tape));
     }
 
-    TorchPlan(const TorchPlan& plain, const std::string& groups)
+    TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end)
         : device(plain.device),
-          planner(or_throw(plain.planner->with_optimizer(groups_from(groups), *plain.device))),
+          planner(or_throw(
+              plain.planner->with_optimizer(groups_from(groups), step_end_from(end), *plain.device))),
           passed_inputs(plain.passed_inputs) {}
 
     const Schedule* schedule() {
@@ -199,17 +235,19 @@ struct TorchPlan : torch::CustomClassHolder {
             }
         }
         if (found) {
-            if (const auto room = room_for(graph, found->steps, *device)) {
+            if (const auto room = room_for(graph, found->steps, *device, found->homes, found->links)) {
                 item["allocated_peak_bytes"] = room->allocated.value;
                 item["reserved_peak_bytes"] = room->reserved.value;
                 const std::int64_t arena = step ? step->memory.arena_bytes : 0;
-                item["device_bytes"] = room->context.value + device->bytes_of_segments_in_use() - arena +
-                                       std::max(room->reserved.value - planner->residents().value, arena);
+                item["device_bytes"] =
+                    room->context.value + device->bytes_of_segments_in_use() - arena +
+                    std::max(room->reserved.value - residents_on_device(graph, found->homes).value, arena);
             }
             item["solver"] = found->solver;
             item["peak_bytes"] = found->peak.value;
             item["budget_bytes"] = found->budget.value;
             item["overhead"] = found->overhead;
+            item["host_peak_bytes"] = found->host_peak ? json(found->host_peak->value) : json(0);
             item["status"] = found->status;
             item["bound"] = found->bound ? json(found->bound->overhead) : json(nullptr);
             item["gap"] = found->bound ? json(found->bound->gap) : json(nullptr);
@@ -338,11 +376,14 @@ TORCH_LIBRARY(rematlas, library) {
         .def(torch::init<const Recording&, const Recording&, const std::string&>())
         .def("start",
              [](const Planned& self, const std::string& budget, const std::string& solver,
-                const std::string& options, double seconds, std::int64_t frames, std::int64_t beside) {
-                 SolveRequest request{.solver = solver, .budget = or_throw(parse_budget(budget))};
+                const std::string& options, double seconds, std::int64_t frames, std::int64_t beside,
+                const std::string& copies, bool in_arena) {
+                 SolveRequest request{.solver = solver,
+                                      .budget = or_throw(parse_budget(budget)),
+                                      .copies = copies_from(copies)};
                  if (!options.empty()) request.options = std::make_shared<const json>(json::parse(options));
                  request.limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
-                 self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside));
+                 self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside), in_arena);
              })
         .def("busy", [](const Planned& self) { return self->planner->busy(); })
         .def("wait", [](const Planned& self) { self->planner->wait(); })
@@ -353,8 +394,8 @@ TORCH_LIBRARY(rematlas, library) {
         .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs, bool arena,
                            bool measured) { return self->forward(tensors, inputs, arena, measured); })
         .def("with_optimizer",
-             [](const Planned& self, const std::string& groups) {
-                 return c10::make_intrusive<TorchPlan>(*self, groups);
+             [](const Planned& self, const std::string& groups, const std::string& end) {
+                 return c10::make_intrusive<TorchPlan>(*self, groups, end);
              })
         .def("bind_with_states",
              [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
@@ -437,20 +478,26 @@ TORCH_LIBRARY(rematlas, library) {
                     return c10::make_intrusive<TorchPlan>(path, device);
                 });
     library.def(
-        "plan_from_shapes(__torch__.torch.classes.rematlas.Recording recording, str name, bool timed) -> "
-        "__torch__.torch.classes.rematlas.Plan",
-        [](const Recording& recording, const std::string& name, bool timed) {
-            return c10::make_intrusive<TorchPlan>(recording, name, timed);
+        "plan_from_shapes(__torch__.torch.classes.rematlas.Recording recording, str name, bool timed, "
+        "str[] names, Tensor[] tensors) -> __torch__.torch.classes.rematlas.Plan",
+        [](const Recording& recording, const std::string& name, bool timed,
+           const std::vector<std::string>& names, const Tensors& tensors) {
+            return c10::make_intrusive<TorchPlan>(recording, name, timed, paired(names, tensors, 0));
         });
     // Shape tensors that share storages as these do. Those of at most `largest_kept` bytes of storage are
     // copied.
     library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
-    // `callback`: the address of a C function (frame, what). what 0: run the original's forward of that frame
-    // with gradients and call `original_outputs` or `original_failed`; 1: the frame is gone; 2: its backward
-    // has updated the parameters. 0 as the address: nobody.
-    library.def("set_original(int callback) -> ()", [](std::int64_t callback) {
-        original_callback = reinterpret_cast<OriginalCallback>(callback);
-    });
+    // Addresses of C functions; 0: nobody. `asked` (frame, what), what 0: run the original's forward of that frame with
+    // gradients and call `original_outputs`; 1: its backward has updated the parameters, or the sums of gradients. `forget`
+    // (frame, null): the frame is gone.
+    // `raised`: the address of a list, for exceptions that functions of Python below these leave there; they are thrown by
+    // `rematlas::raise_kept() -> ()`, which Python implements.
+    library.def("set_callbacks(int asked, int forget, int raised) -> ()",
+                [](std::int64_t asked, std::int64_t forget, std::int64_t raised) {
+                    ask_callback = reinterpret_cast<AskCallback>(asked);
+                    forget_callback = reinterpret_cast<ForgetCallback>(forget);
+                    keep_python_errors_in(raised);
+                });
     library.def("original_inputs(int frame) -> Tensor[]", [](std::int64_t frame) {
         const std::lock_guard lock(handed_mutex);
         auto inputs = handed_inputs.extract(frame);
@@ -469,10 +516,6 @@ TORCH_LIBRARY(rematlas, library) {
                     const std::lock_guard lock(handed_mutex);
                     handed_outputs[frame] = std::move(outputs);
                 });
-    library.def("original_failed(int frame, str why) -> ()", [](std::int64_t frame, std::string why) {
-        const std::lock_guard lock(handed_mutex);
-        handed_errors[frame] = std::move(why);
-    });
     library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
                 [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
                     std::vector<NamedTensor> named;
@@ -487,6 +530,12 @@ TORCH_LIBRARY(rematlas, library) {
         if (budget.of != Budget::Of::nothing) return std::nullopt;
         return budget.bytes.value;
     });
+    // One like each, of the device, whose memory is the host's; without a `fill` with its contents.
+    library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
+                [](const Tensors& like, const std::string& device, std::optional<double> fill) {
+                    return or_throw(host_tensors(like, fill, *open_device_named(device)));
+                });
+    library.def("check_copies(str text) -> ()", [](const std::string& text) { copies_from(text); });
     library.def("generate_config(str type) -> str",
                 [](const std::string& type) { return or_throw(generate_config(type)); });
     library.def("check_config(str text) -> str", [](const std::string& text) {

@@ -1,4 +1,5 @@
-// Copies between a device and host memory beside its work: one queue each way, and marks that order them.
+// What goes on beside the work of a device: copies to host memory and back, one queue each way, and ops that run on
+// the host, in a queue of their own; with marks that order them.
 //
 //     CopyLanes& copies = ...;                                        // open_copies, in runtime/device/copies.h
 //     const Mark made = copies.record(Lane::compute);              // what was submitted so far
@@ -13,10 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace rematlas {
 
-enum class Lane : std::uint8_t { compute, in, out };  ///< compute: what the calling thread submits
+/// compute: what the calling thread submits; host: ops that run there.
+enum class Lane : std::uint8_t { compute, in, out, host };
+constexpr std::size_t lane_count = 4;
 
 /// A moment in a lane's work. Holds until it is released; marks that are released are used again.
 enum class Mark : std::int32_t {};
@@ -26,6 +30,8 @@ class CopyLanes {
     virtual ~CopyLanes() = default;
     virtual void copy_out(void* host, const void* device, std::size_t bytes) = 0;  ///< in the lane `out`
     virtual void copy_in(void* device, const void* host, std::size_t bytes) = 0;   ///< in the lane `in`
+    /// In the lane `host`: on another thread, one after the other. It must not throw, nor call the device.
+    virtual void run(std::function<void()> work) = 0;
     virtual Mark record(Lane lane) = 0;
     /// What the lane is given from now on begins when the mark is reached.
     virtual void wait(Lane lane, Mark mark) = 0;
@@ -41,6 +47,8 @@ class PinnedSlab {
     virtual ~PinnedSlab() = default;
     virtual void* data() const = 0;
     virtual std::size_t bytes() const = 0;
+    /// Where kernels of the device find the same bytes.
+    virtual void* device_data() const { return data(); }
 };
 
 }  // namespace rematlas

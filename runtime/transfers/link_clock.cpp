@@ -14,7 +14,9 @@ void LinkClock::tell(const LaneOrder& order) {
     const auto step = static_cast<std::size_t>(order.step);
     if (order.kind == LaneOrder::Kind::copy) {
         started_[step] = copy(order.lane, plan_.steps[step].tensor());
-    } else if (order.kind == LaneOrder::Kind::wait_for_copy) {
+    } else if (order.kind == LaneOrder::Kind::run) {
+        started_[step] = run_on_host(plan_.steps[step].op());
+    } else if (order.kind == LaneOrder::Kind::wait_for_work) {
         const int awaited = (order.last_time ? before_ : started_)[step];
         if (order.lane == Lane::compute)
             queues_.wait_for(awaited);
@@ -36,6 +38,13 @@ int LinkClock::copy(Lane lane, TensorId tensor) {
                         .latency = links_.copy_latency.value,
                         .after = std::exchange(after_[static_cast<std::size_t>(lane)], {}),
                         .label = tensor.value});
+}
+
+int LinkClock::run_on_host(OpId op) {
+    return queues_.add({.queue = SideQueue::host,
+                        .alone = graph_.ops[op].host_time.value_or(Nanoseconds()).value,
+                        .after = std::exchange(after_[static_cast<std::size_t>(Lane::host)], {}),
+                        .label = op.value});
 }
 
 Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Links& links,

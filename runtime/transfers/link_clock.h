@@ -30,13 +30,14 @@ class LinkClock {
 
   private:
     int copy(Lane lane, TensorId tensor);
+    int run_on_host(OpId op);
 
     const Graph& graph_;
     const TransferPlan& plan_;
     Links links_;
     SideQueues queues_;
-    std::vector<int> started_, before_;      ///< by step: copies of this repetition, and of the last
-    std::array<std::vector<int>, 3> after_;  ///< by lane: what its next copy waits for
+    std::vector<int> started_, before_;               ///< by step: what this repetition started, and the last
+    std::array<std::vector<int>, lane_count> after_;  ///< by lane: what its next work waits for
 };
 
 /// Of one step whose runs take these times, by step; nothing is under way when it begins.

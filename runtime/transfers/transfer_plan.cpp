@@ -2,134 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <utility>
 
-#include "core/addresses/request_plan.h"
 #include "core/schedule/homes.h"
+#include "runtime/transfers/host_layout.h"
 
 namespace rematlas {
 namespace {
 
-constexpr std::int64_t kAlignment = 64;  // bytes, of places in the slab
-
-Error impossible(const Graph& graph, std::size_t at, const Step& step, const char* why) {
-    return Error{"step " + std::to_string(at) + ": " + std::string(to_string(step.kind)) + " of " +
-                 graph.tensors[step.tensor()].name + ", which " + why};
-}
-
-/// Where on the host each copy lies: lifetimes from the step that offloads a tensor to the one that needs its
-/// bytes no longer, packed.
-class HostLayout {
-  public:
-    HostLayout(const Graph& graph, const Homes& homes, TransferPlan& plan)
-        : graph_(graph),
-          plan_(plan),
-          home_(graph.tensors.size(), -1),
-          on_host_(graph.tensors.size(), -1),
-          ran_(graph.ops.size(), 0) {
-        plan_.place.assign(plan.steps.size(), -1);
-        const IdVector<TensorId, OpId> producer = producers(graph);
-        for (TensorId t : homes.on_host) {
-            if (producer[t].valid()) continue;
-            take(t, -1);
-            home_[t] = on_host_[t];
-        }
-        at_home_ = homes.on_host;
-    }
-
-    Result<void> lay_out() {
-        for (at_ = 0; at_ < plan_.steps.size(); ++at_)
-            if (Result<void> done = play(plan_.steps[at_]); !done) return done;
-        for (TensorId t : at_home_)
-            if (on_host_[t] >= 0) plan_.places[on_host_[t]].kept = true;
-        pack();
-        return {};
-    }
-
-  private:
-    Result<void> play(const Step& step) {
-        switch (step.kind) {
-            case StepKind::run:
-            case StepKind::run_inplace:
-                if (!ran_[step.op()])
-                    for (TensorId t : graph_.ops[step.op()].mutates) leave(t);
-                ran_[step.op()] = true;
-                return {};
-            case StepKind::free:
-                return {};
-            case StepKind::offload:
-                if (on_host_[step.tensor()] >= 0)
-                    return impossible(graph_, at_, step, "is on the host already");
-                take(step.tensor(), static_cast<std::int32_t>(at_));
-                plan_.place[at_] = on_host_[step.tensor()];
-                return {};
-            case StepKind::fetch:
-                if (on_host_[step.tensor()] < 0) return impossible(graph_, at_, step, "is not on the host");
-                plan_.place[at_] = on_host_[step.tensor()];
-                return {};
-            case StepKind::drop:
-                if (on_host_[step.tensor()] < 0) return impossible(graph_, at_, step, "is not on the host");
-                leave(step.tensor());
-                return {};
-            case StepKind::run_host:
-                break;
-        }
-        return Error{"step " + std::to_string(at_) + ": op " + std::to_string(step.id) + " " +
-                     graph_.ops[step.op()].name + " runs on the host, which the executor does not do"};
-    }
-
-    /// The room of a tensor that is at home on the host is its own for good.
-    void take(TensorId t, std::int32_t step) {
-        if (home_[t] >= 0) {
-            on_host_[t] = home_[t];
-            return;
-        }
-        on_host_[t] = static_cast<std::int32_t>(plan_.places.size());
-        const std::int64_t bytes = graph_.tensors[t].bytes.value;
-        plan_.places.push_back({t, 0, bytes, step, static_cast<std::int32_t>(plan_.steps.size())});
-        requests_.push_back({.bytes = bytes, .taken = moments_++});
-        held_ += graph_.tensors[t].bytes;
-        plan_.host_peak = std::max(plan_.host_peak, held_);
-    }
-    void leave(TensorId t) {
-        const std::int32_t place = on_host_[t];
-        on_host_[t] = -1;
-        if (place < 0 || place == home_[t]) return;
-        plan_.places[place].left = static_cast<std::int32_t>(at_);
-        plan_.leaving.emplace_back(static_cast<std::int32_t>(at_), place);
-        requests_[place].returned = moments_++;
-        held_ -= graph_.tensors[t].bytes;
-    }
-
-    /// Tensors without bytes lie anywhere.
-    void pack() {
-        std::vector<Request> requests;
-        std::vector<std::int32_t> place_of;
-        for (std::size_t i = 0; i < requests_.size(); ++i) {
-            if (requests_[i].bytes == 0) continue;
-            requests.push_back(requests_[i]);
-            place_of.push_back(static_cast<std::int32_t>(i));
-        }
-        const RequestPlan packed = plan_requests(requests, {.alignment = kAlignment});
-        for (std::size_t i = 0; i < requests.size(); ++i)
-            plan_.places[place_of[i]].offset = packed.offsets[i];
-        plan_.slab_bytes = packed.arena;
-    }
-
-    const Graph& graph_;
-    TransferPlan& plan_;
-    IdVector<TensorId, std::int32_t> home_, on_host_;  ///< its place for good, and now; -1: none
-    std::vector<TensorId> at_home_;
-    IdVector<OpId, std::uint8_t> ran_;
-    std::vector<Request> requests_;  ///< by place
-    std::int32_t moments_ = 0;
-    Bytes held_;
-    std::size_t at_ = 0;
-};
-
 /// Who waits for what, by vector clocks. Positions of compute count steps over all repetitions: what it has
-/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of a link count copies.
+/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another lane count what it
+/// was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -173,8 +56,9 @@ class Scheduler {
     }
 
   private:
-    using Clock = std::array<std::int64_t, 3>;
-    struct Copy {
+    using Clock = std::array<std::int64_t, lane_count>;
+    /// A copy, or an op on the host.
+    struct Work {
         Lane lane;
         std::int64_t number;
         Clock known;  ///< before it and in it
@@ -185,7 +69,9 @@ class Scheduler {
     };
     struct State {
         int to_host = -1, to_device = -1;  ///< the last copies, by number
-        std::int64_t written = 0;          ///< on the device, by compute
+        int on_host = -1,
+            changed_there = -1;    ///< the last op on the host that uses it; that updates or makes it
+        std::int64_t written = 0;  ///< on the device, by compute
     };
 
     std::int32_t at() const { return static_cast<std::int32_t>(at_); }
@@ -201,7 +87,7 @@ class Scheduler {
     void pause() {
         for (; next_pause_ < pauses_.size() && pauses_[next_pause_].before == at_; ++next_pause_) {
             LaneOrders* const outer = std::exchange(orders_, &plan_.pauses);
-            wait_for_copies(pauses_[next_pause_].of);
+            wait_for_copies(pauses_[next_pause_].of, false);
             end_list();
             orders_ = outer;
             plan_.paused_before.push_back(at_);
@@ -211,21 +97,23 @@ class Scheduler {
 
     void give(const Step& step) {
         if (step.runs()) return run(graph_.ops[step.op()], step);
+        if (step.kind == StepKind::run_host) return run_on_host(graph_.ops[step.op()]);
         const TensorId t = step.tensor();
         State& state = state_[t];
         switch (step.kind) {
             case StepKind::free:
                 last_work_ = done();
-                [[fallthrough]];
+                return wait_for_copies(std::array{t}, false);
             case StepKind::drop:
-                return wait_for_copies(std::array{t});
+                return wait_for_copies(std::array{t}, true);
             case StepKind::offload:
-                after(Lane::out, {state.to_device}, std::max(state.written, place_is_free()));
-                state.to_host = copy(Lane::out);
+                after(Lane::out, {state.to_device, state.on_host}, std::max(state.written, place_is_free()));
+                state.to_host = add(Lane::out, LaneOrder::Kind::copy);
                 return;
             case StepKind::fetch:
-                after(Lane::in, {state.to_host}, last_work_);  // the allocator gives what it had before
-                state.to_device = copy(Lane::in);
+                // The allocator gives what it had before.
+                after(Lane::in, {state.to_host, state.changed_there}, last_work_);
+                state.to_device = add(Lane::in, LaneOrder::Kind::copy);
                 return;
             default:
                 return;
@@ -233,85 +121,110 @@ class Scheduler {
     }
 
     void run(const Op& op, const Step& step) {
-        std::vector<int> copies;
-        const auto needs = [&](TensorId t) { copies.push_back(state_[t].to_device); };
-        const auto writes = [&](TensorId t) { needs(t), copies.push_back(state_[t].to_host); };
+        std::vector<int> works;
+        const auto needs = [&](TensorId t) { works.push_back(state_[t].to_device); };
+        const auto writes = [&](TensorId t) { needs(t), works.push_back(state_[t].to_host); };
         const bool first = !ran_[step.op()];
         ran_[step.op()] = true;
         for (TensorId t : op.inputs) needs(t);
         for (TensorId t : op.outputs) writes(t);
         if (first)
-            for (TensorId t : op.mutates) writes(t);
+            for (TensorId t : op.mutates) writes(t), works.push_back(state_[t].on_host);
         if (step.kind == StepKind::run_inplace)
             for (const InplacePair& pair : op.inplace) writes(pair.in);
-        after(Lane::compute, copies);
+        after(Lane::compute, works);
         last_work_ = done();
         for (TensorId t : op.outputs) state_[t].written = last_work_;
         if (first)
             for (TensorId t : op.mutates) state_[t].written = last_work_;
     }
 
+    /// What is at home on the host was the caller's before the first repetition.
+    void run_on_host(const Op& op) {
+        std::vector<int> first;
+        for (TensorId t : op.inputs) first.push_back(state_[t].to_host);
+        for (TensorId t : op.mutates) first.insert(first.end(), {state_[t].to_host, state_[t].to_device});
+        std::int64_t moment = repetition_ == 0 ? base_ : -1;
+        for (std::size_t i = 0; i < plan_.places.size(); ++i)
+            if (plan_.places[i].taken == at()) moment = std::max(moment, is_free(plan_.places[i]));
+        after(Lane::host, first, moment);
+        const int mine = add(Lane::host, LaneOrder::Kind::run);
+        for (const auto* list : {&op.inputs, &op.mutates, &op.outputs})
+            for (TensorId t : *list) state_[t].on_host = mine;
+        for (const auto* list : {&op.mutates, &op.outputs})
+            for (TensorId t : *list) state_[t].changed_there = mine;
+    }
+
     /// The moment from which the copy's place on the host is free.
     std::int64_t place_is_free() const {
-        const HostPlace& mine = plan_.places[static_cast<std::size_t>(plan_.place[at_])];
+        return is_free(plan_.places[static_cast<std::size_t>(plan_.place[at_])]);
+    }
+    std::int64_t is_free(const HostPlace& mine) const {
         std::int64_t moment = 0;
         for (std::size_t i = 0; i < plan_.places.size(); ++i) {
             const HostPlace& other = plan_.places[i];
-            if (other.offset < mine.offset + mine.bytes && mine.offset < other.offset + other.bytes)
+            if ((other.taken < 0) == (mine.taken < 0) && other.offset < mine.offset + mine.bytes &&
+                mine.offset < other.offset + other.bytes)
                 moment = std::max(moment, left_[i]);
         }
         return moment;
     }
 
     template <class Tensors>
-    void wait_for_copies(const Tensors& tensors) {
-        std::vector<int> copies;
-        for (TensorId t : tensors) copies.insert(copies.end(), {state_[t].to_device, state_[t].to_host});
-        after(Lane::compute, copies);
+    void wait_for_copies(const Tensors& tensors, bool ops_too) {
+        std::vector<int> works;
+        for (TensorId t : tensors)
+            works.insert(works.end(),
+                         {state_[t].to_device, state_[t].to_host, ops_too ? state_[t].on_host : -1});
+        after(Lane::compute, works);
     }
 
     void end() {
-        std::vector<TensorId> awaited;
-        for (TensorId t : graph_.tensors.ids())
-            if (!goes_on_[t]) awaited.push_back(t);
-        wait_for_copies(awaited);
+        std::vector<int> works;
+        for (TensorId t : graph_.tensors.ids()) {
+            works.push_back(state_[t].on_host);
+            if (!goes_on_[t]) works.insert(works.end(), {state_[t].to_device, state_[t].to_host});
+        }
+        after(Lane::compute, works);
         for (std::size_t i = 0; i < plan_.places.size(); ++i)
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// What the lane is given next begins when these copies are done and compute has reached the moment. A
-    /// link is done with its last copy when it is done with all; what one wait says another need not.
-    void after(Lane lane, const std::vector<int>& copies, std::int64_t moment = -1) {
-        std::array<int, 3> last{-1, -1, -1};
-        for (int number : copies) {
+    /// What the lane is given next begins when these are done and compute has reached the moment. A lane is
+    /// done with its last work when it is done with all; what one wait says another need not.
+    void after(Lane lane, const std::vector<int>& works, std::int64_t moment = -1) {
+        std::array<int, lane_count> last;
+        last.fill(-1);
+        for (int number : works) {
             if (number < 0) continue;
-            int& latest = last[index(copies_[static_cast<std::size_t>(number)].lane)];
+            int& latest = last[index(work(number).lane)];
             latest = std::max(latest, number);
         }
-        const int in = last[index(Lane::in)], out = last[index(Lane::out)];
-        if (!says(in, moment) && !says(out, moment)) after_compute(lane, moment);
-        if (in >= 0 && out >= 0 && says(in, copies_[static_cast<std::size_t>(out)])) after_copy(lane, in);
-        after_copy(lane, out);
-        after_copy(lane, in);
+        if (std::none_of(last.begin(), last.end(), [&](int one) { return says(one, moment); }))
+            after_compute(lane, moment);
+        for (int one : last) {
+            const bool follows = one >= 0 && std::any_of(last.begin(), last.end(), [&](int other) {
+                                     return other >= 0 && other != one && says(other, work(one));
+                                 });
+            if (!follows) after_work(lane, one);
+        }
+        for (int one : last) after_work(lane, one);
         after_compute(lane, moment);
     }
-    bool says(int copy, std::int64_t moment) {
-        return copy >= 0 && compute_of(copies_[static_cast<std::size_t>(copy)].known) >= moment;
-    }
-    bool says(int copy, const Copy& other) {
-        return copies_[static_cast<std::size_t>(copy)].known[index(other.lane)] >= other.number;
-    }
+    Work& work(int number) { return works_[static_cast<std::size_t>(number)]; }
+    bool says(int one, std::int64_t moment) { return one >= 0 && compute_of(work(one).known) >= moment; }
+    bool says(int one, const Work& other) { return work(one).known[index(other.lane)] >= other.number; }
 
-    void after_copy(Lane lane, int number) {
+    void after_work(Lane lane, int number) {
         if (number < 0) return;
-        Copy& copy = copies_[static_cast<std::size_t>(number)];
-        if (lane == copy.lane || known(lane)[index(copy.lane)] >= copy.number) return;
-        copy.orders->orders[copy.place].marked = true;
-        orders_->orders.push_back({.kind = LaneOrder::Kind::wait_for_copy,
+        Work& awaited = work(number);
+        if (lane == awaited.lane || known(lane)[index(awaited.lane)] >= awaited.number) return;
+        awaited.orders->orders[awaited.place].marked = true;
+        orders_->orders.push_back({.kind = LaneOrder::Kind::wait_for_work,
                                    .lane = lane,
-                                   .step = copy.step,
-                                   .last_time = copy.repetition != repetition_});
-        join(known(lane), copy.known);
+                                   .step = awaited.step,
+                                   .last_time = awaited.repetition != repetition_});
+        join(known(lane), awaited.known);
     }
 
     void after_compute(Lane lane, std::int64_t moment) {
@@ -320,13 +233,11 @@ class Scheduler {
         join(known(lane), known(Lane::compute));
     }
 
-    int copy(Lane lane) {
-        orders_->orders.push_back(
-            {.kind = LaneOrder::Kind::copy, .lane = lane, .step = static_cast<std::int32_t>(at_)});
+    int add(Lane lane, LaneOrder::Kind kind) {
+        orders_->orders.push_back({.kind = kind, .lane = lane, .step = at()});
         const std::int64_t number = ++known(lane)[index(lane)];
-        copies_.push_back({lane, number, known(lane), static_cast<std::int32_t>(at_), repetition_, orders_,
-                           orders_->orders.size() - 1});
-        return static_cast<int>(copies_.size()) - 1;
+        works_.push_back({lane, number, known(lane), at(), repetition_, orders_, orders_->orders.size() - 1});
+        return static_cast<int>(works_.size()) - 1;
     }
     void end_list() { orders_->begin.push_back(static_cast<std::uint32_t>(orders_->orders.size())); }
 
@@ -339,8 +250,8 @@ class Scheduler {
     IdVector<TensorId, std::uint8_t> goes_on_;  ///< its copies may, in the next repetition
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
-    std::array<Clock, 3> known_;  ///< by lane: what has been done before whatever it is given next
-    std::vector<Copy> copies_;
+    std::array<Clock, lane_count> known_;  ///< by lane: what has been done before whatever it is given next
+    std::vector<Work> works_;
     LaneOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
     std::int64_t last_work_ = 0;  ///< after which memory may have been given back
@@ -357,12 +268,16 @@ bool alike(LaneOrders a, LaneOrders b) {
 
 }  // namespace
 
+const HostRun& TransferPlan::host_run(std::size_t step) const {
+    return *std::lower_bound(host_runs.begin(), host_runs.end(), static_cast<std::int32_t>(step),
+                             [](const HostRun& run, std::int32_t at) { return run.step < at; });
+}
+
 Result<TransferPlan> TransferPlan::make(const Graph& graph, std::span<const Step> steps, const Homes& homes,
                                         std::span<const TransferPause> pauses) {
     if (Result<void> sound = sound_homes(graph, homes); !sound) return sound.error();
     TransferPlan plan{.steps = {steps.begin(), steps.end()}};
-    HostLayout layout(graph, homes, plan);
-    if (Result<void> done = layout.lay_out(); !done) return done.error();
+    if (Result<void> done = lay_out_host(graph, homes, plan); !done) return done.error();
     Scheduler scheduler(graph, homes, plan, pauses);
     scheduler.play(plan.first);
     if (!homes.cyclic) return plan;

@@ -20,29 +20,41 @@ void TransferPlayer::begin(LinkClock* clock) {
         occupy(static_cast<std::int32_t>(i));
 }
 
-void TransferPlayer::give(std::size_t step, void* device, std::size_t bytes) {
-    for (const LaneOrder& order : (*orders_)[step]) carry_out(order, device, bytes);
+void TransferPlayer::give(std::size_t step, void* device, std::size_t bytes, std::function<void()> work) {
+    for (const LaneOrder& order : (*orders_)[step]) carry_out(order, device, bytes, work);
 }
 
-void TransferPlayer::carry_out(const LaneOrder& order, void* device, std::size_t bytes) {
-    const auto step = static_cast<std::size_t>(order.step);
+void TransferPlayer::carry_out(const LaneOrder& order, void* device, std::size_t bytes,
+                               std::function<void()>& work) {
     if (clock_) clock_->tell(order);
-    if (order.kind == LaneOrder::Kind::wait_for_compute) {
-        const Mark here = copies_.record(Lane::compute);
-        copies_.wait(order.lane, here);
-        copies_.release(here);
-    } else if (order.kind == LaneOrder::Kind::wait_for_copy) {
-        copies_.wait(order.lane, (order.last_time ? before_ : now_)[step].value());
-    } else {
-        const std::int32_t number = plan_.place[step];
-        if (order.lane == Lane::out) {
-            occupy(number);
-            copies_.copy_out(place(static_cast<std::size_t>(number)), device, bytes);
-        } else {
-            copies_.copy_in(device, place(static_cast<std::size_t>(number)), bytes);
+    switch (order.kind) {
+        case LaneOrder::Kind::wait_for_compute: {
+            const Mark here = copies_.record(Lane::compute);
+            copies_.wait(order.lane, here);
+            return copies_.release(here);
         }
-        if (order.marked) now_[step] = copies_.record(order.lane);
+        case LaneOrder::Kind::wait_for_work:
+            return copies_.wait(
+                order.lane, (order.last_time ? before_ : now_)[static_cast<std::size_t>(order.step)].value());
+        default:
+            return start(order, device, bytes, work);
     }
+}
+
+void TransferPlayer::start(const LaneOrder& order, void* device, std::size_t bytes,
+                           std::function<void()>& work) {
+    const auto step = static_cast<std::size_t>(order.step);
+    const std::int32_t number = plan_.place[step];
+    if (order.lane == Lane::host) {
+        for (const HostRun::Operand& operand : plan_.host_run(step).operands) occupy(operand.place);
+        copies_.run(std::exchange(work, {}));
+    } else if (order.lane == Lane::out) {
+        occupy(number);
+        copies_.copy_out(place(static_cast<std::size_t>(number)), device, bytes);
+    } else {
+        copies_.copy_in(device, place(static_cast<std::size_t>(number)), bytes);
+    }
+    if (order.marked) now_[step] = copies_.record(order.lane);
 }
 
 void TransferPlayer::leave(std::size_t step) {
@@ -53,9 +65,10 @@ void TransferPlayer::leave(std::size_t step) {
 }
 
 void TransferPlayer::pause(std::size_t before) {
+    std::function<void()> none;
     for (std::size_t i = 0; i < plan_.paused_before.size(); ++i)
         if (plan_.paused_before[i] == before)
-            for (const LaneOrder& order : plan_.pauses[i]) carry_out(order, nullptr, 0);
+            for (const LaneOrder& order : plan_.pauses[i]) carry_out(order, nullptr, 0, none);
 }
 
 void TransferPlayer::end() {
@@ -81,6 +94,7 @@ TransferPlayer::~TransferPlayer() {
 void TransferPlayer::synchronize() {
     copies_.synchronize(Lane::out);
     copies_.synchronize(Lane::in);
+    copies_.synchronize(Lane::host);
 }
 
 void TransferPlayer::occupy(std::int32_t number) {
@@ -94,7 +108,8 @@ void TransferPlayer::vacate(std::int32_t number) {
     const HostPlace& place = plan_.places[static_cast<std::size_t>(number)];
     occupied_[static_cast<std::size_t>(number)] = false;
     held_ -= Bytes(place.bytes);
-    if (forgotten_) forgotten_(slab_ + place.offset, static_cast<std::size_t>(place.bytes));
+    if (forgotten_)
+        forgotten_(this->place(static_cast<std::size_t>(number)), static_cast<std::size_t>(place.bytes));
 }
 
 void TransferPlayer::release(std::vector<std::optional<Mark>>& marks) {

@@ -28,16 +28,23 @@ class TransferPlayer {
 
     /// `slab`: TransferPlan::slab_bytes, or more. All must outlive the player.
     TransferPlayer(const TransferPlan& plan, CopyLanes& copies, void* slab, Forgotten forgotten = {})
-        : plan_(plan), copies_(copies), slab_(static_cast<char*>(slab)), forgotten_(std::move(forgotten)) {}
+        : plan_(plan),
+          copies_(copies),
+          slab_(static_cast<char*>(slab)),
+          homes_(plan.places.size(), nullptr),
+          forgotten_(std::move(forgotten)) {}
     ~TransferPlayer();
     TransferPlayer(const TransferPlayer&) = delete;
     TransferPlayer& operator=(const TransferPlayer&) = delete;
 
+    /// Where that place, which is a home, lies: before the first step, and where it has moved since.
+    void set_home(std::size_t number, void* data) { homes_[number] = data; }
     /// A repetition begins. `clock` runs with it, when there is one.
     void begin(LinkClock* clock = nullptr);
     /// Before a step: the lanes get what belongs to it. `device`: of a step that copies, where the tensor lies
-    /// there, and how many bytes of it are copied.
-    void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0);
+    /// there, and how many bytes of it are copied. `work`: of an op that runs on the host.
+    void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0,
+              std::function<void()> work = {});
     /// After a step: what it leaves on the host has no place there any more.
     void leave(std::size_t step);
     /// Before the caller gets to what the plan's pause before that step names; nothing where there is none.
@@ -49,12 +56,16 @@ class TransferPlayer {
     /// the middle of a step, and for copies that go on after it.
     void settle();
 
-    void* place(std::size_t number) const { return slab_ + plan_.places[number].offset; }
+    void* place(std::size_t number) const {
+        const HostPlace& place = plan_.places[number];
+        return place.taken < 0 ? homes_[number] : slab_ + place.offset;
+    }
     Bytes host_peak() const { return peak_; }  ///< of what was on the host since the last begin
 
   private:
     void synchronize();
-    void carry_out(const LaneOrder& order, void* device, std::size_t bytes);
+    void carry_out(const LaneOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
+    void start(const LaneOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
     void occupy(std::int32_t number);
     void vacate(std::int32_t number);
     void release(std::vector<std::optional<Mark>>& marks);
@@ -62,11 +73,12 @@ class TransferPlayer {
     const TransferPlan& plan_;
     CopyLanes& copies_;
     char* slab_;
+    std::vector<void*> homes_;  ///< by place, of those that are homes
     Forgotten forgotten_;
     LinkClock* clock_ = nullptr;
     const LaneOrders* orders_ = nullptr;
     std::vector<std::optional<Mark>> now_,
-        before_;  ///< by step: of copies of this repetition, and of the last
+        before_;  ///< by step: of what this repetition started, and the last
     std::vector<std::uint8_t> occupied_;
     std::size_t next_leaving_ = 0;
     bool goes_on_ = false;  ///< the last repetition ended with copies under way

@@ -9,6 +9,7 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rematlas {
@@ -17,7 +18,7 @@ namespace {
 class WorkerCopies final : public CopyLanes {
   public:
     WorkerCopies() {
-        for (Lane lane : {Lane::in, Lane::out})
+        for (Lane lane : {Lane::in, Lane::out, Lane::host})
             queue(lane).worker = std::thread([this, lane] { work(queue(lane)); });
     }
     ~WorkerCopies() override {
@@ -35,6 +36,10 @@ class WorkerCopies final : public CopyLanes {
     }
     void copy_in(void* device, const void* host, std::size_t bytes) override {
         add(Lane::in, {.to = device, .from = host, .bytes = bytes});
+    }
+    void run(std::function<void()> work) override {
+        const std::lock_guard lock(mutex_);
+        add_locked(Lane::host, {.work = std::move(work)});
     }
     Mark record(Lane lane) override {
         const std::lock_guard lock(mutex_);
@@ -71,11 +76,12 @@ class WorkerCopies final : public CopyLanes {
     struct Moment {
         bool reached = false;
     };
-    /// One of: a copy, a moment that is reached, a moment that is waited for.
+    /// One of: a copy, an op, a moment that is reached, a moment that is waited for.
     struct Job {
         void* to = nullptr;
         const void* from = nullptr;
         std::size_t bytes = 0;
+        std::function<void()> work = {};
         std::shared_ptr<Moment> reaches = {}, waits_for = {};
     };
     struct Queue {
@@ -83,7 +89,7 @@ class WorkerCopies final : public CopyLanes {
         std::thread worker;
     };
 
-    Queue& queue(Lane lane) { return queues_[lane == Lane::in ? 0 : 1]; }
+    Queue& queue(Lane lane) { return queues_[static_cast<std::size_t>(lane) - 1]; }
     std::shared_ptr<Moment>& of(Mark mark) { return moments_[static_cast<std::size_t>(mark)]; }
 
     void add(Lane lane, const Job& job) {
@@ -91,8 +97,8 @@ class WorkerCopies final : public CopyLanes {
         const std::lock_guard lock(mutex_);
         add_locked(lane, job);
     }
-    void add_locked(Lane lane, const Job& job) {
-        queue(lane).jobs.push_back(job);
+    void add_locked(Lane lane, Job job) {
+        queue(lane).jobs.push_back(std::move(job));
         changed_.notify_all();
     }
 
@@ -101,8 +107,12 @@ class WorkerCopies final : public CopyLanes {
         for (;;) {
             changed_.wait(lock, [&] { return stopping_ || !queue.jobs.empty(); });
             if (queue.jobs.empty()) return;
-            const Job job = queue.jobs.front();
-            if (job.bytes > 0) {
+            Job& job = queue.jobs.front();  // stays where it is while more come behind it
+            if (job.work) {
+                lock.unlock();
+                std::exchange(job.work, {})();
+                lock.lock();
+            } else if (job.bytes > 0) {
                 lock.unlock();
                 std::memcpy(job.to, job.from, job.bytes);
                 lock.lock();
@@ -118,7 +128,7 @@ class WorkerCopies final : public CopyLanes {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::array<Queue, 2> queues_;
+    std::array<Queue, lane_count - 1> queues_;      ///< in, out, host
     std::vector<std::shared_ptr<Moment>> moments_;  ///< by mark
     std::vector<Mark> free_;
     bool stopping_ = false;

@@ -1,5 +1,5 @@
-// Copies within host memory by two threads, one each way: what streams are to a GPU. Compute is the calling
-// thread, whose work is done when it submits more.
+// Copies within host memory by two threads, one each way, and a third that runs ops: what streams are to a GPU.
+// Compute is the calling thread, whose work is done when it submits more.
 //
 //     std::unique_ptr<CopyLanes> copies = worker_copies();
 //

@@ -49,7 +49,9 @@ class Traveller {
             const bool resident = !producer[t].valid();
             if (resident ? !options_.residents : !options_.made) continue;
             if (trips++ == options_.most) break;
-            if (!(resident && options_.homes && live_on_host(t))) travel(t, resident);
+            if (resident && options_.homes && live_on_host(t)) continue;
+            if (!resident && options_.results && end_on_host(t)) continue;
+            travel(t, resident);
         }
         return predicted();
     }
@@ -111,6 +113,25 @@ class Traveller {
         return accept(std::move(steps), plan_.schedule.homes);
     }
 
+    /// It leaves for good when nothing on the device touches it any more.
+    bool end_on_host(TensorId t) {
+        const std::vector<std::size_t> at = touches(t, false);
+        const bool result = !at.empty() && at.back() == plan_.schedule.steps.size();
+        if (!result || at.size() < 2 || plan_.graph.tensors[t].kind != TensorKind::gradient) return false;
+        std::vector<Step> steps = plan_.schedule.steps;
+        const std::size_t gone = between(at[at.size() - 2] + 1, steps.size());
+        steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(gone), Step::free(t));
+        const std::size_t out = between(at[at.size() - 2] + 1, gone);
+        steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(out), Step::offload(t));
+        return accept(std::move(steps), with_home(t));
+    }
+
+    Homes with_home(TensorId t) const {
+        Homes homes = plan_.schedule.homes;
+        homes.on_host.insert(std::upper_bound(homes.on_host.begin(), homes.on_host.end(), t), t);
+        return homes;
+    }
+
     /// It comes for the ops that read it, and goes back when one has changed it.
     bool live_on_host(TensorId t) {
         const std::vector<std::size_t> at = touches(t, false);
@@ -120,8 +141,7 @@ class Traveller {
         const TensorKind kind = plan_.graph.tensors[t].kind;
         const bool ours = kind == TensorKind::parameter || kind == TensorKind::constant || changed;
         if (at.empty() || !ours) return false;
-        Homes homes = plan_.schedule.homes;
-        homes.on_host.insert(std::upper_bound(homes.on_host.begin(), homes.on_host.end(), t), t);
+        Homes homes = with_home(t);
         const bool stays = random_() % 4 == 0;
         if (stays) homes.stays.insert(std::upper_bound(homes.stays.begin(), homes.stays.end(), t), t);
         std::vector<Step> steps = plan_.schedule.steps;

@@ -11,6 +11,7 @@ struct CopyingOptions {
     bool made = true;       ///< what ops make is away between two uses
     bool residents = true;  ///< residents leave the device, and are back at the end
     bool homes = false;     ///< some residents live on the host
+    bool results = false;   ///< some gradients end there
     int most = 24;          ///< trips that are tried
     std::uint64_t seed = 1;
 };

@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "runtime/device/copies.h"
+#include "runtime/dispatch/tensor_look.h"
 #include "runtime/model/torchscript.h"
+#include "runtime/replay/compare.h"
 #include "runtime/replay/executor.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/copying_plan.h"
@@ -107,7 +110,8 @@ TEST_F(GpuCopies, EveryWaitIsNeeded) {
         EXPECT_EQ(std::count(unnoticed.begin(), unnoticed.end(), wait), 0) << wait;
 }
 
-/// A whole step by a schedule: every wait of it left out, one run each. The step after it uses the memory again.
+/// Whole steps by a schedule: every wait of one left out, one run each. What is free is written over at once, on the
+/// device and in the slab, by work of the device; the step after it uses all memory again.
 TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     const auto drop = stand_in<decltype(simgpu_drop_wait)>("simgpu_drop_wait");
     const auto waits = stand_in<decltype(simgpu_waits)>("simgpu_waits");
@@ -116,30 +120,113 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     stand_in<decltype(simgpu_stop_at_races)>("simgpu_stop_at_races")(0);
     const std::string name = "resnet_scripted";
     const Graph graph = capture(test::model_path(name), test::quick(name), device()).take();
-    const Plan plan = test::copying_plan(graph, {.residents = false, .most = 40, .seed = 3});
+    const Plan plan = test::copying_plan(graph, {.homes = true, .results = true, .most = 60, .seed = 3});
     const Model model = load_model(test::model_path(name), device().device()).take();
     Executor executor = Executor::create(plan.graph, model, device()).take();
+    std::set<std::int64_t> fetched;  // bytes
+    for (const Step& moving : plan.schedule.steps)
+        if (moving.kind == StepKind::fetch) fetched.insert(plan.graph.tensors[moving.tensor()].bytes.value);
+    const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device().device());
+    const auto write_over = [&](void* data, std::size_t size) {
+        c10::Storage storage(c10::Storage::use_byte_size_t(), size, c10::DataPtr(data, device().device()),
+                             nullptr, false);
+        const std::int64_t sizes[] = {static_cast<std::int64_t>(size)}, stride[] = {1};
+        tensor_on(std::move(storage), device().device(),
+                  {.dtype = c10::ScalarType::Byte, .sizes = sizes, .strides = stride})
+            .fill_(255);
+        // And what a tensor to come would be given now.
+        for (const std::int64_t bytes : fetched) at::empty({bytes}, options).fill_(255);
+    };
+    executor.use({.copies = open_copies(device()).take(), .forgotten = write_over});
     std::vector<at::Tensor> inputs = draw_inputs(test::model_inputs(name), 1);
     for (at::Tensor& input : inputs) input = input.to(device().device());
-    const auto step = [&] { ASSERT_TRUE(executor.run(plan.schedule.steps, inputs, {.gradient_seed = 1})); };
+    const auto step = [&] {
+        ASSERT_TRUE(executor.run(plan.schedule.steps, inputs, {.gradient_seed = 1}, plan.schedule.homes));
+    };
     for (int warm = 0; warm < 2; ++warm) step();
     races();
     const long before = waits();
     step();
     const long needed = waits() - before;
-    EXPECT_EQ(races(), 0);
-    ASSERT_GE(needed, 40);
-    long unnoticed = 0;
+    EXPECT_EQ(races(), 0) << stand_in<decltype(simgpu_last_race)>("simgpu_last_race")();
+    // Before a fetch the link waits for ops that may have had workspace where the tensor goes. Kernels of the
+    // stand-in have none: those waits are not noticed before which nothing was freed since the last one.
+    // tests/runtime/transfers has ops with workspaces, and misses each wait.
+    const auto transfers = executor.transfers_of(plan.schedule.steps, plan.schedule.homes).take();
+    const TransferPlan& moves = transfers->transfers;
+    std::vector<std::size_t> step_of_wait;  // in the order in which the stand-in is told
+    std::vector<bool> for_workspaces;
+    bool freed = true;  // between steps
+    for (std::size_t at = 0; at <= moves.steps.size(); ++at) {
+        for (const LaneOrder& order : moves.first[at]) {
+            if (order.kind != LaneOrder::Kind::wait_for_compute &&
+                order.kind != LaneOrder::Kind::wait_for_work)
+                continue;
+            const bool before_fetch =
+                order.kind == LaneOrder::Kind::wait_for_compute && order.lane == Lane::in;
+            step_of_wait.push_back(at);
+            for_workspaces.push_back(before_fetch && !freed);
+            if (before_fetch) freed = false;
+        }
+        if (at < moves.steps.size() && moves.steps[at].kind == StepKind::free) freed = true;
+    }
+    ASSERT_EQ(needed, std::ssize(step_of_wait));
+    ASSERT_GE(needed, 100);
+    ASSERT_LT(std::count(for_workspaces.begin(), for_workspaces.end(), true), needed / 10);
+    std::vector<std::size_t> unnoticed;  // by step
     for (long left_out = 1; left_out <= needed; ++left_out) {
         drop(left_out);
         step();
         drop(0);
         step();
-        unnoticed += races() == 0;
+        const auto wait = static_cast<std::size_t>(left_out - 1);
+        if (races() == 0 && !for_workspaces[wait]) unnoticed.push_back(step_of_wait[wait]);
     }
-    // Where nobody else had or gets the memory, nobody races: it is fresh, or stays free. That each wait is needed
-    // where free memory is overwritten, tests/runtime/transfers shows.
-    EXPECT_LE(unnoticed, needed / 5) << "of " << needed;
+    EXPECT_TRUE(unnoticed.empty()) << unnoticed.size() << " of " << needed << ": "
+                                   << ::testing::PrintToString(unnoticed);
+}
+
+/// Between steps, and when the executor is gone, the caller's tensors are tensors of the device, whole, whoever
+/// reads or writes them; and nothing is left of the memory when they are gone.
+TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
+    const std::string name = "gpt_scripted";
+    const Graph graph = capture(test::model_path(name), test::quick(name), device()).take();
+    const Plan plan = test::copying_plan(graph, {.made = false, .homes = true, .most = 60, .seed = 6});
+    ASSERT_GT(plan.schedule.homes.on_host.size(), 4u);
+    const auto pinned = stand_in<decltype(simgpu_pinned)>("simgpu_pinned");
+    const long long pinned_before = pinned ? pinned() : 0;
+    Model model = load_model(test::model_path(name), device().device()).take();
+    const Model original = load_model(test::model_path(name), device().device()).take();
+    const std::int64_t alive = device().alive_bytes();
+    std::vector<at::Tensor> inputs = draw_inputs(test::model_inputs(name), 1);
+    for (at::Tensor& input : inputs) input = input.to(device().device());
+    std::vector<at::Tensor> tensors, expected;
+    for (const NamedTensor& named : model.tensors) tensors.push_back(named.tensor);
+    for (const NamedTensor& named : original.tensors) expected.push_back(named.tensor);
+    {
+        Executor executor = Executor::create(plan.graph, model, device()).take();
+        for (int step = 0; step < 3; ++step) {
+            const auto done =
+                executor.run(plan.schedule.steps, inputs, {.gradient_seed = 1}, plan.schedule.homes);
+            ASSERT_TRUE(done) << done.error().message;
+            EXPECT_EQ(done->peak, plan.schedule.peak);
+            EXPECT_EQ(done->host_peak, plan.schedule.host_peak);
+            const at::NoGradGuard no_grad;
+            for (auto* all : {&tensors, &expected})  // as an optimizer does, and nobody waits for it
+                for (at::Tensor& tensor : *all)
+                    if (tensor.is_floating_point()) tensor.mul_(0.5);
+        }
+        EXPECT_LT(device().alive_bytes(), alive) << "they are not on the device";
+    }
+    const auto counted = [&](const at::Tensor& tensor) {
+        return device().counts(tensor.storage().data_ptr());
+    };
+    EXPECT_FALSE(std::all_of(tensors.begin(), tensors.end(), counted));
+    for (const at::Tensor& tensor : tensors) EXPECT_TRUE(tensor.is_cuda());
+    EXPECT_TRUE(identical(tensors, expected));
+    if (pinned) EXPECT_GT(pinned(), pinned_before);
+    tensors.clear(), model = {};
+    if (pinned) EXPECT_EQ(pinned(), pinned_before);
 }
 
 TEST_F(GpuCopies, OverlapWithWork) {

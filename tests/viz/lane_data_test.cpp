@@ -7,6 +7,8 @@
 
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
+#include "tests/core/support/small_graph.h"
+#include "tests/core/support/update_on_host.h"
 #include "tests/viz/layered_graph.h"
 
 namespace rematlas {
@@ -105,13 +107,88 @@ TEST(LaneData, CopiesOnOneLinkComeOneAfterTheOther) {
         steps.insert(run + 1, Step::offload(graph.ops[OpId(op)].outputs.front()));
     }
     const LaneData data = lanes(graph, steps, LaneAxis::time);
-    EXPECT_EQ(data.lanes, (std::vector{Lane::forward, Lane::recompute, Lane::backward, Lane::to_host}));
+    EXPECT_EQ(data.lanes,
+              (std::vector{Lane::forward, Lane::recompute, Lane::backward, Lane::waiting, Lane::to_host}));
     std::vector<LaneBar> copies;
     for (const LaneBar& bar : data.bars)
         if (bar.lane == Lane::to_host) copies.push_back(bar);
     ASSERT_EQ(copies.size(), 2u);
     EXPECT_DOUBLE_EQ(copies[1].begin, copies[0].end);
     EXPECT_NEAR(copies[0].end - copies[0].begin, (1 << 20) / 1e8 * 1e9, 1);
+}
+
+/// Tensor 1, of 100 bytes, is away while the loss runs: 100 ns each way, beside 10 ns for each op.
+std::vector<Step> away_in_the_loss() {
+    const TensorId a(1);
+    return {Step::run(OpId(0)), Step::run(OpId(1)), Step::offload(a),   Step::free(a),
+            Step::run(OpId(2)), Step::fetch(a),     Step::run(OpId(3)), Step::run(OpId(4))};
+}
+
+TEST(LaneData, TellsWaitsAndWhatTheyAreFor) {
+    Graph graph = small_graph();
+    graph.device = Device{"test", Bytes(0), 1e9, 1e9};
+    const LaneData data = lanes(graph, away_in_the_loss(), LaneAxis::time);
+    std::vector<LaneBar> waits;
+    for (const LaneBar& bar : data.bars)
+        if (bar.lane == Lane::waiting) waits.push_back(bar);
+    ASSERT_EQ(waits.size(), 2u);
+    EXPECT_EQ(std::pair(waits[0].begin, waits[0].end), std::pair(20.0, 120.0));
+    EXPECT_EQ(waits[0].step, 3) << "the free";
+    EXPECT_EQ(waits[0].copy, 2) << "the copy to the host";
+    EXPECT_EQ(std::pair(waits[1].begin, waits[1].end), std::pair(130.0, 230.0));
+    EXPECT_EQ(waits[1].step, 6) << "the run that reads it";
+    EXPECT_EQ(waits[1].copy, 5) << "the copy back";
+    EXPECT_NE(std::find(data.lanes.begin(), data.lanes.end(), Lane::waiting), data.lanes.end());
+    EXPECT_EQ(data.bar_at(Lane::waiting, 60)->step, 3);
+    EXPECT_EQ(data.bar_at(Lane::waiting, 125), nullptr) << "the loss runs";
+    EXPECT_EQ(data.bar_at(Lane::to_device, 200)->step, 5);
+    EXPECT_EQ(data.step_at(60), 1) << "what ran last";
+    const LaneData kept = lanes(graph, all_kept(graph), LaneAxis::time);
+    EXPECT_EQ(std::count(kept.lanes.begin(), kept.lanes.end(), Lane::waiting), 0);
+}
+
+TEST(LaneData, AStepThatEndsWithACopyWaitsForIt) {
+    Graph graph = small_graph();
+    graph.device = Device{"test", Bytes(0), 1e9, 1e9};
+    std::vector<Step> steps = all_kept(graph);
+    steps.push_back(Step::offload(TensorId(5)));
+    const LaneData data = lanes(graph, steps, LaneAxis::time);
+    EXPECT_EQ(data.bars.back().end, 150);
+    const LaneBar* wait = data.bar_at(Lane::waiting, 100);
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(wait->copy, static_cast<int>(steps.size()) - 1);
+    EXPECT_EQ(data.length, 150);
+}
+
+TEST(LaneData, TellsWhatTheHostHolds) {
+    Graph graph = small_graph();
+    graph.device = Device{"test", Bytes(0), 1e9, 1e9};
+    std::vector<Step> steps = away_in_the_loss();
+    steps.insert(steps.begin() + 7, Step::drop(TensorId(1)));
+    const LaneData data = lanes(graph, steps, LaneAxis::time);
+    EXPECT_EQ(data.host_peak, 100);
+    ASSERT_EQ(data.host.size(), 3u) << "nothing, the tensor, nothing";
+    EXPECT_EQ(std::pair(data.host[1].x, data.host[1].bytes), std::pair(20.0, std::int64_t{100}));
+    EXPECT_EQ(std::pair(data.host[2].x, data.host[2].bytes), std::pair(240.0, std::int64_t{0}));
+    EXPECT_EQ(data.host_at(19), Bytes(0));
+    EXPECT_EQ(data.host_at(100), Bytes(100));
+    EXPECT_TRUE(lanes(graph, all_kept(graph), LaneAxis::time).host.empty());
+}
+
+TEST(LaneData, OpsOnTheHostHaveALane) {
+    const Graph graph = graph_with_update();
+    const Schedule schedule = with_update_on_host();
+    const LaneData data = lane_data(graph, schedule.steps, *simulate(graph, schedule), LaneAxis::time);
+    EXPECT_EQ(data.lanes.back(), Lane::on_host);
+    const LaneBar* bar = data.bar_at(Lane::on_host, 330);
+    ASSERT_TRUE(bar);
+    EXPECT_EQ(std::pair(bar->begin, bar->end), std::pair(320.0, 350.0));
+    EXPECT_EQ(bar->phase, Phase::optimizer);
+    EXPECT_EQ(schedule.steps[static_cast<std::size_t>(bar->step)], Step::run_host(OpId(2)));
+    EXPECT_EQ(data.bar_at(Lane::waiting, 300)->copy, bar->step) << "the end waits for it";
+    const Schedule device = with_update_on_device();
+    const LaneData other = lane_data(graph, device.steps, *simulate(graph, device), LaneAxis::time);
+    EXPECT_EQ(std::count(other.lanes.begin(), other.lanes.end(), Lane::on_host), 0);
 }
 
 TEST(LaneData, FallsBackToEqualWidthsWhenNothingTakesTime) {

@@ -12,6 +12,7 @@
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "tests/core/support/update_on_host.h"
 #include "tests/support/full_disk.h"
 #include "tests/viz/layered_graph.h"
 #include "tests/viz/xml_fault.h"
@@ -177,6 +178,17 @@ TEST_F(Pictures, OffloadingHasLanesOfItsOwn) {
     auto drawn = draw_schedule_file(graph, s, folder / "s.svg");
     ASSERT_TRUE(drawn) << drawn.error().message;
     EXPECT_NE(content("s.svg").find(">copy to host<"), std::string::npos);
+}
+
+TEST_F(Pictures, OpsOnTheHostHaveALaneAndAreCounted) {
+    ASSERT_TRUE(draw_schedule_file(graph_with_update(), with_update_on_host(), folder / "s.svg"));
+    const std::string svg = content("s.svg");
+    EXPECT_EQ(xml_fault(svg), "");
+    EXPECT_NE(svg.find(">on the host<"), std::string::npos);
+    EXPECT_NE(svg.find("2 runs on the device and 1 on the host, of 3 ops"), std::string::npos);
+    ASSERT_TRUE(draw_schedule_file(graph_with_update(), with_update_on_device(), folder / "d.svg"));
+    EXPECT_EQ(content("d.svg").find(">on the host<"), std::string::npos);
+    EXPECT_NE(content("d.svg").find("3 runs of 3 ops"), std::string::npos);
 }
 
 TEST_F(Pictures, AScheduleThatDoesNotRunIsRefused) {

@@ -268,5 +268,35 @@ TEST_F(SchedulePainters, AStepThatNeedsMuchMoreIsCutOffSoThatThePlanCanBeRead) {
     }));
 }
 
+TEST_F(SchedulePainters, TheHostHasAScaleOfItsOwnBelowTheDevice) {
+    use(3);
+    const SchedulePlaces without = places_of(scene());
+    EXPECT_EQ(without.host.height, 0);
+    graph.device = Device{"test", Bytes(0), 1e10, 1e10};
+    const TensorId sent = graph.ops[OpId(2)].outputs.front();
+    const auto run = std::find(steps.begin(), steps.end(), Step::run(OpId(2)));
+    steps.insert(run + 1, Step::offload(sent));
+    play();
+    ScheduleScene s = scene();
+    s.host_budget = Bytes(3 << 19);
+    const SchedulePlaces places = places_of(s);
+    EXPECT_GT(places.host.height, 20);
+    EXPECT_GE(places.host.y, places.memory.y + places.memory.height);
+    EXPECT_DOUBLE_EQ(places.host.y + places.host.height, places.plot.y + places.plot.height);
+    EXPECT_DOUBLE_EQ(places.host_y.at(0), places.plot.y + places.plot.height);
+    EXPECT_DOUBLE_EQ(places.y.at(0), places.memory.y + places.memory.height);
+    const RecordingCanvas canvas = painted(s);
+    EXPECT_TRUE(canvas.says("on the host: at most 1.00 MiB"));
+    EXPECT_TRUE(canvas.says("budget 1.50 MiB"));
+    bool line = false;
+    for (const RecordingCanvas::Line& drawn : canvas.paths)
+        line |= drawn.pen && same_hue(drawn.pen->color, s.paper.budget) &&
+                std::abs(drawn.path.pieces()[0].points[0].y - places.host_y.at(3 << 19)) < 1e-6;
+    EXPECT_TRUE(line);
+    s.rect.height = 190;
+    EXPECT_EQ(places_of(s).host.height, 0) << "where there is no room for both, the device has it";
+    EXPECT_FALSE(painted(s).says("on the host"));
+}
+
 }  // namespace
 }  // namespace rematlas

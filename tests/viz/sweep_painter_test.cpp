@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "core/costs/link_profile.h"
 #include "tests/viz/recording_canvas.h"
+#include "viz/paint/sweep_curves.h"
 
 namespace rematlas {
 namespace {
@@ -46,6 +49,17 @@ TEST_F(SweepPainters, EveryScheduleThatWasFoundHasItsPlace) {
         EXPECT_DOUBLE_EQ(marker.at.x, places.x.at(static_cast<double>(point.peak.value)));
         EXPECT_DOUBLE_EQ(marker.at.y, places.y.at(point.overhead));
     }
+}
+
+TEST_F(SweepPainters, WhatTakesLessTimeThanTheStepLiesInThePlot) {
+    EXPECT_EQ(whole_range(scene()).fastest, 1);
+    sweep.curves[0].points.push_back(found(95, 0.995));
+    const SweepPlaces places = places_of(scene(), ruler);
+    EXPECT_LT(places.y.low, 0.995);
+    for (const SweepMarker& marker : sweep_markers(scene(), ruler))
+        EXPECT_LT(marker.at.y, places.plot.y + places.plot.height);
+    EXPECT_TRUE(std::any_of(places.y.ticks.begin(), places.y.ticks.end(),
+                            [](const Tick& tick) { return tick.label == "0 %"; }));
 }
 
 TEST_F(SweepPainters, ACurveIsAStaircaseThroughItsBestSchedules) {
@@ -108,6 +122,54 @@ TEST_F(SweepPainters, TheLegendTakesRowsAboveOrABoxBeside) {
         s.legend_above = is_above;
         EXPECT_TRUE(painted(s).says("chen-sqrt"));
     }
+}
+
+/// The pen of a line that is a curve and starts there.
+std::optional<Pen> pen_of(const RecordingCanvas& canvas, Point start) {
+    for (const RecordingCanvas::Line& line : canvas.paths)
+        if (line.pen && line.pen->width == 1.8 && line.path.pieces()[0].points[0] == start &&
+            line.path.pieces().size() > 1)
+            return line.pen;
+    return {};
+}
+
+TEST_F(SweepPainters, TheCurvesOfASolverHaveOneColourAndADashForWhatTheyMayCopy) {
+    const Links pcie = *links_named("pcie4");
+    sweep.curves = {
+        {"atlas", {found(30, 1.2), found(60, 1.1)}},
+        {"atlas", {found(31, 1.15), found(60, 1.05)}, {.what = Offload::activations, .links = pcie}},
+        {"atlas", {found(32, 1.12), found(60, 1.02)}, {.what = Offload::all, .links = pcie}}};
+    const std::vector<std::size_t> colors = curve_colors(sweep);
+    EXPECT_EQ(std::set<std::size_t>(colors.begin(), colors.end()).size(), 1u);
+    const RecordingCanvas canvas = painted(scene());
+    const SweepPlaces places = places_of(scene(), ruler);
+    std::set<std::vector<double>> dashes;
+    for (const SweepCurve& curve : sweep.curves) {
+        const SweepPoint& first = curve.points[0];
+        const auto pen =
+            pen_of(canvas, {places.x.at(static_cast<double>(first.peak.value)), places.y.at(first.overhead)});
+        ASSERT_TRUE(pen);
+        dashes.insert(pen->dash);
+    }
+    EXPECT_EQ(dashes.size(), 3u);
+    EXPECT_EQ(dashes.count({}), 1u) << "without copies it is solid";
+    EXPECT_TRUE(canvas.says("atlas with copies of activations over PCI Express 4.0 x16"));
+    EXPECT_TRUE(canvas.says("atlas with copies of activations and weights over PCI Express 4.0 x16"));
+    EXPECT_TRUE(canvas.says("recomputation and copies"));
+}
+
+TEST_F(SweepPainters, WhatIsProvenWithoutCopiesIsNotSaidOfSchedulesWithThem) {
+    SweepPoint without = found(30, 1.2), with = found(30, 1.05);
+    without.bound = Bound{1.15, 0, ScheduleClass::any_order};
+    with.bound = Bound{1.04, 0, ScheduleClass::with_activation_copies};
+    sweep.curves = {{"atlas", {without}}, {"atlas", {with}, {.what = Offload::activations}}};
+    const std::vector<BoundCurve> bounds = bound_curves(sweep);
+    ASSERT_EQ(bounds.size(), 2u);
+    EXPECT_EQ(bounds[0].steps[0].overhead, 1.15);
+    EXPECT_EQ(bounds[1].what, Offload::activations);
+    EXPECT_EQ(bounds[1].steps[0].overhead, 1.04);
+    const RecordingCanvas canvas = painted(scene());
+    EXPECT_TRUE(canvas.says("proven lower bound with copies of activations"));
 }
 
 TEST_F(SweepPainters, ASolverLooksTheSameInEverySweepAndUnlikeTheOthers) {

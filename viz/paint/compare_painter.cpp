@@ -199,7 +199,7 @@ LaneData bars_alone(const LaneData& data, const std::vector<int>& match) {
     alone.axis = data.axis;
     alone.length = data.length;
     for (LaneBar bar : data.bars) {
-        if (match[static_cast<std::size_t>(bar.step)] >= 0) continue;
+        if (!is_of_runs(bar.lane) || match[static_cast<std::size_t>(bar.step)] >= 0) continue;
         bar.lane = Lane::recompute;
         alone.bars.push_back(bar);
     }

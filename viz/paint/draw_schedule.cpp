@@ -2,6 +2,7 @@
 
 #include "core/base/sizes.h"
 #include "core/graph/flat_graph.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/run_sequence.h"
 #include "viz/paint/painters.h"
 #include "viz/paint/schedule_painter.h"
@@ -15,14 +16,6 @@ constexpr double kLeft = 104, kRightRoom = 28;
 constexpr double kHeaderHeight = 80;
 constexpr double kLaneHeight = 30, kLaneGap = 6;
 constexpr double kMemoryHeight = 330;
-
-Bytes resident_bytes(const Graph& graph) {
-    Bytes sum;
-    IdVector<TensorId, OpId> made_by = producers(graph);
-    for (TensorId t : graph.tensors.ids())
-        if (!made_by[t].valid()) sum += graph.tensors[t].bytes;
-    return sum;
-}
 
 /// Every op once. Empty where that cannot be simulated.
 LaneData lanes_without_recomputation(const Graph& graph, LaneAxis axis) {
@@ -42,6 +35,7 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     canvas.text({kLeft, 36}, fitted(canvas, name, title, room), title);
     std::size_t runs = 0;
     for (const Step& step : schedule.steps) runs += step.runs() ? 1 : 0;
+    const int on_host = host_runs(schedule.steps);
     std::int64_t base = 0;
     for (const Op& op : graph.ops) base += op.time.value;
     std::string about = "peak " + format_bytes(simulation.peak);
@@ -51,7 +45,11 @@ void schedule_header(Canvas& canvas, const ScheduleScene& scene, const Schedule&
     if (base > 0)
         about +=
             ", " + format_overhead(static_cast<double>(simulation.time.value) / static_cast<double>(base));
-    about += "   ·   " + std::to_string(runs) + " runs of " + std::to_string(graph.ops.size()) + " ops";
+    about += "   ·   " + std::to_string(runs) + " runs";
+    if (on_host > 0) about += " on the device and " + std::to_string(on_host) + " on the host,";
+    about += " of " + std::to_string(graph.ops.size()) + " ops";
+    if (simulation.host_peak.value > 0)
+        about += "   ·   at most " + format_bytes(simulation.host_peak) + " on the host";
     if (!schedule.evicted.empty())
         about += "   ·   " + std::to_string(schedule.evicted.size()) + " evictions";
     canvas.text({kLeft, 58}, fitted(canvas, about, kNote, room), kNote);
@@ -71,7 +69,8 @@ class WholeSchedule {
                  .plain = &plain_,
                  .evicted = &schedule.evicted,
                  .budget = schedule.budget,
-                 .resident = resident_bytes(graph),
+                 .host_budget = schedule.host_budget,
+                 .resident = always_on_device(graph, schedule.steps, schedule.homes),
                  .rect = {0, top, kWidth, height_},
                  .names_width = kLeft,
                  .right_room = kRightRoom,

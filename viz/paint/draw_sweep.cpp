@@ -1,9 +1,11 @@
+#include <set>
+
 #include "core/base/sizes.h"
-#include "core/bounds/least_memory.h"
 #include "core/graph/flat_graph.h"
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
 #include "viz/paint/painters.h"
+#include "viz/paint/sweep_curves.h"
 #include "viz/paint/sweep_painter.h"
 
 namespace rematlas {
@@ -18,7 +20,9 @@ void sweep_header(Canvas& canvas, const SweepScene& scene) {
     canvas.text({kSweepLeft, 36},
                 fitted(canvas, "Memory against time: " + scene.sweep.graph, title, kSweepPage.width - 200),
                 title);
-    std::size_t solvers = scene.sweep.curves.size();
+    std::set<std::string> names;
+    for (const SweepCurve& curve : scene.sweep.curves) names.insert(curve.solver);
+    const std::size_t solvers = names.size();
     std::string about = std::to_string(solvers) + (solvers == 1 ? " solver" : " solvers");
     if (scene.keep_all) about += "   ·   without recomputation " + format_bytes(*scene.keep_all);
     if (scene.least) about += "   ·   no schedule fits below " + format_bytes(*scene.least);
@@ -26,12 +30,16 @@ void sweep_header(Canvas& canvas, const SweepScene& scene) {
 }
 
 SweepScene whole_sweep(const Sweep& sweep, const Graph* graph, double top, const palette::Paper& paper) {
-    SweepScene scene{
-        .sweep = sweep, .rect = {0, top, kSweepPage.width, kSweepPage.height - kSweepHeader}, .paper = paper};
+    SweepScene scene{.sweep = sweep,
+                     .rect = {0, top, kSweepPage.width, kSweepPage.height - kSweepHeader},
+                     .legend_above = has_copies(sweep),  // their names are long
+                     .paper = paper};
     if (!graph) return scene;
     FlatGraph flat = flatten(*graph);
     scene.keep_all = keep_all_peak(flat);
-    scene.least = least_memory(flat).bytes;
+    scene.least = least_needed({*graph, flat});
+    for (const SweepCurve& curve : sweep.curves)
+        scene.least = std::min(*scene.least, least_needed({*graph, flat, curve.copies}));
     return scene;
 }
 

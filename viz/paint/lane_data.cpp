@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/schedule/waits.h"
+
 namespace rematlas {
 
 namespace {
@@ -11,6 +13,11 @@ namespace {
 Lane lane_of(const Op& op, bool rerun) {
     if (rerun) return Lane::recompute;
     return op.phase == Phase::forward || op.phase == Phase::loss ? Lane::forward : Lane::backward;
+}
+
+Lane lane_of(SideQueue queue) {
+    if (queue == SideQueue::host) return Lane::on_host;
+    return queue == SideQueue::to_host ? Lane::to_host : Lane::to_device;
 }
 
 /// Parts, between dots, that two module paths begin with alike.
@@ -41,26 +48,49 @@ class LaneMaker {
         }
         data.step_begin.push_back(begin);
         remember(begin, end, {begin, trace.during.value, index});
+        if (data.host.empty() || data.host.back().bytes != trace.host.value)
+            data.host.push_back({begin, trace.host.value, index});
         data.length = std::max(data.length, end);
     }
 
     /// After all steps.
-    void add(const SideTrace& copy) {
-        if (copy.queue == SideQueue::host) return;
-        LaneBar bar{.begin = static_cast<double>(copy.start.value),
-                    .end = static_cast<double>(copy.end.value),
-                    .step = static_cast<int>(copy.step),
-                    .lane = copy.queue == SideQueue::to_host ? Lane::to_host : Lane::to_device};
-        if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[copy.step], bar.end = bar.begin + 1;
+    void add(const Step& step, const SideTrace& beside) {
+        LaneBar bar{.begin = static_cast<double>(beside.start.value),
+                    .end = static_cast<double>(beside.end.value),
+                    .step = static_cast<int>(beside.step),
+                    .lane = lane_of(beside.queue)};
+        if (bar.lane == Lane::on_host) bar.phase = graph_.ops[step.op()].phase;
+        if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[beside.step], bar.end = bar.begin + 1;
         data.bars.push_back(bar);
         data.length = std::max(data.length, bar.end);
-        if (std::find(data.lanes.begin(), data.lanes.end(), bar.lane) == data.lanes.end())
-            data.lanes.push_back(bar.lane);
+        show(bar.lane);
+    }
+
+    /// After all steps; equal widths leave none.
+    void add(const Wait& wait) {
+        if (data.axis != LaneAxis::time) return;
+        data.bars.push_back({.begin = static_cast<double>(wait.start.value),
+                             .end = static_cast<double>(wait.end.value),
+                             .step = wait.step,
+                             .lane = Lane::waiting,
+                             .copy = wait.for_step});
+        data.length = std::max(data.length, static_cast<double>(wait.end.value));
+        show(Lane::waiting);
+    }
+
+    void end(const Simulation& simulation) {
+        data.host_peak = simulation.host_peak.value;
+        if (data.host_peak == 0) data.host.clear();
     }
 
     LaneData data;
 
   private:
+    void show(Lane lane) {
+        if (std::find(data.lanes.begin(), data.lanes.end(), lane) == data.lanes.end())
+            data.lanes.push_back(lane);
+    }
+
     void run(OpId id, int index, double begin, double end) {
         const Op& op = graph_.ops[id];
         Lane lane = lane_of(op, ran_[id]++ > 0);
@@ -77,7 +107,7 @@ class LaneMaker {
 
     const Graph& graph_;
     IdVector<OpId, int> ran_;
-    std::array<OpId, 5> last_;  ///< by lane
+    std::array<OpId, 3> last_;  ///< by lane of runs
     double runs_ = 0;
 };
 
@@ -91,7 +121,9 @@ LaneData lane_data(const Graph& graph, const std::vector<Step>& steps, const Sim
                    LaneAxis axis) {
     LaneMaker maker(graph, axis);
     for (std::size_t i = 0; i < simulation.steps.size(); ++i) maker.add(steps[i], simulation.steps[i]);
-    for (const SideTrace& copy : simulation.beside) maker.add(copy);
+    for (const Wait& wait : waits_of(steps, simulation)) maker.add(wait);
+    for (const SideTrace& beside : simulation.beside) maker.add(steps[beside.step], beside);
+    maker.end(simulation);
     LaneData& data = maker.data;
     std::stable_sort(data.bars.begin(), data.bars.end(),
                      [](const LaneBar& a, const LaneBar& b) { return a.begin < b.begin; });
@@ -106,9 +138,26 @@ int LaneData::step_at(double x) const {
                                   [](double at, const LaneBar& bar) { return at < bar.begin; });
     while (after != bars.begin()) {
         --after;
-        if (after->lane != Lane::to_host && after->lane != Lane::to_device) return after->step;
+        if (is_of_runs(after->lane)) return after->step;
     }
     return bars.empty() ? -1 : bars.front().step;
+}
+
+Bytes LaneData::host_at(double x) const {
+    const auto after = std::upper_bound(host.begin(), host.end(), x,
+                                        [](double at, const MemoryPoint& p) { return at < p.x; });
+    return Bytes(after == host.begin() ? 0 : std::prev(after)->bytes);
+}
+
+const LaneBar* LaneData::bar_at(Lane lane, double x) const {
+    auto after = std::upper_bound(bars.begin(), bars.end(), x,
+                                  [](double at, const LaneBar& bar) { return at < bar.begin; });
+    while (after != bars.begin()) {
+        --after;
+        // The bars of a lane do not overlap.
+        if (after->lane == lane) return x <= after->end ? &*after : nullptr;
+    }
+    return nullptr;
 }
 
 double LaneData::begin_of(int step) const {

@@ -23,6 +23,7 @@ constexpr double kThin = 0.45;  // most part of the page in them: no name stands
 Color lane_color(const Paper& paper, Lane lane, Phase phase) {
     if (lane == Lane::recompute) return paper.of(Decision::recompute);
     if (lane == Lane::to_host || lane == Lane::to_device) return paper.of(Decision::offload);
+    if (lane == Lane::waiting) return paper.data(kGrey).mixed(paper.ink, 0.15);
     return paper.of(phase);
 }
 
@@ -94,7 +95,7 @@ class LanePainter {
 
     bool is_marked(const LaneBar& bar) const {
         const Step& step = scene_.steps[static_cast<std::size_t>(bar.step)];
-        return scene_.marked && step.runs() && scene_.marked->contains(step.op()) &&
+        return scene_.marked && step.names_op() && scene_.marked->contains(step.op()) &&
                (*scene_.marked)[step.op()];
     }
 
@@ -160,13 +161,30 @@ class LanePainter {
         canvas_.rectangle({at - 0.8, rect_.y, 0.8, rect_.height}, scene_.paper.page.faded(strength));
     }
 
+    /// Of a wait, what it is for.
     std::string_view module() const {
+        if (const LaneBar& first = *stretch_.bars.front(); first.lane == Lane::waiting) {
+            const Step* copy = first.copy < 0 ? nullptr : &scene_.steps[static_cast<std::size_t>(first.copy)];
+            return copy && !copy->names_op() ? scene_.graph.tensors[copy->tensor()].name : std::string_view();
+        }
         const Step& step = scene_.steps[static_cast<std::size_t>(stretch_.bars.front()->step)];
-        if (!step.runs()) return scene_.graph.tensors[step.tensor()].name;
+        if (!step.names_op()) return scene_.graph.tensors[step.tensor()].name;
         return module_prefix(scene_.graph.ops[step.op()].module, level_);
     }
 
+    /// "waits for blocks.0.mlp.gelu"
+    std::string waits_for() const {
+        const int copy = stretch_.bars.front()->copy;
+        if (copy < 0) return "waits for a copy of the step before";
+        const Step& step = scene_.steps[static_cast<std::size_t>(copy)];
+        return "waits for " + (step.names_op() ? scene_.graph.ops[step.op()].name
+                                               : scene_.graph.tensors[step.tensor()].name);
+    }
+
     std::string tooltip() const {
+        if (stretch_.bars.front()->lane == Lane::waiting)
+            return waits_for() + ", " +
+                   format_duration(Nanoseconds(std::llround(stretch_.end - stretch_.begin)));
         std::string_view name = module();
         std::size_t steps = stretch_.bars.size();
         std::string text = std::string(name.empty() ? "model" : name) + ", " + std::to_string(steps) +
@@ -191,8 +209,8 @@ class LanePainter {
             double left = x(bar->begin), right = x(bar->end);
             if (right - left < 30) continue;
             const Step& step = scene_.steps[static_cast<std::size_t>(bar->step)];
-            std::string_view name = step.runs() ? operator_name(scene_.graph.ops[step.op()].name)
-                                                : scene_.graph.tensors[step.tensor()].name;
+            std::string_view name = step.names_op() ? operator_name(scene_.graph.ops[step.op()].name)
+                                                    : scene_.graph.tensors[step.tensor()].name;
             label(left, right, fitted(canvas_, name, label_style(), right - left - 8));
         }
     }

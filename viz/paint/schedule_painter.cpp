@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/sizes.h"
+#include "viz/paint/host_painter.h"
 #include "viz/paint/lane_painter.h"
 #include "viz/paint/layers_painter.h"
 #include "viz/paint/memory_curve.h"
@@ -22,6 +23,9 @@ constexpr double kTopRoom = 4;         // the grid reaches a little above the la
 constexpr double kLanesToMemory = 20;  // room for the notes above the memory
 constexpr double kPlainAxis = 24, kTitledAxis = 62;
 constexpr double kMostAbove = 2.2;  // of the height, over what the schedule itself needs
+constexpr double kHostGap = 10;     // between the memory of the device and that of the host
+constexpr double kHostPart = 0.3;   // of both together
+constexpr double kLeastHost = 22;   // points of height; where there are fewer, the device has them all
 
 class SchedulePainter {
   public:
@@ -34,6 +38,7 @@ class SchedulePainter {
           left_(places_.plot.x),
           right_(places_.plot.x + places_.plot.width),
           bottom_(places_.plot.y + places_.plot.height),
+          floor_(memory_.y + memory_.height),
           tick_{.size = scene.text_size, .color = paper_.quiet},
           note_{.size = scene.text_size, .color = paper_.quiet} {}
 
@@ -50,12 +55,14 @@ class SchedulePainter {
             paint_lane(canvas_, scene_, places_.x, modules, scene_.data.lanes[i], rect);
         }
         memory();
+        if (places_.host.height > 0) paint_host(canvas_, scene_, places_);
         cursor();
     }
 
   private:
     void grid() {
         canvas_.rectangle(memory_, paper_.panel);
+        if (places_.host.height > 0) canvas_.rectangle(places_.host, paper_.panel);
         TextStyle style = tick_;
         style.align = Align::center;
         double free_from = -1e9;
@@ -110,8 +117,8 @@ class SchedulePainter {
             resident();
         }
         canvas_.unclip();
-        canvas_.line({left_, memory_.y}, {left_, bottom_}, {paper_.line, 1.2});
-        canvas_.line({left_, bottom_}, {right_, bottom_}, {paper_.line, 1.2});
+        canvas_.line({left_, memory_.y}, {left_, floor_}, {paper_.line, 1.2});
+        canvas_.line({left_, floor_}, {right_, floor_}, {paper_.line, 1.2});
         if (scene_.budget.value > 0) budget();
         if (scene_.evicted && !scene_.evicted->empty()) evictions();
         peak();
@@ -127,7 +134,7 @@ class SchedulePainter {
         const std::vector<Point> points =
             staircase(scene_.data.memory, scene_.data.length, places_.x, places_.y);
         canvas_.begin("device memory");
-        canvas_.path(area_under(points, bottom_), paper_.pale(paper_.data(kBlue), 0.55).faded(0.75), {});
+        canvas_.path(area_under(points, floor_), paper_.pale(paper_.data(kBlue), 0.55).faded(0.75), {});
         canvas_.path(line_through(points), {}, Pen{paper_.data(kBlue), 1.1});
         canvas_.end();
     }
@@ -137,7 +144,7 @@ class SchedulePainter {
         const std::vector<Point> points =
             staircase(scene_.plain->memory, scene_.plain->length, places_.x, places_.y);
         canvas_.begin("without recomputation");
-        canvas_.path(area_under(points, bottom_), paper_.pale(paper_.data(kGrey), 0.8), {});
+        canvas_.path(area_under(points, floor_), paper_.pale(paper_.data(kGrey), 0.8), {});
         canvas_.path(line_through(points), {}, Pen{paper_.pale(paper_.data(kGrey), 0.25), 1});
         canvas_.end();
     }
@@ -160,13 +167,13 @@ class SchedulePainter {
     void resident() {
         if (scene_.resident.value <= 0) return;
         double y = places_.y.at(static_cast<double>(scene_.resident.value));
-        canvas_.rectangle({left_, y, right_ - left_, bottom_ - y},
+        canvas_.rectangle({left_, y, right_ - left_, floor_ - y},
                           paper_.pale(paper_.data(kGrey), paper_.bar));
         canvas_.line({left_, y}, {right_, y}, {kGrey.mixed(paper_.ink, 0.3), 0.8});
         TextStyle style{.size = scene_.text_size, .color = paper_.ink};
         std::string text = filled(say("Picture", "resident: parameters, buffers, inputs %1"),
                                   {format_bytes(scene_.resident)});
-        if (bottom_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
+        if (floor_ - y >= style.size + 4) canvas_.text({left_ + 8, y + style.size + 2}, text, style);
     }
 
     Rect place_of_note(Point at, const std::string& text, const TextStyle& style) const {
@@ -289,7 +296,10 @@ class SchedulePainter {
         TextStyle style{.size = scene_.text_size, .color = paper_.ink};
         std::string text = format_bytes(Bytes(std::prev(held)->bytes));
         if (x + 6 + canvas_.text_width(text, style) > right_) style.align = Align::right;
-        note({x + (style.align == Align::left ? 6 : -6), bottom_ - 6}, text, style);
+        note({x + (style.align == Align::left ? 6 : -6), floor_ - 6}, text, style);
+        if (places_.host.height > 0)
+            note({x + (style.align == Align::left ? 6 : -6), bottom_ - 6}, format_bytes(data.host_at(at)),
+                 style);
     }
 
     Canvas& canvas_;
@@ -298,6 +308,7 @@ class SchedulePainter {
     SchedulePlaces places_;
     const Rect& memory_;
     double left_, right_, bottom_;
+    double floor_;  ///< of the device's memory
     TextStyle tick_, note_;
     std::vector<Rect> notes_;  ///< where they are
 };
@@ -312,18 +323,23 @@ std::string lane_name(Lane lane) {
             return say("Picture", "recompute");
         case Lane::backward:
             return say("Picture", "backward");
+        case Lane::waiting:
+            return say("Picture", "waiting");
         case Lane::to_host:
             return say("Picture", "copy to host");
         case Lane::to_device:
             return say("Picture", "copy back");
+        case Lane::on_host:
+            return say("Picture", "on the host");
     }
     return "";
 }
 
 double schedule_height(const LaneData& data, double lane_height, double lane_gap, double memory_height,
                        bool axis_titles) {
+    const double host = data.host.empty() ? 0 : kHostGap + memory_height * kHostPart / (1 - kHostPart);
     return kTopRoom + static_cast<double>(data.lanes.size()) * (lane_height + lane_gap) + kLanesToMemory +
-           memory_height + (axis_titles ? kTitledAxis : kPlainAxis);
+           memory_height + host + (axis_titles ? kTitledAxis : kPlainAxis);
 }
 
 SchedulePlaces places_of(const ScheduleScene& scene) {
@@ -337,7 +353,10 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     for (std::size_t i = 0; i < scene.data.lanes.size(); ++i, y += scene.lane_height + scene.lane_gap)
         places.lanes.push_back({places.plot.x, y, places.plot.width, scene.lane_height});
     y = std::min(y + kLanesToMemory, bottom - 1);
-    places.memory = {places.plot.x, y, places.plot.width, bottom - y};
+    const double host = (bottom - y - kHostGap) * kHostPart;
+    const bool shows_host = !scene.data.host.empty() && host >= kLeastHost;
+    places.memory = {places.plot.x, y, places.plot.width, bottom - y - (shows_host ? host + kHostGap : 0)};
+    if (shows_host) places.host = {places.plot.x, bottom - host, places.plot.width, host};
 
     double left = places.plot.x, right = left + places.plot.width;
     bool all_shown = scene.to <= scene.from;
@@ -349,8 +368,14 @@ SchedulePlaces places_of(const ScheduleScene& scene) {
     // nothing could be told apart below it: it is cut off then.
     const double own = static_cast<double>(std::max(scene.data.peak, scene.budget.value)) * 1.12;
     const double plain = scene.plain ? static_cast<double>(scene.plain->peak) * 1.12 : 0;
-    places.y = bytes_axis(0, std::clamp(plain, own, own * kMostAbove), bottom, places.memory.y,
-                          std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));
+    places.y = bytes_axis(0, std::clamp(plain, own, own * kMostAbove), places.memory.y + places.memory.height,
+                          places.memory.y, std::clamp(static_cast<int>(places.memory.height / 40), 2, 7));
+    const double most = static_cast<double>(scene.data.host_peak),
+                 allowed = static_cast<double>(scene.host_budget.value_or(Bytes(0)).value);
+    if (shows_host)
+        places.host_y =
+            bytes_axis(0, std::clamp(allowed, most, most * kMostAbove) * 1.12, bottom, places.host.y,
+                       std::clamp(static_cast<int>(places.host.height / 40), 2, 4));
     return places;
 }
 

@@ -1,7 +1,8 @@
-// The lanes of a schedule above its memory over time, for a window and for a file.
+// The lanes of a schedule above its memory over time, on the device and on the host, for a window and for a file.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct ScheduleScene {
     const MemoryStack* stack = nullptr;
     /// Steps by which online eviction made room: marks above the memory.
     const std::vector<std::int32_t>* evicted = nullptr;
-    Bytes budget = {};    ///< 0: none
+    Bytes budget = {};  ///< 0: none
+    std::optional<Bytes> host_budget = {};
     Bytes resident = {};  ///< there for the whole step
 
     double from = 0, to = 0;  ///< shown part of the axis; empty: all of it
@@ -50,7 +52,9 @@ struct SchedulePlaces {
     Rect plot;                ///< lanes and memory
     std::vector<Rect> lanes;  ///< as `LaneData::lanes`
     Rect memory;
+    Rect host;  ///< below it, of what the host holds; without height where it never holds anything
     Axis x, y;  ///< in the axis of the data, and in bytes
+    Axis host_y;
 };
 
 SchedulePlaces places_of(const ScheduleScene& scene);
@@ -60,7 +64,7 @@ SchedulePlaces places_of(const ScheduleScene& scene);
 /// points, and one look at each bar.
 void paint_schedule(Canvas& canvas, const ScheduleScene& scene);
 
-/// Room that the lanes and the memory need for a memory plot of a height.
+/// Room that the lanes and the memory need for a plot of the device's memory of a height.
 double schedule_height(const LaneData& data, double lane_height, double lane_gap, double memory_height,
                        bool axis_titles);
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/base/sizes.h"
-#include "core/planning/registry.h"
+#include "viz/paint/sweep_curves.h"
 #include "viz/paint/words.h"
 
 namespace rematlas {
@@ -14,58 +14,9 @@ namespace {
 
 using namespace palette;
 
-/// Points of a curve that no other point of it beats: peaks ascending, overheads descending.
-struct FoundCurve {
-    std::vector<int> best;    ///< indices into the points of the curve
-    std::vector<int> beaten;  ///< the other schedules
-};
-
-bool was_found(const SweepPoint& point) {
-    return point.status != "infeasible" && point.peak.value > 0;
-}
-
-FoundCurve found_in(const SweepCurve& source) {
-    std::vector<int> all;
-    for (std::size_t i = 0; i < source.points.size(); ++i)
-        if (was_found(source.points[i])) all.push_back(static_cast<int>(i));
-    auto cost = [&](int i) {
-        const SweepPoint& point = source.points[static_cast<std::size_t>(i)];
-        return std::pair(point.peak, point.overhead);
-    };
-    std::stable_sort(all.begin(), all.end(), [&](int a, int b) { return cost(a) < cost(b); });
-    FoundCurve found;
-    for (int i : all) {
-        bool better = found.best.empty() || cost(i).second < cost(found.best.back()).second - 1e-9;
-        (better ? found.best : found.beaten).push_back(i);
-    }
-    return found;
-}
-
-/// The proven bounds of all curves as a falling staircase: at memory x no schedule is faster than `bound`,
-/// and likewise for any less.
-struct BoundStep {
-    Bytes budget;
-    double overhead;
-};
-
-std::vector<BoundStep> best_bounds(const Sweep& sweep) {
-    std::vector<BoundStep> bounds;
-    for (const SweepCurve& curve : sweep.curves)
-        for (const SweepPoint& point : curve.points)
-            if (point.bound && point.bound->overhead > 1)
-                bounds.push_back({point.budget, point.bound->overhead});
-    std::sort(bounds.begin(), bounds.end(),
-              [](const BoundStep& a, const BoundStep& b) { return a.budget > b.budget; });
-    std::vector<BoundStep> best;
-    for (const BoundStep& bound : bounds)
-        if (best.empty() || bound.overhead > best.back().overhead) best.push_back(bound);
-    std::reverse(best.begin(), best.end());
-    return best;
-}
-
 struct LegendEntry {
     std::string text;
-    int curve;  ///< -1: the bound
+    int curve, bound = -1;  ///< one of the two; else -1
 };
 
 std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
@@ -73,11 +24,12 @@ std::vector<LegendEntry> legend_entries(const Sweep& sweep) {
     for (std::size_t i = 0; i < sweep.curves.size(); ++i) {
         const auto& points = sweep.curves[i].points;
         bool any = std::any_of(points.begin(), points.end(), was_found);
-        entries.push_back(
-            {any ? sweep.curves[i].solver : filled(say("Picture", "%1 (nothing)"), {sweep.curves[i].solver}),
-             static_cast<int>(i)});
+        const std::string name = curve_name(sweep.curves[i]);
+        entries.push_back({any ? name : filled(say("Picture", "%1 (nothing)"), {name}), static_cast<int>(i)});
     }
-    if (!best_bounds(sweep).empty()) entries.push_back({say("Picture", "proven lower bound"), -1});
+    const std::vector<BoundCurve> bounds = bound_curves(sweep);
+    for (std::size_t i = 0; i < bounds.size(); ++i)
+        entries.push_back({bound_name(bounds[i]), -1, static_cast<int>(i)});
     return entries;
 }
 
@@ -113,7 +65,8 @@ class SweepPainter {
           bottom_(plot_.y + plot_.height),
           right_(plot_.x + plot_.width),
           colors_(curve_colors(scene.sweep)),
-          bounds_(best_bounds(scene.sweep)),
+          shapes_(curve_solvers(scene.sweep)),
+          bounds_(bound_curves(scene.sweep)),
           tick_{.size = scene.text_size, .color = paper_.quiet} {
         for (const SweepCurve& curve : scene.sweep.curves) curves_.push_back(found_in(curve));
     }
@@ -124,7 +77,7 @@ class SweepPainter {
         grid();
         forbidden();
         canvas_.clip({plot_.x, plot_.y, plot_.width, plot_.height + 2});
-        bound();
+        for (std::size_t i = 0; i < bounds_.size(); ++i) bound(i);
         for (std::size_t i = curves_.size(); i-- > 0;) line(i);  // the first solver ends on top
         canvas_.unclip();
         keep_all();
@@ -177,7 +130,9 @@ class SweepPainter {
         canvas_.text({plot_.x + plot_.width / 2, bottom_ + 16 + 2.2 * title.size},
                      filled(say("Picture", "peak memory [%1]"), {places_.x.unit}), title);
         title.upward = true;
-        std::string beside_title = say("Picture", "time added by recomputation");
+        std::string beside_title = has_copies(scene_.sweep)
+                                       ? say("Picture", "time added by recomputation and copies")
+                                       : say("Picture", "time added by recomputation");
         if (canvas_.text_width(beside_title, title) > plot_.height + 30)
             beside_title = say("Picture", "added time");
         canvas_.text({scene_.rect.x + 4 + title.size, plot_.y + plot_.height / 2}, beside_title, title);
@@ -214,20 +169,25 @@ class SweepPainter {
         canvas_.end();
     }
 
-    Pen bound_pen() const { return {paper_.ink, 1.4, {1.5, 3}}; }
+    /// Dots; the more schedules may copy, the fewer.
+    Pen bound_pen(std::size_t i) const {
+        return {paper_.ink, 1.4, {1.5, 3 + 2 * static_cast<double>(bounds_[i].what)}};
+    }
 
-    void bound() {
-        if (bounds_.empty()) return;
+    void bound(std::size_t index) {
+        const std::vector<BoundStep>& steps = bounds_[index].steps;
         Path path;
         double left = scene_.least ? std::max(plot_.x, x(*scene_.least)) : plot_.x;
-        path.move_to({left, places_.y.at(bounds_.front().overhead)});
-        for (std::size_t i = 0; i < bounds_.size(); ++i) {
-            double at = std::max(left, x(bounds_[i].budget));
-            path.line_to({at, places_.y.at(bounds_[i].overhead)});
-            path.line_to({at, places_.y.at(i + 1 < bounds_.size() ? bounds_[i + 1].overhead : 1)});
+        path.move_to({left, places_.y.at(steps.front().overhead)});
+        for (std::size_t i = 0; i < steps.size(); ++i) {
+            double at = std::max(left, x(steps[i].budget));
+            path.line_to({at, places_.y.at(steps[i].overhead)});
+            path.line_to({at, places_.y.at(i + 1 < steps.size() ? steps[i + 1].overhead : 1)});
         }
-        canvas_.path(path, {}, bound_pen());
+        canvas_.path(path, {}, bound_pen(index));
     }
+
+    Pen curve_pen(std::size_t i) const { return {color(i), 1.8, curve_dash(scene_.sweep.curves[i])}; }
 
     /// A schedule stays valid for every larger budget: the curve is a staircase.
     void line(std::size_t i) {
@@ -243,8 +203,8 @@ class SweepPainter {
         }
         double end = scene_.keep_all ? std::max(x(*scene_.keep_all), last.x) : std::max(right_, last.x);
         path.line_to({end, last.y});
-        canvas_.begin(scene_.sweep.curves[i].solver);
-        canvas_.path(path, {}, Pen{color(i), 1.8});
+        canvas_.begin(curve_name(scene_.sweep.curves[i]));
+        canvas_.path(path, {}, curve_pen(i));
         canvas_.end();
     }
 
@@ -259,7 +219,7 @@ class SweepPainter {
             const SweepPoint& found = point(i, k);
             Point p = at(found);
             if (!in_width(p.x) || p.y > bottom_ + 5) continue;
-            canvas_.begin(scene_.sweep.curves[i].solver + ": " + format_bytes(found.peak) + ", " +
+            canvas_.begin(curve_name(scene_.sweep.curves[i]) + ": " + format_bytes(found.peak) + ", " +
                           format_overhead(found.overhead));
             if (p.y >= plot_.y - 5)
                 marker(p, i, is_hovered(i, k) ? 1.5 : 1);
@@ -287,11 +247,13 @@ class SweepPainter {
         canvas_.text({at, plot_.y - 6}, format_overhead(found.overhead), style);
     }
 
+    /// Hollow where its schedules may make copies.
     void marker(Point p, std::size_t curve, double scale = 1) {
-        Pen rim{paper_.page, 1};
-        Color fill = color(curve);
+        const bool hollow = scene_.sweep.curves[curve].copies.what != Offload::none;
+        const Pen rim = hollow ? Pen{color(curve), 1.6} : Pen{paper_.page, 1};
+        const Color fill = hollow ? paper_.page : color(curve);
         double r = 4.2 * scale, s = scale;
-        switch (curve % 5) {
+        switch (shapes_[curve] % 5) {
             case 0:
                 canvas_.rectangle({p.x - r, p.y - r, 2 * r, 2 * r}, fill, rim, r);
                 break;
@@ -366,10 +328,10 @@ class SweepPainter {
             double y = places[i].y + kLegendRow / 2;
             Point a{places[i].x, y}, b{places[i].x + kSample, y};
             if (entries[i].curve < 0) {
-                canvas_.line(a, b, bound_pen());
+                canvas_.line(a, b, bound_pen(static_cast<std::size_t>(entries[i].bound)));
             } else {
                 auto curve = static_cast<std::size_t>(entries[i].curve);
-                canvas_.line(a, b, {color(curve), 1.8});
+                canvas_.line(a, b, curve_pen(curve));
                 marker({(a.x + b.x) / 2, y}, curve);
             }
             double room = inner.x + inner.width - b.x - (kSampleRoom - kSample);
@@ -384,8 +346,8 @@ class SweepPainter {
     SweepPlaces places_;
     const Rect& plot_;
     double bottom_, right_;
-    std::vector<std::size_t> colors_;
-    std::vector<BoundStep> bounds_;
+    std::vector<std::size_t> colors_, shapes_;
+    std::vector<BoundCurve> bounds_;
     std::vector<FoundCurve> curves_;
     std::vector<double> labelled_;  ///< where labels above the plot stand
     TextStyle tick_;
@@ -393,33 +355,16 @@ class SweepPainter {
 
 }  // namespace
 
-std::vector<std::size_t> curve_colors(const Sweep& sweep) {
-    const auto known = all_solvers();
-    std::vector<std::size_t> colors;
-    auto taken = [&](std::size_t color) {
-        return std::any_of(colors.begin(), colors.end(), [&](std::size_t other) {
-            return other % kCurves.size() == color % kCurves.size();
-        });
-    };
-    for (const SweepCurve& curve : sweep.curves) {
-        auto color = static_cast<std::size_t>(
-            std::find(known.begin(), known.end(), find_solver(curve.solver)) - known.begin());
-        if (colors.size() < kCurves.size())
-            while (taken(color)) ++color;
-        colors.push_back(color);
-    }
-    return colors;
-}
-
 SweepRange whole_range(const SweepScene& scene) {
     std::int64_t low = std::numeric_limits<std::int64_t>::max(), high = 0;
-    double worst = 1;
+    double worst = 1, best = 1;
     std::vector<double> ends;
     for (const SweepCurve& curve : scene.sweep.curves) {
         double slowest = 1;
         for (const SweepPoint& point : curve.points) {
             if (point.bound) worst = std::max(worst, point.bound->overhead);
             if (!was_found(point)) continue;
+            best = std::min(best, point.overhead);
             low = std::min(low, point.peak.value);
             high = std::max(high, point.peak.value);
             slowest = std::max(slowest, point.overhead);
@@ -432,11 +377,13 @@ SweepRange whole_range(const SweepScene& scene) {
     std::sort(ends.begin(), ends.end());
     for (double end : ends)
         if (end <= std::max(3 * ends[ends.size() / 2], 0.02)) worst = std::max(worst, 1 + end);
+    const double slowest = 1 + std::max(worst - 1, 0.005) * 1.08;
     double margin = 0.06 * static_cast<double>(std::max<std::int64_t>(high - low, high / 50 + 1));
-    return {.least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
-            .most = static_cast<double>(high) + margin,
-            .fastest = 1,
-            .slowest = 1 + std::max(worst - 1, 0.005) * 1.08};
+    return {
+        .least = std::max(0.0, static_cast<double>(low) - 1.5 * margin),
+        .most = static_cast<double>(high) + margin,
+        .fastest = best < 1 - 1e-6 ? best - 0.04 * (slowest - best) : 1,  // updates on the host can save time
+        .slowest = slowest};
 }
 
 SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler) {
@@ -449,7 +396,7 @@ SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler) {
         places.legend = {left - 24, all.y + 6, std::max(1.0, right - left + 24), 0};
         const std::vector<Point> rows = legend_places(entries, scene, ruler, places.legend);
         places.legend.height = rows.empty() ? 0 : rows.back().y + kLegendRow - places.legend.y;
-        top += places.legend.height;
+        top += places.legend.height + 6;  // what leaves the plot at the top is named above it
     } else {
         right -= kLegendBeside + 14;
         places.legend = {right + 14, top, kLegendBeside,

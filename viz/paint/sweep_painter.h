@@ -1,4 +1,4 @@
-// The trade-off between memory and time, a curve a solver, for a window and for a file.
+// The trade-off between memory and time, a curve for each solver and what it may copy, for a window and for a file.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct SweepSpot {
 struct SweepScene {
     const Sweep& sweep;
     std::optional<Bytes> keep_all = {};    ///< peak without recomputation
-    std::optional<Bytes> least = {};       ///< below, no schedule exists
+    std::optional<Bytes> least = {};       ///< below, no schedule of any of the curves exists
     std::optional<SweepRange> range = {};  ///< nothing: `whole_range`
 
     Rect rect;                  ///< of everything: names of the axes and legend included
@@ -61,9 +61,5 @@ SweepPlaces places_of(const SweepScene& scene, const TextRuler& ruler);
 std::vector<SweepMarker> sweep_markers(const SweepScene& scene, const TextRuler& ruler);
 
 void paint_sweep(Canvas& canvas, const SweepScene& scene);
-
-/// For each curve the index of its colour. A solver has the same in every sweep, unless two of one sweep would
-/// look alike.
-std::vector<std::size_t> curve_colors(const Sweep& sweep);
 
 }  // namespace rematlas

@@ -7,6 +7,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/schedule/run_sequence.h"
 #include "viz/paint/axis.h"
+#include "viz/paint/sweep_curves.h"
 #include "viz/report/report_parts.h"
 
 namespace rematlas {
@@ -90,7 +91,7 @@ const SweepPoint* smallest_within(const Sweep& sweep, double overhead, std::stri
             if (point.peak.value <= 0 || point.overhead > overhead) continue;
             if (best && point.peak >= best->peak) continue;
             best = &point;
-            *solver = curve.solver;
+            *solver = curve_name(curve);
         }
     }
     return best;

@@ -6,6 +6,7 @@
 #include "core/bounds/least_memory.h"
 #include "core/graph/flat_graph.h"
 #include "core/hierarchy/decompose.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas {
@@ -135,7 +136,7 @@ Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule) {
     figures.keep_all_peak = keep_all_peak(flat);
     figures.keep_all_time = Nanoseconds(flat.base_time);
     figures.least = least_memory(flat).bytes;
-    figures.resident = Bytes(flat.resident_bytes);
+    figures.resident = always_on_device(graph, schedule.steps, schedule.homes);
     figures.copied_to_host = copied_to_host(graph, schedule);
     figures.makers = producers(graph);
     const IdVector<OpId, std::size_t> reruns = reruns_of(graph, schedule);

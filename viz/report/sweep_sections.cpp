@@ -1,4 +1,5 @@
 #include "viz/paint/painters.h"
+#include "viz/paint/sweep_curves.h"
 #include "viz/report/report_parts.h"
 
 namespace rematlas {
@@ -17,7 +18,7 @@ Result<void> add_sweep_sections(HtmlPage& page, const Sweep& sweep, const Graph*
     for (const SweepCurve& curve : sweep.curves) {
         for (const SweepPoint& point : curve.points) {
             const bool found = point.peak.value > 0;
-            rows.push_back({html_text(curve.solver), html_bytes(point.budget),
+            rows.push_back({html_text(curve_name(curve)), html_bytes(point.budget),
                             found ? html_bytes(point.peak) : "", found ? html_overhead(point.overhead) : "",
                             point.bound ? html_overhead(point.bound->overhead) : "",
                             found && point.bound ? html_share(point.bound->gap) : "",

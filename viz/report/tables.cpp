@@ -56,7 +56,7 @@ Result<std::string> tensor_table(const Graph& graph, const Schedule& schedule) {
 }
 
 std::string point_table(const Sweep& sweep) {
-    std::string text = "solver,budget_bytes,status,peak_bytes,overhead,bound,gap\n";
+    std::string text = "solver,budget_bytes,status,peak_bytes,overhead,bound,gap,offload\n";
     for (const SweepCurve& curve : sweep.curves) {
         for (const SweepPoint& point : curve.points) {
             const bool found = point.peak.value > 0;
@@ -64,7 +64,8 @@ std::string point_table(const Sweep& sweep) {
                 csv_line({curve.solver, csv_number(point.budget.value), point.status,
                           found ? csv_number(point.peak.value) : "", found ? csv_number(point.overhead) : "",
                           point.bound ? csv_number(point.bound->overhead) : "",
-                          found && point.bound ? csv_number(point.bound->gap) : ""});
+                          found && point.bound ? csv_number(point.bound->gap) : "",
+                          std::string(to_string(curve.copies.what))});
         }
     }
     return text;

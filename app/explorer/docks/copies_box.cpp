@@ -4,6 +4,7 @@
 #include <QSignalBlocker>
 
 #include "app/explorer/look/theme.h"
+#include "app/explorer/session/plan_copies.h"
 #include "app/explorer/session/wording.h"
 #include "core/costs/device_profile.h"
 #include "core/costs/link_profile.h"
@@ -11,6 +12,8 @@
 
 namespace rematlas::explorer {
 namespace {
+
+constexpr char as_in_plan[] = "\n";  ///< in place of a link's name: that of the plan that was opened
 
 QString rate_text(double bytes_per_second) {
     return CopiesBox::tr("%1 GB/s").arg(bytes_per_second / 1e9, 0, 'g', 3);
@@ -58,17 +61,22 @@ CopiesBox::CopiesBox(Session& session, QWidget* parent)
     grid->addWidget(remark_, 2, 0, 1, 2);
     grid->setColumnStretch(0, 1);
     grid->setColumnStretch(1, 1);
-    connect(what_, qOverload<int>(&QComboBox::activated), this, &CopiesBox::choose);
+    connect(what_, qOverload<int>(&QComboBox::activated), this, [this] {
+        session_.solve_settings.copies.host_budget.reset();
+        choose();
+    });
     connect(link_, qOverload<int>(&QComboBox::activated), this, [this] {
         picked_ = link_->currentData().toString();
         choose();
     });
     connect(&session_, &Session::graph_changed, this, &CopiesBox::fill_links);
+    connect(&session_, &Session::opened, this, &CopiesBox::follow_opened);
     fill_links();
 }
 
 void CopiesBox::fill_links() {
     const QSignalBlocker quiet(link_);
+    session_.solve_settings.copies.host_budget.reset();
     link_->clear();
     if (session_.graph() && session_.graph()->graph.device &&
         session_.graph()->graph.device->links.both_ways())
@@ -78,6 +86,34 @@ void CopiesBox::fill_links() {
             if (links_named(name)) link_->addItem(text(name), text(name));
     link_->setCurrentIndex(picked_.isEmpty() ? 0 : std::max(0, link_->findData(picked_)));
     choose();
+}
+
+void CopiesBox::follow_opened(const QString& path) {
+    const SchedulePtr& schedule = session_.schedule();
+    if (!schedule || !schedule->ok() || text(schedule->path.string()) != path) return;
+    const Copies copies = copies_of(*schedule->graph, schedule->schedule);
+    const int what = what_->findData(static_cast<int>(copies.what));
+    // A plan without copies does not tell what it might have copied.
+    if (copies.what == Offload::none || what < 0 || !what_->isEnabled()) return;
+    what_->setCurrentIndex(what);
+    link_->setCurrentIndex(row_of(copies.links));
+    choose();
+    session_.solve_settings.copies.host_budget = copies.host_budget;
+    show_link();
+}
+
+int CopiesBox::row_of(const Links& links) {
+    if (const int before = link_->findData(QString(as_in_plan)); before >= 0) link_->removeItem(before);
+    const std::optional<Device>& device = session_.graph()->graph.device;
+    for (int row = 0; row < link_->count(); ++row) {
+        const QString name = link_->itemData(row).toString();
+        if (name.isEmpty() && device && device->links == links) return row;
+        const Result<Links> known = name.isEmpty() ? Links() : links_named(name.toStdString());
+        if (!name.isEmpty() && known && *known == links) return row;
+    }
+    plan_links_ = links;
+    link_->addItem(tr("as in the plan"), QString(as_in_plan));
+    return link_->count() - 1;
 }
 
 void CopiesBox::follow_solver() {
@@ -95,6 +131,10 @@ void CopiesBox::choose() {
     Copies& copies = session_.solve_settings.copies;
     copies.what = static_cast<Offload>(what_->currentData().toInt());
     const QString name = link_->currentData().toString();
+    if (name == as_in_plan) {
+        copies.links = plan_links_;
+        return show_link();
+    }
     const Result<Links> links = name.isEmpty() ? Links() : links_named(name.toStdString());
     copies.links = links ? *links : Links();
     show_link();
@@ -103,11 +143,10 @@ void CopiesBox::choose() {
 void CopiesBox::show_link() {
     const Copies& copies = session_.solve_settings.copies;
     const bool copying = copies.what != Offload::none;
-    link_->setEnabled(copying);
-    Links links = copies.links;
-    if (!links.both_ways() && session_.graph() && session_.graph()->graph.device)
-        links = session_.graph()->graph.device->links;
-    remark_->setText(links.both_ways() ? links_text(links) : QString());
+    const Links links = session_.links();
+    QString remark = links.both_ways() ? links_text(links) : QString();
+    if (copies.host_budget) remark += tr("; at most %1 on the host").arg(bytes_text(*copies.host_budget));
+    remark_->setText(remark);
     remark_->setVisible(copying && links.both_ways());
 }
 

@@ -20,12 +20,17 @@ class CopiesBox : public QWidget {
 
   private:
     void fill_links();
+    /// Of the plan that was opened from this file, what it was made with, as far as it tells.
+    void follow_opened(const QString& path);
+    /// Adds a row where none has these.
+    int row_of(const Links& links);
     void choose();
     void show_link();
 
     Session& session_;
     QComboBox *what_, *link_;
-    QString picked_;  ///< a link by name; empty: nobody has picked one
+    Links plan_links_;  ///< of the plan that was opened, where they have no name
+    QString picked_;    ///< a link by name; empty: nobody has picked one
     QLabel* remark_;
 };
 

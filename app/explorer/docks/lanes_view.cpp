@@ -6,16 +6,19 @@
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
+#include <cmath>
 
 #include "app/explorer/look/qt_canvas.h"
 #include "app/explorer/look/theme.h"
 #include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/wording.h"
+#include "core/schedule/homes.h"
 
 namespace rematlas::explorer {
 namespace {
 
-constexpr int low_view = 250;  ///< pixels; below, lanes leave their room to the memory
+constexpr int low_view = 250;    ///< pixels; below, three lanes leave their room to the memory
+constexpr int more_a_lane = 60;  ///< of these, where there are more lanes
 
 bool inside(const Rect& rect, const QPointF& point) {
     return point.x() >= rect.x && point.x() <= rect.x + rect.width && point.y() >= rect.y &&
@@ -62,6 +65,7 @@ void LanesView::show_schedule() {
     modules_button_->setVisible(schedule != nullptr);
     hovered_ = -1;
     stack_ = {};
+    resident_ = {};
     if (!schedule) {
         data_ = plain_ = {};
         grouped_.reset();
@@ -74,9 +78,12 @@ void LanesView::show_schedule() {
         grouped_ = schedule->graph;
         groups_ = module_groups(grouped_->graph);
     }
-    if (!schedule->simulation.steps.empty())
-        stack_ =
-            memory_stack(schedule->graph->graph, schedule->schedule.steps, groups_, schedule->schedule.homes);
+    if (!schedule->simulation.steps.empty()) {
+        const Graph& graph = schedule->graph->graph;
+        const Schedule& plan = schedule->schedule;
+        stack_ = memory_stack(graph, plan.steps, groups_, plan.homes);
+        resident_ = always_on_device(graph, plan.steps, plan.homes);
+    }
     set_axis(axis_button_->isChecked() ? LaneAxis::steps : natural_axis(schedule->simulation));
 }
 
@@ -130,6 +137,7 @@ Bytes LanesView::budget_line() const {
 
 ScheduleScene LanesView::scene() const {
     const LoadedSchedule& schedule = *session_.schedule();
+    const bool low = height() < low_view + more_a_lane * (static_cast<int>(data_.lanes.size()) - 3);
     return {.graph = schedule.graph->graph,
             .steps = schedule.schedule.steps,
             .data = data_,
@@ -137,14 +145,15 @@ ScheduleScene LanesView::scene() const {
             .stack = modules_button_->isChecked() ? &stack_ : nullptr,
             .evicted = &schedule.schedule.evicted,
             .budget = budget_line(),
-            .resident = Bytes(schedule.graph->flat.resident_bytes),
+            .host_budget = schedule.schedule.host_budget,
+            .resident = resident_,
             .from = from(),
             .to = to(),
             .rect = {0, 6, static_cast<double>(width()), height() - 6.0},
             .names_width = std::max({96.0, axis_button_->width() + 12.0, modules_button_->width() + 12.0}),
             .corner_height = static_cast<double>(height() - modules_button_->y()),
-            .lane_height = height() < low_view ? 13.0 : 20.0,
-            .lane_gap = height() < low_view ? 2.0 : 4.0,
+            .lane_height = low ? 13.0 : 20.0,
+            .lane_gap = low ? 2.0 : 4.0,
             .marked = &marked_,
             .cursor = session_.selection.cursor(),
             .hovered = hovered_,
@@ -182,7 +191,39 @@ void LanesView::paint_empty(QPainter& painter) const {
     painter.drawText(rect().adjusted(30, 10, -30, -10), Qt::AlignCenter | Qt::TextWordWrap, hint);
 }
 
+/// Of a copy, a run on the host or a wait. Empty where the lane has none there.
+QString LanesView::tip_beside(Lane lane, double at) const {
+    const LoadedSchedule& schedule = *session_.schedule();
+    const LaneBar* bar = data_.bar_at(lane, at);
+    if (!bar) return {};
+    const auto name_of = [&](int step) {
+        const Step& of = schedule.schedule.steps[static_cast<std::size_t>(step)];
+        return of.names_op() ? numbered_op(*schedule.graph, of.op())
+                             : tensor_name(*schedule.graph, of.tensor());
+    };
+    const QString time = time_text(Nanoseconds(std::llround(bar->end - bar->begin)));
+    if (lane == Lane::waiting) {
+        if (bar->copy < 0) return tr("waits %1 for a copy that began in the step before").arg(time);
+        const bool of_op = schedule.schedule.steps[static_cast<std::size_t>(bar->copy)].names_op();
+        return (of_op ? tr("waits %1 for %2, which runs on the host") : tr("waits %1 for the copy of %2"))
+            .arg(time, name_of(bar->copy));
+    }
+    if (lane == Lane::on_host) {
+        const QString runs = tr("%1 runs on the host").arg(name_of(bar->step));
+        return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(runs, time) : runs;
+    }
+    const TensorId tensor = schedule.schedule.steps[static_cast<std::size_t>(bar->step)].tensor();
+    const QString bytes = bytes_text(schedule.graph->graph.tensors[tensor].bytes);
+    const QString tip = lane == Lane::to_host ? tr("%1 goes to the host: %2") : tr("%1 comes back: %2");
+    const QString copied = tip.arg(name_of(bar->step), bytes);
+    return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(copied, time) : copied;
+}
+
 QString LanesView::tip_at(const QPointF& position) const {
+    const SchedulePlaces places = this->places();
+    for (std::size_t i = 0; i < places.lanes.size(); ++i)
+        if (!is_of_runs(data_.lanes[i]) && inside(places.lanes[i], position))
+            return tip_beside(data_.lanes[i], at_of(position.x()));
     const int step = data_.step_at(at_of(position.x()));
     if (step < 0 || !inside(plot(), position)) return {};
     const LoadedSchedule& schedule = *session_.schedule();
@@ -191,7 +232,9 @@ QString LanesView::tip_at(const QPointF& position) const {
     const StepTrace& trace = schedule.simulation.steps[step];
     QString tip = tr("step %1: %2 (op %3)").arg(step).arg(text(op.name)).arg(at.id);
     if (!op.module.empty()) tip += '\n' + text(op.module);
-    return tip + tr("\n%1, %2 held while it runs").arg(time_text(op.time), bytes_text(trace.during));
+    tip += tr("\n%1, %2 held while it runs").arg(time_text(op.time), bytes_text(trace.during));
+    if (!data_.host.empty()) tip += tr("\n%1 on the host").arg(bytes_text(trace.host));
+    return tip;
 }
 
 bool LanesView::event(QEvent* event) {
@@ -237,8 +280,23 @@ void LanesView::set_hovered(int step) {
     update();
 }
 
+/// The op that runs on the host there. False where the position is not in that lane.
+bool LanesView::select_on_host(const QPointF& position) {
+    const SchedulePlaces places = this->places();
+    for (std::size_t i = 0; i < places.lanes.size(); ++i) {
+        if (data_.lanes[i] != Lane::on_host || !inside(places.lanes[i], position)) continue;
+        if (const LaneBar* bar = data_.bar_at(Lane::on_host, at_of(position.x()))) {
+            const Step& step = session_.schedule()->schedule.steps[static_cast<std::size_t>(bar->step)];
+            session_.selection.select(Selected::of(step.op()));
+        }
+        return true;
+    }
+    return false;
+}
+
 void LanesView::mouseReleaseEvent(QMouseEvent* event) {
     if (shown_.dragged() || data_.bars.empty() || event->button() != Qt::LeftButton) return;
+    if (select_on_host(event->localPos())) return;
     const int step = data_.step_at(at_of(event->localPos().x()));
     if (step < 0) return;
     session_.selection.select(Selected::of(session_.schedule()->schedule.steps[step].op()));

@@ -26,7 +26,10 @@ class LanesView : public QWidget {
     void set_range(double from, double to);
     const LaneData& data() const { return data_; }
     /// Where the lanes are, between their names and the edge. Only while there is a schedule.
-    Rect plot() const { return places_of(scene()).plot; }
+    Rect plot() const { return places().plot; }
+    SchedulePlaces places() const { return places_of(scene()); }
+    /// What a tooltip at a place of the picture says: of a run, a copy or a wait. Empty: nothing.
+    QString tip_at(const QPointF& position) const;
     QSize sizeHint() const override { return {900, 290}; }
     QSize minimumSizeHint() const override { return {320, 180}; }
 
@@ -61,13 +64,15 @@ class LanesView : public QWidget {
     double at_of(double x) const;
     void paint_empty(QPainter& painter) const;
     void mark_selection();
-    QString tip_at(const QPointF& position) const;
+    bool select_on_host(const QPointF& position);
+    QString tip_beside(Lane lane, double at) const;
 
     Session& session_;
     LaneData data_, plain_;        ///< of the schedule, and of the step without recomputation
     IdVector<OpId, char> marked_;  ///< ops of the selection; empty without one
     GraphPtr grouped_;             ///< what `groups_` are of
     ModuleGroups groups_;
+    Bytes resident_;     ///< on the device during all of the schedule
     MemoryStack stack_;  ///< of the schedule, by part of the model
     QToolButton *axis_button_, *modules_button_;
     ShownRange shown_;

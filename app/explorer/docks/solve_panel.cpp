@@ -8,8 +8,10 @@
 #include <QVBoxLayout>
 
 #include "app/explorer/docks/copies_box.h"
+#include "app/explorer/docks/link_box.h"
 #include "app/explorer/docks/pins_box.h"
 #include "app/explorer/look/theme.h"
+#include "app/explorer/session/plan_copies.h"
 #include "app/explorer/session/wording.h"
 #include "core/planning/registry.h"
 
@@ -52,6 +54,7 @@ SolvePanel::SolvePanel(Session& session, QWidget* parent) : QWidget(parent), ses
     layout->addWidget(copies_);
     layout->addWidget(new PinsBox(session_));
     layout->addWidget(make_progress());
+    layout->addWidget(new LinkBox(session_));
     layout->addStretch();
     scroll_ = new QScrollArea;
     scroll_->setWidget(content);
@@ -300,10 +303,12 @@ void SolvePanel::show_schedule() {
     rows << qMakePair(tr("Recomputed"),
                       tr("%1 runs, %2").arg(schedule->reruns).arg(time_text(schedule->extra_time)));
     if (report.to_host.bytes.value > 0 || report.host_peak.value > 0) {
-        rows << qMakePair(tr("Copied"), tr("%1 to the host, %2 back")
-                                            .arg(bytes_text(report.to_host.bytes),
-                                                 bytes_text(report.to_device.bytes)));
+        rows << qMakePair(tr("Copied"),
+                          tr("%1 to the host, %2 back")
+                              .arg(bytes_text(report.to_host.bytes), bytes_text(report.to_device.bytes)));
         rows << qMakePair(tr("On the host"), tr("at most %1").arg(bytes_text(report.host_peak)));
+        if (const Nanoseconds waits = over_own_link(*schedule).waits; waits.value > 0)
+            rows << qMakePair(tr("Waits"), tr("%1 for copies").arg(time_text(waits)));
     }
     for (const Pin& pin : s.pins)
         rows << qMakePair(tr("Pinned"), short_name(text(to_string(pin))).toHtmlEscaped());

@@ -14,6 +14,7 @@
 #include "app/explorer/look/view_keys.h"
 #include "app/explorer/session/qt_ruler.h"
 #include "app/explorer/session/wording.h"
+#include "viz/paint/sweep_curves.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -47,7 +48,9 @@ SweepScene SweepPlot::scene() const {
                      .paper = theme::paper()};
     if (session_.graph()) {
         scene.keep_all = session_.graph()->full_peak;
-        scene.least = session_.graph()->least.bytes;
+        scene.least = session_.graph()->least_with(Offload::none);
+        for (const SweepCurve& curve : scene.sweep.curves)
+            scene.least = std::min(*scene.least, session_.graph()->least_with(curve.copies.what));
         scene.budget = session_.budget.budget();
     }
     const SchedulePtr& schedule = session_.schedule();
@@ -137,10 +140,11 @@ void SweepPlot::hover(const QPointF& position, const QPoint& global) {
     }
     const SweepCurve& curve = session_.sweep.sweep().curves[near->curve];
     const SweepPoint& point = curve.points[near->point];
-    QToolTip::showText(global,
-                       tr("%1: peak %2, %3 time\nclick to show this schedule")
-                           .arg(text(curve.solver), bytes_text(point.peak), overhead_text(point.overhead)),
-                       this);
+    QToolTip::showText(
+        global,
+        tr("%1: peak %2, %3 time\nclick to show this schedule")
+            .arg(text(curve_name(curve)), bytes_text(point.peak), overhead_text(point.overhead)),
+        this);
 }
 
 void SweepPlot::mouseReleaseEvent(QMouseEvent* event) {

@@ -63,9 +63,8 @@ PictureOrTable* with_sweep_table(Session& session, QWidget* picture) {
         const auto curve = static_cast<std::size_t>(points->curve_at(row));
         const auto at = static_cast<std::size_t>(points->point_at(row));
         const SweepCurve& of = session.sweep.sweep().curves[curve];
-        const std::string solver = of.solver;  // showing it may change the sweep
-        const SweepPoint point = of.points[at];
-        if (point.peak.value > 0) session.show_point(solver, point);
+        const SweptPoint found{of.solver, of.copies, of.points[at]};  // showing it may change the sweep
+        if (found.point.peak.value > 0) session.show_point(found);
     };
     QObject::connect(&session.sweep, &SweepController::changed, both,
                      [&session, points] { points->set_sweep(session.sweep.sweep()); });

@@ -3,9 +3,11 @@
 #include <QHBoxLayout>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "app/explorer/look/theme.h"
 #include "app/explorer/session/wording.h"
+#include "core/costs/link_profile.h"
 #include "core/planning/registry.h"
 
 namespace rematlas::explorer {
@@ -59,6 +61,32 @@ QWidget* TradeoffView::make_controls() {
         action->setChecked(solver->traits.compared);
     }
     solvers_button_->setMenu(solvers_);
+    copies_button_ = new QToolButton;
+    copies_button_->setObjectName("sweep_copies");
+    copies_button_->setText(tr("Copies"));
+    copies_button_->setProperty("boxed", true);
+    copies_button_->setPopupMode(QToolButton::InstantPopup);
+    copies_button_->setToolTip(
+        tr("What schedules may copy to the host: a curve for each, of the solvers that plan such copies"));
+    copies_ = new QMenu(copies_button_);
+    const std::pair<QString, Offload> kinds[] = {{tr("none"), Offload::none},
+                                                 {tr("activations"), Offload::activations},
+                                                 {tr("weights"), Offload::weights},
+                                                 {tr("activations and weights"), Offload::all}};
+    for (const auto& [name, what] : kinds) {
+        QAction* action = copies_->addAction(name);
+        action->setCheckable(true);
+        action->setChecked(what == Offload::none);
+        action->setData(static_cast<int>(what));
+    }
+    copies_->addSeparator();
+    QAction* link = copies_->addAction(QString());
+    link->setEnabled(false);
+    connect(copies_, &QMenu::aboutToShow, this, [this, link] {
+        link->setText(tr("over %1, the link under Solve").arg(text(link_name(session_.links()))));
+        link->setVisible(session_.links().both_ways());
+    });
+    copies_button_->setMenu(copies_);
     points_ = new QSpinBox;
     points_->setAccessibleName(tr("Number of budgets"));
     points_->setRange(2, 64);
@@ -76,6 +104,7 @@ QWidget* TradeoffView::make_controls() {
     progress_ = new QProgressBar;
     progress_->setTextVisible(false);
     row->addWidget(solvers_button_);
+    row->addWidget(copies_button_);
     row->addWidget(points_);
     row->addWidget(seconds_);
     row->addWidget(progress_, 1);
@@ -95,12 +124,24 @@ std::vector<std::string> TradeoffView::chosen_solvers() const {
     return names;
 }
 
+std::vector<Copies> TradeoffView::chosen_copies() const {
+    std::vector<Copies> chosen;
+    for (const QAction* action : copies_->actions()) {
+        if (!action->isChecked()) continue;
+        Copies copies{.what = static_cast<Offload>(action->data().toInt())};
+        if (copies.what != Offload::none) copies.links = session_.solve_settings.copies.links;
+        chosen.push_back(copies);
+    }
+    return chosen;
+}
+
 void TradeoffView::start_sweep() {
     const std::vector<std::string> names = chosen_solvers();
-    if (!session_.graph() || names.empty()) return;
+    const std::vector<Copies> copies = chosen_copies();
+    if (!session_.graph() || names.empty() || copies.empty()) return;
     progress_->setRange(0, 0);
     session_.sweep.start(session_.graph(), names, points_->value(), std::chrono::seconds(seconds_->value()),
-                         session_.pins.pins());
+                         session_.pins.pins(), copies);
 }
 
 void TradeoffView::show_running(bool running) {
@@ -131,9 +172,8 @@ bool TradeoffView::load_point_at(const QPointF& position) {
     const std::optional<SweepMarker> near = plot_->nearest(position);
     if (!near) return false;
     const SweepCurve& curve = session_.sweep.sweep().curves[near->curve];
-    const std::string solver = curve.solver;  // showing it may change the sweep
-    const SweepPoint point = curve.points[near->point];
-    session_.show_point(solver, point);
+    const SweptPoint found{curve.solver, curve.copies, curve.points[near->point]};
+    session_.show_point(found);  // which may change the sweep
     return true;
 }
 

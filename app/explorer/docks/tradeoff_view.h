@@ -1,4 +1,4 @@
-// Time against memory: a curve a solver, a click on a point loads that schedule. Sweeps run in the
+// Time against memory: a curve for each solver and what it may copy to the host, a click on a point loads that schedule. Sweeps run in the
 // background.
 #pragma once
 
@@ -24,6 +24,7 @@ class TradeoffView : public QWidget {
 
     void start_sweep();
     std::vector<std::string> chosen_solvers() const;
+    std::vector<Copies> chosen_copies() const;
     /// What a click at a place of the plot does: the nearest point within reach is loaded. False when there
     /// is none.
     bool load_point_at(const QPointF& position);
@@ -37,8 +38,8 @@ class TradeoffView : public QWidget {
     SweepPlot* plot_;
     QLabel* hint_;
     QStackedWidget* stack_;  ///< the hint, or the plot
-    QMenu* solvers_;
-    QToolButton* solvers_button_;
+    QMenu *solvers_, *copies_;
+    QToolButton *solvers_button_, *copies_button_;
     QSpinBox *points_, *seconds_;
     QPushButton *start_, *stop_;
     QProgressBar* progress_;

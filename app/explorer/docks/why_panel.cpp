@@ -61,6 +61,14 @@ QString why_html(const LoadedGraph& graph, const LoadedSchedule* schedule, const
                         idle.longest.value > 0 ? WhyPanel::tr("up to %1").arg(time_text(idle.longest))
                                                : WhyPanel::tr("never"));
         html += why_row(WhyPanel::tr("Unused at the peak"), bytes_text(idle.at_peak));
+        const Waiting waiting = waiting_of(*schedule, ops);
+        if (waiting.time.value > 0)
+            html += why_row(
+                WhyPanel::tr("Waits for copies"),
+                waiting.tensor.valid()
+                    ? WhyPanel::tr("%1, most for %2")
+                          .arg(time_text(waiting.time), tensor_name(graph, waiting.tensor).toHtmlEscaped())
+                    : time_text(waiting.time));
     }
     if (pinned) html += why_row(WhyPanel::tr("Pinned"), pin_text(*pinned));
     const std::string pattern = pattern_of(graph, selected);

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "app/explorer/session/budget_controller.h"
 #include "app/explorer/session/wording.h"
 #include "core/costs/device_profile.h"
 
@@ -13,6 +14,14 @@ struct FitWords {
     Q_DECLARE_TR_FUNCTIONS(FitWords)
 };
 
+/// Whether what is written of it begins with a minus: updates on the host can save time.
+bool saves_time(double overhead) {
+    return overhead < 1 - 5e-5;
+}
+QString saved_text(double overhead) {
+    return overhead_text(overhead).mid(1);
+}
+
 /// Of the plans within the limit the fastest; `PlanList::none` where none is.
 int fastest_within(const PlanList& plans, Bytes limit) {
     int best = PlanList::none;
@@ -22,6 +31,13 @@ int fastest_within(const PlanList& plans, Bytes limit) {
         if (best == PlanList::none || schedule.overhead < plans.plan(best).schedule->overhead) best = row;
     }
     return best;
+}
+
+/// Whether a field that is given `bytes`, which it rounds up, says `limit` then, or the same of both.
+bool is_rounded_to(Bytes bytes, Bytes limit) {
+    const QString rounded = precise_bytes(bytes);
+    const Result<Bytes> shown = parse_bytes(rounded.toStdString());
+    return rounded == precise_bytes(limit) || (shown && *shown == limit);
 }
 
 bool can_copy(const LoadedGraph& graph) {
@@ -43,24 +59,33 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         answer.kind = FitAnswer::Kind::impossible;
         answer.headline = FitWords::tr("Cannot fit: every schedule needs at least %1, there are %2")
                               .arg(bytes_text(graph.least.bytes), room);
-        answer.detail = (can_copy(graph) ? FitWords::tr("This is with weights on the device: they may live on the host "
-                                                        "(Solve, Copies to the host). Or a smaller batch, or a "
-                                                        "card with %1 more.")
-                                         : FitWords::tr("A smaller batch, or a card with %1 more."))
-                            .arg(bytes_text(graph.least.bytes - limit));
+        answer.detail =
+            (can_copy(graph) ? FitWords::tr("This is with weights on the device: they may live on the host "
+                                            "(Solve, Copies to the host). Or a smaller batch, or a "
+                                            "card with %1 more.")
+                             : FitWords::tr("A smaller batch, or a card with %1 more."))
+                .arg(bytes_text(graph.least.bytes - limit));
         return answer;
     }
     if (answer.plan != PlanList::none) {
         const Plan& plan = plans.plan(answer.plan);
         answer.kind = FitAnswer::Kind::with_plan;
-        answer.headline = FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
-                              .arg(needs, room, plan.name, overhead_text(plan.schedule->overhead));
+        const double overhead = plan.schedule->overhead;
+        answer.headline =
+            saves_time(overhead)
+                ? FitWords::tr("Needs %1, fits %2 with plan %3: %4 less time than with all on the device")
+                      .arg(needs, room, plan.name, saved_text(overhead))
+                : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
+                      .arg(needs, room, plan.name, overhead_text(overhead));
         const std::optional<Bound>& bound = plan.schedule->bound;
-        if (plan.schedule->budget != limit) {
+        const Bytes made_for = plan.schedule->budget;
+        if (!is_rounded_to(made_for, limit)) {
             // What is proven of its own budget says nothing of this one.
             answer.can_solve = plan.schedule->overhead > 1;
+            const bool alike = bytes_text(made_for) == room;
             answer.detail = FitWords::tr("It was made for %1. Solve for what %2 allow.")
-                                .arg(bytes_text(plan.schedule->budget), room);
+                                .arg(alike ? precise_bytes(made_for) : bytes_text(made_for),
+                                     alike ? precise_bytes(limit) : room);
             return answer;
         }
         // What is proven under pins says nothing of schedules without them.
@@ -68,13 +93,25 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         if (plan.schedule->status == "optimal")
             answer.detail = pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
                                    : FitWords::tr("No schedule within its budget is faster.");
+        else if (bound && saves_time(bound->overhead))
+            answer.detail =
+                (pinned
+                     ? FitWords::tr(
+                           "Under its pins and within its budget no schedule saves more than %1 of the "
+                           "time that the step takes with all on the device.")
+                     : FitWords::tr("Within its budget no schedule saves more than %1 of the time that the "
+                                    "step takes with all on the device."))
+                    .arg(saved_text(bound->overhead));
         else if (bound)
             answer.detail =
                 (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
                         : FitWords::tr("Within its budget no schedule takes less than %1."))
                     .arg(overhead_text(bound->overhead));
         // Of schedules that copy tensors to the host it says nothing.
-        if (can_copy(graph) && bound && bound->over && !holds_for(*bound->over, ScheduleClass::with_copies))
+        if (can_copy(graph) && bound && bound->over == ScheduleClass::with_activation_copies)
+            answer.detail = FitWords::tr("%1 That is with weights on the device.").arg(answer.detail);
+        else if (can_copy(graph) && bound && bound->over &&
+                 !holds_for(*bound->over, ScheduleClass::with_copies))
             answer.detail = FitWords::tr("%1 That is without copies to the host.").arg(answer.detail);
         return answer;
     }

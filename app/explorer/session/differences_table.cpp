@@ -10,6 +10,10 @@ QString held_text(Bytes bytes) {
     return bytes.value > 0 ? bytes_text(bytes) : QString();
 }
 
+QString runs_text(int runs, bool on_host) {
+    return on_host ? DifferencesTable::tr("on the host") : QString::number(runs);
+}
+
 }  // namespace
 
 void DifferencesTable::set_compared(ComparedPtr compared) {
@@ -40,7 +44,7 @@ std::vector<FiguresTable::Column> DifferencesTable::columns() const {
         {tr("Module"), tr("The part of the model that it belongs to"), false},
         {tr("Runs, %1").arg(a), tr("How often plan %1 runs it").arg(a), true},
         {tr("Runs, %1").arg(b), tr("How often plan %1 runs it").arg(b), true},
-        {tr("Time"), tr("That its runs take in %1, less those in %2").arg(b, a), true},
+        {tr("Time"), tr("That its runs on the device take in %1, less those in %2").arg(b, a), true},
         {tr("At the peak of %1").arg(a), tr("What it made that lies in memory when %1 needs the most").arg(a),
          true},
         {tr("At the peak of %1").arg(b), tr("What it made that lies in memory when %1 needs the most").arg(b),
@@ -55,9 +59,9 @@ QString DifferencesTable::text_at(int row, int column) const {
         case module:
             return text(compared_->a->graph->graph.ops[op.op].module);
         case runs_a:
-            return QString::number(op.runs_a);
+            return runs_text(op.runs_a, op.on_host_a);
         case runs_b:
-            return QString::number(op.runs_b);
+            return runs_text(op.runs_b, op.on_host_b);
         case time:
             return op.time.value == 0 ? QString() : signed_time(op.time);
         case peak_a:

@@ -8,6 +8,7 @@
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
 #include "core/planning/solve.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 
 namespace rematlas::explorer {
@@ -66,7 +67,17 @@ GraphPtr prepare_graph(Graph graph, std::string text, std::filesystem::path path
     derive_blocks(*loaded);
     loaded->full_peak = keep_all_peak(loaded->flat);
     loaded->least = least_memory(loaded->flat, {.time = std::chrono::milliseconds(500)});
+    const auto least_with = [&](Offload what) {
+        return least_needed({loaded->graph, loaded->flat, {.what = what}});
+    };
+    loaded->least_with_activations = least_with(Offload::activations);
+    loaded->least_with_weights = least_with(Offload::all);
     return loaded;
+}
+
+Bytes LoadedGraph::least_with(Offload what) const {
+    if (what == Offload::none) return least.bytes;
+    return moves_weights(what) ? least_with_weights : least_with_activations;
 }
 
 GraphPtr in_blocks_of(const LoadedGraph& graph, std::optional<Partition> partition) {

@@ -12,6 +12,7 @@
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph.h"
 #include "core/hierarchy/training_tree.h"
+#include "core/solving/copies.h"
 
 namespace rematlas::explorer {
 
@@ -39,7 +40,10 @@ struct LoadedGraph {
     IdVector<TensorId, OpId> producer;
     std::vector<BlockId> roots;  ///< in execution order
     Bytes full_peak;             ///< peak without recomputation
-    PeakBound least;             ///< proven lower bound on every peak
+    PeakBound least;             ///< proven lower bound on every peak without copies to the host
+    Bytes least_with_activations, least_with_weights;  ///< the same with copies of these
+
+    Bytes least_with(Offload what) const;
 };
 using GraphPtr = std::shared_ptr<const LoadedGraph>;
 

@@ -60,6 +60,10 @@ QString key_of(const Schedule& schedule) {
         bytes += step.kind == StepKind::free ? "-" : step.kind == StepKind::fetch ? "+" : "";
         bytes += std::to_string(step.id);
     }
+    if (schedule.links)
+        for (const double speed :
+             {schedule.links->to_host_bytes_per_second, schedule.links->to_device_bytes_per_second})
+            bytes += " over " + std::to_string(speed);
     return text(sha256(bytes)).left(16);
 }
 
@@ -102,11 +106,18 @@ int PlanList::swept_twin(const Schedule& schedule) const {
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
+/// Whether two plans may be of one curve of a sweep, by what they copy and over which link.
+bool copy_alike(const Schedule& a, const Schedule& b) {
+    const auto over = [](const Schedule& plan) { return plan.bound ? plan.bound->over : std::nullopt; };
+    return a.host_peak.has_value() == b.host_peak.has_value() && a.links == b.links && over(a) == over(b);
+}
+
 /// What a sweep found before for the same budget, and a better one can replace.
 int PlanList::swept_at(const Schedule& schedule) const {
     const auto same = [&](const Plan& other) {
         return other.origin == Plan::Origin::swept && !other.starred &&
-               other.schedule->solver == schedule.solver && other.schedule->budget == schedule.budget;
+               other.schedule->solver == schedule.solver && other.schedule->budget == schedule.budget &&
+               copy_alike(*other.schedule, schedule);
     };
     const auto found = std::find_if(plans_.begin(), plans_.end(), same);
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/explorer/session/plan_copies.h"
 #include "app/explorer/session/wording.h"
 
 namespace rematlas::explorer {
@@ -13,16 +14,20 @@ Sweep swept_before(const LoadedGraph& graph, const std::vector<Plan>& plans) {
     for (const Plan& plan : plans) {
         const Schedule& found = *plan.schedule;
         if (plan.origin != Plan::Origin::swept || !found.pins.empty()) continue;
-        auto curve = std::find_if(sweep.curves.begin(), sweep.curves.end(),
-                                  [&](const SweepCurve& c) { return c.solver == found.solver; });
-        if (curve == sweep.curves.end()) curve = sweep.curves.insert(curve, SweepCurve{found.solver, {}});
+        const Copies copies = copies_of(graph, found);
+        auto curve = std::find_if(sweep.curves.begin(), sweep.curves.end(), [&](const SweepCurve& c) {
+            return c.solver == found.solver && c.copies == copies;
+        });
+        if (curve == sweep.curves.end())
+            curve = sweep.curves.insert(curve, SweepCurve{found.solver, {}, copies});
         curve->points.push_back({.budget = found.budget,
                                  .status = found.status,
                                  .peak = found.peak,
                                  .overhead = found.overhead,
                                  .bound = found.bound,
                                  .steps = found.steps,
-                                 .homes = found.homes});
+                                 .homes = found.homes,
+                                 .host_peak = found.host_peak});
     }
     for (SweepCurve& curve : sweep.curves)
         std::stable_sort(curve.points.begin(), curve.points.end(),
@@ -106,7 +111,16 @@ void Session::take(Opened opened) {
     if (opened.schedule) {
         if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
+        const int before = plans.shown(), compared = compared_plan();
+        const auto is_of = [&](int row, Plan::Origin origin) {
+            return row != PlanList::none && plans.plan(row).origin == origin;
+        };
+        const QString other = is_of(before, Plan::Origin::opened) ? plans.plan(before).key : QString();
+        const bool chosen = compared != PlanList::none && !is_of(compared, Plan::Origin::all_kept);
         set_schedule(std::move(opened.schedule), Plan::Origin::opened);
+        // Who opens one schedule after the other asks what they do differently.
+        const int row = plans.row_of(other);
+        if (!chosen && !other.isEmpty() && row != PlanList::none && row != plans.shown()) compare_with(row);
     }
     if (opened.sweep) {
         for (const SweepCurve& curve : opened.sweep->curves) {
@@ -246,19 +260,29 @@ void Session::compare_shown() {
     compare.compare_plans(schedule_, plans.plan(a).name, plans.plan(b).schedule, plans.plan(b).name);
 }
 
-void Session::keep_point(const std::string& name, const SweepPoint& point) {
-    if (graph_ && !point.steps.empty())
-        plans.add(schedule_of(*graph_, name, point, sweep.sweep().pins), Plan::Origin::swept);
+void Session::keep_point(const SweptPoint& found) {
+    if (graph_ && !found.point.steps.empty())
+        plans.add(schedule_of(*graph_, found, sweep.sweep().pins), Plan::Origin::swept);
 }
 
-void Session::show_point(const std::string& name, const SweepPoint& point) {
+void Session::show_point(const SweptPoint& found) {
+    const SweepPoint& point = found.point;
     if (!graph_ || point.peak.value <= 0) return;
     budget.set_budget(point.budget);
     if (point.steps.empty()) {
-        solve({.solver = name, .budget = point.budget, .limits = {.time = kTimeForAPoint}});
+        solve({.solver = found.solver,
+               .budget = point.budget,
+               .limits = {.time = kTimeForAPoint},
+               .copies = found.copies});
         return;
     }
-    plans.show(plans.add(schedule_of(*graph_, name, point, sweep.sweep().pins), Plan::Origin::swept));
+    plans.show(plans.add(schedule_of(*graph_, found, sweep.sweep().pins), Plan::Origin::swept));
+}
+
+Links Session::links() const {
+    const Links& picked = solve_settings.copies.links;
+    if (picked.both_ways() || !graph_ || !graph_->graph.device) return picked;
+    return graph_->graph.device->links;
 }
 
 void Session::solve_for(Bytes budget) {

@@ -54,9 +54,11 @@ class Session : public QObject {
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.
     void set_schedule(SchedulePtr schedule, Plan::Origin origin = Plan::Origin::solved);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
-    void show_point(const std::string& solver, const SweepPoint& point);
+    void show_point(const SweptPoint& found);
     /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.
     void go_by_runs(int direction);
+    /// That copies of `solve_settings` go over: those that were picked, else the graph's. Without a speed: none are known.
+    Links links() const;
     void solve(SolveRequest request);  ///< under the pins
     void solve_for(Bytes budget);      ///< by `solve_settings`
 
@@ -105,7 +107,7 @@ class Session : public QObject {
     void set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans kept);
     void show_plan();
     void show_prepared(SchedulePtr schedule);
-    void keep_point(const std::string& solver, const SweepPoint& point);
+    void keep_point(const SweptPoint& found);
     void show_in_blocks(GraphPtr graph);
     void note_feasible(Bytes peak);
     void compare_shown();

@@ -14,13 +14,20 @@
 
 namespace rematlas::explorer {
 
+/// A point of a sweep, with what it was asked for.
+struct SweptPoint {
+    std::string solver;
+    Copies copies;
+    SweepPoint point;
+};
+
 class SweepController : public QObject {
     Q_OBJECT
   public:
     explicit SweepController(QObject* parent = nullptr);
 
     void start(GraphPtr graph, std::vector<std::string> solvers, int budgets, std::chrono::milliseconds time,
-               Pins pins = {});
+               Pins pins = {}, std::vector<Copies> copies = {Copies{}});
     /// Ends the sweep; the points found so far stay.
     void stop() { job_.cancel(); }
     bool running() const { return job_.running(); }
@@ -35,13 +42,13 @@ class SweepController : public QObject {
     void started();
     void changed();
     /// With its steps; also when it became better, by what was found at another budget.
-    void point_found(const std::string& solver, const rematlas::SweepPoint& point);
+    void point_found(const rematlas::explorer::SweptPoint& found);
     void progressed(int done, int total);
     void failed(const QString& message);
     void finished(bool cancelled);
 
   private:
-    void insert(const std::string& solver, const SweepPoint& point);
+    void insert(const SweptPoint& found);
 
     Sweep sweep_;
     int done_ = 0, total_ = 0;
@@ -49,7 +56,6 @@ class SweepController : public QObject {
 };
 
 /// The schedule behind a sweep's point. The point must hold its steps.
-Schedule schedule_of(const LoadedGraph& graph, const std::string& solver, const SweepPoint& point,
-                     Pins pins = {});
+Schedule schedule_of(const LoadedGraph& graph, const SweptPoint& found, Pins pins = {});
 
 }  // namespace rematlas::explorer

@@ -1,6 +1,7 @@
 #include "app/explorer/session/sweep_table.h"
 
 #include "app/explorer/session/wording.h"
+#include "viz/paint/sweep_curves.h"
 
 namespace rematlas::explorer {
 
@@ -13,7 +14,7 @@ void SweepTable::set_sweep(const Sweep& sweep) {
             const SweepPoint& at = of.points[point];
             rows_.push_back({.curve = static_cast<int>(curve),
                              .point = static_cast<int>(point),
-                             .solver = text(of.solver),
+                             .solver = text(curve_name(of)),
                              .figures = {.budget = at.budget,
                                          .status = at.status,
                                          .peak = at.peak,

@@ -1,6 +1,7 @@
 #include "app/explorer/session/why.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/pins/pinned_ops.h"
@@ -163,6 +164,24 @@ Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops) {
         }
     }
     return idle;
+}
+
+Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops) {
+    IdVector<OpId, char> asked(schedule.graph->graph.ops.size(), 0);
+    for (const OpId op : ops) asked[op] = 1;
+    Waiting waiting;
+    double longest = 0;
+    for (const LaneBar& bar : lanes_of(schedule, LaneAxis::time).bars) {
+        if (bar.lane != Lane::waiting) continue;
+        const Step& step = schedule.schedule.steps[static_cast<std::size_t>(bar.step)];
+        if (!step.runs() || !asked[step.op()]) continue;
+        waiting.time += Nanoseconds(std::llround(bar.end - bar.begin));
+        if (bar.copy < 0 || bar.end - bar.begin <= longest) continue;
+        longest = bar.end - bar.begin;
+        const Step& copy = schedule.schedule.steps[static_cast<std::size_t>(bar.copy)];
+        waiting.tensor = copy.names_op() ? TensorId() : copy.tensor();
+    }
+    return waiting;
 }
 
 }  // namespace rematlas::explorer

@@ -21,6 +21,13 @@ struct Idle {
 };
 Idle idle_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
 
+/// How long some ops wait for copies before they run, and for the longest of these waits.
+struct Waiting {
+    Nanoseconds time;
+    TensorId tensor;  ///< that the longest wait is for; not valid: no wait, or for what the step before began
+};
+Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops);
+
 /// The schedule with one decision changed and all others as they were.
 struct WhatIf {
     std::vector<Step> steps;

@@ -66,8 +66,10 @@ int take_screenshot(const ScreenshotRequest& request) {
     settle();
     window.open(request.files);
     Session& session = window.session();
-    const bool ready = wait_until(
-        [&] { return !session.opening() && !session.ladder.running() && !session.probe.running(); });
+    const bool ready = wait_until([&] {
+        return !session.opening() && !session.ladder.running() && !session.probe.running() &&
+               !session.compare.running();
+    });
     if (!ready) return refuse("the files were not loaded and laid out within two minutes");
     if (!window.last_error().isEmpty()) return refuse(window.last_error());
     settle();

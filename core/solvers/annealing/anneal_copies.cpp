@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/schedule/simulate.h"
-
 namespace rematlas::annealing {
 
 namespace {
@@ -83,6 +81,8 @@ bool CopyAnnealer::make_room(const Deadline& deadline) {
 bool CopyAnnealer::run_cycle(std::uint64_t moves, double heat, const Deadline& deadline,
                              const Report& report) {
     load(best_state_);
+    // What the model found to be better than this was not when it was played.
+    if (best_) best_value_ = value(cost());
     const double unit = mean_rerun_time() * time_scale_;
     const double hot = options_.start_temperature * heat * unit;
     const double cold = std::min(hot, options_.end_temperature * unit);
@@ -140,18 +140,24 @@ void CopyAnnealer::note_state(const Cost& cost) {
     }
     if (now >= best_value_) return;
     best_value_ = now;
-    best_state_ = state();
     rank_ = std::min(rank_, now);
-    play();
+    if (play() || !best_) best_state_ = state();
 }
 
-void CopyAnnealer::play() {
+/// Nothing where its copies come too late, or the host has no room for them.
+std::optional<Simulation> CopyAnnealer::played_of(const EmittedCopies& written) const {
+    Result<Simulation> played = simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
+    if (!played) return std::nullopt;
+    if (problem_.copies.host_budget && played->host_peak > *problem_.copies.host_budget) return std::nullopt;
+    return *std::move(played);
+}
+
+/// Whether it is better than all that was played before.
+bool CopyAnnealer::play() {
     EmittedCopies written = emit(graph_, profile_, copies_);
-    const Result<Simulation> played =
-        simulate(problem_.graph, written.steps, written.homes, problem_.copies.links);
-    if (!played || played->peak > task_.budget) return;
-    if (problem_.copies.host_budget && played->host_peak > *problem_.copies.host_budget) return;
-    if (best_ && best_->time <= played->time) return;
+    const std::optional<Simulation> played = played_of(written);
+    if (!played || played->peak > task_.budget) return false;
+    if (best_ && best_->time <= played->time) return false;
     best_ = Solution{.steps = std::move(written.steps),
                      .homes = std::move(written.homes),
                      .time = played->time,
@@ -159,6 +165,14 @@ void CopyAnnealer::play() {
                      .bound = {}};
     best_->overhead = static_cast<double>(played->time.value) * time_scale_;
     improved_ = true;
+    return true;
+}
+
+std::optional<Bytes> CopyAnnealer::smallest_peak() {
+    if (best_) return best_->peak;
+    load(best_state_);
+    const std::optional<Simulation> played = played_of(emit(graph_, profile_, copies_));
+    return played ? std::optional(played->peak) : std::nullopt;
 }
 
 double CopyAnnealer::mean_rerun_time() const {

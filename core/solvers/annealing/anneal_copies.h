@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/simulate.h"
 #include "core/solvers/annealing/away_moves.h"
 #include "core/solvers/annealing/emit_copies.h"
 #include "core/solvers/annealing/options.h"
@@ -21,16 +22,9 @@
 
 namespace rematlas::annealing {
 
-/// A run sequence with gaps that tensors are away in.
-struct CopyState {
-    RunSequence runs;  ///< ops of the CopyGraph
-    /// The tensor and the number of the run that ends the gap, that of the runs for the end.
-    std::vector<std::pair<std::int32_t, std::int32_t>> aways;
-};
-
 struct CopyAnnealing {
     Bytes budget;
-    bool contended = false;  ///< links are taken to have their contended speeds
+    bool contended = false;  ///< the link to the host is taken to have its contended speed
     double price = 0.01;     ///< of copies: so much of the time that they take
     std::uint64_t seed = 1;
     const Repeats* repeats = nullptr;
@@ -48,15 +42,21 @@ class CopyAnnealer {
     /// Sends tensors away, as long as that makes less of what is over the budget. False: some is left.
     bool make_room(const Deadline& deadline);
 
-    /// One cycle from the best state that was seen. False when the deadline or the report stopped it.
+    /// One cycle from the best state that was seen, or where one could be played from the best of these. False when the deadline or the report stopped it.
     bool run_cycle(std::uint64_t moves, double heat, const Deadline& deadline, const Report& report);
 
     const std::optional<Solution>& best() const { return best_; }
-    /// For comparing lanes: the time of the best answer, or of what is nearest to one, penalty included.
-    double rank() const { return rank_; }
+    /// What `best` was played from.
+    const CopyState& best_state() const { return best_state_; }
+    /// Of the schedule nearest to the budget, where it has found none within. Nothing where its copies
+    /// come too late, or the host has no room for them.
+    std::optional<Bytes> smallest_peak();
+    /// For comparing lanes: the overhead of the best answer, and worse than any of these how near another one is to one.
+    double rank() const { return best_ ? best_->overhead : kNoAnswer + rank_; }
     std::uint64_t moves() const { return moves_; }
 
   private:
+    static constexpr double kNoAnswer = 1000;
     struct Cost {
         std::int64_t time = 0, excess = 0, copied = 0;
     };
@@ -67,7 +67,8 @@ class CopyAnnealer {
     CopyState state() const;
     bool step();
     void note_state(const Cost& cost);
-    void play();
+    std::optional<Simulation> played_of(const EmittedCopies& written) const;
+    bool play();
     double mean_rerun_time() const;
 
     const Problem& problem_;
@@ -79,8 +80,8 @@ class CopyAnnealer {
     PlannedCopies copies_;
     AwayMoves proposals_;
     CopyState best_state_;
-    double best_value_;  ///< of the model, of states within the budget
-    double rank_;
+    double best_value_;  ///< of the model, of states within the budget, in this cycle
+    double rank_;        ///< of the model: the least time, or the least of what is over the budget
     std::optional<Solution> best_;
     double time_scale_, excess_scale_;  ///< 1 / base time, 1 / budget
     Penalty penalty_;

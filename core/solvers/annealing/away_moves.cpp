@@ -6,10 +6,11 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr int kMostTensorSamples = 60;    // tensors looked at to find some that are kept across a given run
-constexpr int kMostAwaySamples = 16;      // ids looked at to find a gap that is away
-constexpr int kMostSent = 4;              // by one compound
-constexpr std::size_t kMovesATwin = 300;  // it takes as long as some dozen other moves
+constexpr int kMostTensorSamples = 60;     // tensors looked at to find some that are kept across a given run
+constexpr int kMostAwaySamples = 16;       // ids looked at to find a gap that is away
+constexpr int kMostSent = 4;               // by one compound
+constexpr std::int64_t kMostWaits = 1000;  // before one run
+constexpr std::size_t kMovesATwin = 300;   // it takes as long as some dozen other moves
 
 }  // namespace
 
@@ -101,7 +102,7 @@ RunProfile::AwayId AwayMoves::send(Gap gap) {
     if (graph_.resident[gap.tensor] >= 0) {
         const CopyGraph::Resident& resident = graph_.residents[graph_.resident[gap.tensor]];
         send_once(resident.first, profile_.events(resident.first)[1]);
-        send_once(resident.last, RunProfile::kEnd);
+        if (!graph_.is_new_there(resident.first)) send_once(resident.last, RunProfile::kEnd);
     }
     return send_once(gap.tensor, gap.use);
 }
@@ -151,9 +152,16 @@ std::optional<RunProfile::AwayId> AwayMoves::any_away() {
     return std::nullopt;
 }
 
+// What updates on the host read, until the end, and what they update, until it is first read.
+bool AwayMoves::must_be_away(RunProfile::AwayId id) const {
+    const RunProfile::Away& away = profile_.aways()[id];
+    if (graph_.is_new_there(away.tensor)) return profile_.events(away.tensor)[1] == away.use;
+    return away.use == RunProfile::kEnd && graph_.is_read_there(away.tensor);
+}
+
 bool AwayMoves::keep_here() {
     const auto id = any_away();
-    if (!id) return false;
+    if (!id || must_be_away(*id)) return false;
     const RunProfile::Away away = profile_.aways()[*id];
     const std::int32_t resident = graph_.resident[away.tensor];
     const bool home = resident >= 0 && (away.use == RunProfile::kEnd ||
@@ -190,7 +198,7 @@ bool AwayMoves::rerun_to_away() {
 
 bool AwayMoves::away_to_rerun() {
     const auto away = any_away();
-    if (!away) return false;
+    if (!away || must_be_away(*away)) return false;
     const RunProfile::Away gap = profile_.aways()[*away];
     return moves_.evict_gap(gap.tensor, profile_.index_of(gap.tensor, gap.use));
 }
@@ -227,6 +235,7 @@ bool AwayMoves::wait_for_copies() {
 }
 
 void AwayMoves::wait_before(Node run, std::int64_t time) {
+    if (time / kMostWaits > graph_.flat.time[graph_.waits.front()]) return;
     for (const int op : graph_.waits) {
         const std::int64_t length = graph_.flat.time[op];
         const bool last = op == graph_.waits.back();

@@ -49,6 +49,7 @@ class AwayMoves {
     Node over_run();
     std::optional<Gap> gap_across(Node run);
     std::optional<RunProfile::AwayId> any_away();
+    bool must_be_away(RunProfile::AwayId id) const;
     std::optional<RunProfile::AwayId> late_across(Node run);
     void wait_before(Node run, std::int64_t time);
     RunProfile::AwayId send(Gap gap);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace rematlas::annealing {
@@ -9,8 +10,10 @@ namespace rematlas::annealing {
 namespace {
 
 constexpr int kWaitLengths = 12;
-constexpr std::int64_t kLongestWait = 8;  // part of the step
-constexpr std::int64_t kShareOfSmall = 200;
+constexpr std::int64_t kLongestWait = 8;      // part of the step
+constexpr std::int64_t kShareOfSmall = 200;   // of all bytes that may leave, one in so many
+constexpr std::int64_t kShareOfAdvised = 10;  // the same of tensors below `least_copy`
+constexpr std::int64_t kShareOfBudget = 16;   // of the budget
 
 /// Lists that can still be added to.
 using Rows = std::vector<std::vector<std::int32_t>>;
@@ -33,13 +36,16 @@ Lists lists_of(Rows rows) {
 
 class CopyGraphBuilder {
   public:
-    explicit CopyGraphBuilder(const Problem& problem)
-        : problem_(problem), graph_{.flat = problem.flat, .real_ops = problem.flat.op_count} {}
+    CopyGraphBuilder(const Problem& problem, Bytes budget, bool updates_on_host)
+        : problem_(problem),
+          budget_(budget),
+          updates_on_host_(updates_on_host),
+          graph_{.flat = problem.flat, .real_ops = problem.flat.op_count} {}
 
     CopyGraph build() {
         const int tensors = problem_.flat.tensor_count;
         const Offload what = problem_.copies.what;
-        const IdVector<TensorId, char> allowed = may_leave(problem_.graph, what);
+        const IdVector<TensorId, char> allowed = may_leave(problem_.graph, problem_.copies);
         graph_.real.resize(static_cast<std::size_t>(tensors));
         std::iota(graph_.real.begin(), graph_.real.end(), 0);
         graph_.may_leave.assign(allowed.begin(), allowed.end());
@@ -48,8 +54,9 @@ class CopyGraphBuilder {
         graph_.resident.assign(static_cast<std::size_t>(tensors), -1);
         keep_small();
         if (moves_weights(what)) {
-            const IdVector<TensorId, char> ends = may_end_on_host(problem_.graph, what);
+            const IdVector<TensorId, char> ends = may_end_on_host(problem_.graph, problem_.copies);
             graph_.ends_on_host.assign(ends.begin(), ends.end());
+            if (updates_on_host_) place_updates();
             add_residents();
         }
         add_waits();
@@ -70,9 +77,46 @@ class CopyGraphBuilder {
         std::int64_t small = 0;
         for (const int t : leaving) {
             small += bytes[t];
-            if (bytes[t] == 0 || bytes[t] < problem_.copies.links.least_copy.value ||
-                small <= sum / kShareOfSmall)
+            const bool advised = bytes[t] < problem_.copies.links.least_copy.value;
+            const std::int64_t share = sum / (advised ? kShareOfAdvised : kShareOfSmall);
+            if (bytes[t] == 0 || small <= std::min(share, budget_.value / kShareOfBudget))
                 graph_.may_leave[t] = 0;
+        }
+    }
+
+    void place_updates() {
+        graph_.host = host_updates(problem_, graph_.may_leave);
+        graph_.on_host.assign(static_cast<std::size_t>(graph_.real_ops) + 1, 0);  // and `home`
+        FlatGraph& flat = graph_.flat;
+        for (const HostUpdates::Run& run : graph_.host.runs) {
+            graph_.on_host[static_cast<std::size_t>(run.op)] = 1;
+            flat.required[run.op] = 0;
+            flat.time[run.op] = flat.workspace[run.op] = 0;
+            for (const std::int32_t t : run.inputs) {
+                graph_.ends_on_host[t] = 1;
+                if (!std::exchange(flat.is_result[t], 1)) flat.results.push_back(t);
+            }
+        }
+        for (const std::int32_t t : graph_.host.there) {
+            graph_.may_leave[t] = 0;
+            flat.resident_bytes -= flat.bytes[t];
+        }
+        for (const std::int32_t t : graph_.host.both) graph_.may_leave[t] = 0;
+    }
+
+    void mark_updates() {
+        graph_.starts_run.assign(graph_.real.size(), -1);
+        graph_.read_there.assign(graph_.real.size(), 0);
+        graph_.dies_there.assign(graph_.real.size(), 0);
+        graph_.new_there.assign(graph_.real.size(), 0);
+        for (std::size_t i = 0; i < graph_.host.runs.size(); ++i) {
+            const HostUpdates::Run& run = graph_.host.runs[i];
+            for (const std::int32_t t : run.inputs) {
+                graph_.read_there[t] = 1;
+                graph_.dies_there[t] = !problem_.flat.is_result[t];
+            }
+            for (const std::int32_t t : run.updated) graph_.new_there[t] = 1;
+            if (!run.inputs.empty()) graph_.starts_run[run.inputs.front()] = static_cast<std::int32_t>(i);
         }
     }
 
@@ -96,13 +140,17 @@ class CopyGraphBuilder {
                 for (const TensorId t : op.mutates) graph_.may_leave[t.index()] = 0;
         for (std::int32_t t = 0; t < problem_.flat.tensor_count; ++t)
             if (graph_.may_leave[t]) track(t);
-        for (const Op& op : source.ops)
-            if (op.phase == Phase::optimizer)
-                for (const TensorId t : op.mutates) track(t.value);
+        for (const OpId id : source.ops.ids())
+            if (source.ops[id].phase == Phase::optimizer && !graph_.runs_there(id.value))
+                for (const TensorId t : source.ops[id].mutates) track(t.value);
         inputs_ = rows_of(graph_.flat.inputs);
         outputs_ = rows_of(graph_.flat.outputs);
         for (const OpId id : source.ops.ids()) {
             std::vector<std::int32_t>& reads = inputs_[id.index()];
+            if (graph_.runs_there(id.value)) {
+                reads.clear();
+                continue;
+            }
             for (const auto* list : {&source.ops[id].inputs, &source.ops[id].mutates})
                 for (const TensorId t : *list)
                     if (version[t.index()] >= 0) reads.push_back(version[t.index()]);
@@ -113,7 +161,9 @@ class CopyGraphBuilder {
                 version[t.index()] = update(id, t, version[t.index()]);
         }
         add_home(made);
+        mark_updates();
         for (const CopyGraph::Resident& resident : graph_.residents) {
+            if (graph_.is_new_there(resident.first)) continue;
             graph_.flat.is_result[resident.last] = 1;
             graph_.flat.results.push_back(resident.last);
             graph_.ends_on_host[resident.last] = 1;
@@ -191,10 +241,13 @@ class CopyGraphBuilder {
         for (const auto& [op, pair] : updates_) flat.recomputable[op] = 0;
     }
 
+    /// The longest is a part of the step, or of the longest copy where that takes longer.
     void add_waits() {
         FlatGraph& flat = graph_.flat;
-        std::int64_t time = flat.base_time / kLongestWait;
-        for (int i = 0; i < kWaitLengths && (time > 0 || i == 0); ++i, time /= 2) {
+        const std::int64_t shortest =
+            std::max<std::int64_t>((flat.base_time / kLongestWait) >> (kWaitLengths - 1), 1);
+        for (std::int64_t time = std::max(flat.base_time, longest_copy()) / kLongestWait;
+             time >= shortest || graph_.waits.empty(); time /= 2) {
             graph_.waits.push_back(flat.op_count++);
             flat.time.push_back(std::max<std::int64_t>(time, 1));
             flat.workspace.push_back(0);
@@ -206,7 +259,20 @@ class CopyGraphBuilder {
         }
     }
 
+    /// No more than a day.
+    std::int64_t longest_copy() const {
+        std::int64_t most = 0;
+        for (std::size_t t = 0; t < graph_.may_leave.size(); ++t)
+            if (graph_.may_leave[t]) most = std::max(most, graph_.flat.bytes[t]);
+        const Links& links = problem_.copies.links;
+        const double slower = std::min(links.to_host_bytes_per_second, links.to_device_bytes_per_second);
+        constexpr double day = 24 * 3600e9;
+        return static_cast<std::int64_t>(std::min(1e9 * static_cast<double>(most) / slower, day));
+    }
+
     const Problem& problem_;
+    const Bytes budget_;
+    const bool updates_on_host_;
     CopyGraph graph_;
     Rows inputs_, outputs_;
     std::vector<std::pair<std::int32_t, FlatGraph::Pair>> updates_;  ///< by op, in the graph's order
@@ -214,8 +280,8 @@ class CopyGraphBuilder {
 
 }  // namespace
 
-CopyGraph copy_graph(const Problem& problem) {
-    return CopyGraphBuilder(problem).build();
+CopyGraph copy_graph(const Problem& problem, Bytes budget, bool updates_on_host) {
+    return CopyGraphBuilder(problem, budget, updates_on_host).build();
 }
 
 RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
@@ -238,7 +304,7 @@ RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, c
         if (!is_update(op)) note(op, place);
     }
     for (const std::int32_t op : runs) {
-        if (!is_update(op)) continue;
+        if (!is_update(op) || graph.runs_there(op)) continue;
         std::int64_t earliest = 0;
         for (const int t : graph.flat.inputs[op]) earliest = std::max(earliest, touched[t]);
         note(op, earliest | 1);
@@ -249,6 +315,112 @@ RunSequence with_early_updates(const Problem& problem, const CopyGraph& graph, c
     if (graph.home >= 0) early.push_back(graph.home);
     for (const auto& [unused, op] : placed) early.push_back(op);
     return early;
+}
+
+CopyState start_of(const Problem& problem, const CopyGraph& graph, const RunSequence& runs) {
+    CopyState state{.runs = with_early_updates(problem, graph, runs), .aways = {}};
+    std::vector<char> seen(static_cast<std::size_t>(graph.flat.tensor_count), 0);
+    for (std::size_t i = 0; i < state.runs.size() && !graph.host.runs.empty(); ++i)
+        for (const std::int32_t t : graph.flat.inputs[state.runs[i]])
+            if (graph.new_there[t] && !std::exchange(seen[t], 1))
+                state.aways.emplace_back(t, static_cast<std::int32_t>(i));
+    for (const HostUpdates::Run& run : graph.host.runs)
+        for (const std::int32_t t : run.inputs)
+            if (!std::exchange(seen[t], 1)) state.aways.emplace_back(t, state.runs.size());
+    return state;
+}
+
+namespace {
+
+/// A gap by the run that ends it: the op's first, second, ...; op -1: the end.
+struct Gap {
+    std::int32_t tensor = -1, op = -1, number = 0;
+};
+
+/// `start_of` with these gaps too. Updates may have left the runs, and what they read has its gaps already then.
+CopyState start_with(const Problem& problem, const CopyGraph& graph, const RunSequence& runs,
+                     std::span<const Gap> gaps) {
+    CopyState start = start_of(problem, graph, runs);
+    std::vector<std::vector<std::int32_t>> places(static_cast<std::size_t>(graph.flat.op_count));
+    for (std::size_t i = 0; i < start.runs.size(); ++i)
+        places[static_cast<std::size_t>(start.runs[i])].push_back(static_cast<std::int32_t>(i));
+    std::set<std::pair<std::int32_t, std::int32_t>> aways(start.aways.begin(), start.aways.end());
+    for (const Gap& gap : gaps) {
+        if (gap.op < 0) {
+            aways.emplace(gap.tensor, static_cast<std::int32_t>(start.runs.size()));
+            continue;
+        }
+        const auto& of_user = places[static_cast<std::size_t>(gap.op)];
+        const auto number = static_cast<std::size_t>(gap.number);
+        if (number < of_user.size()) aways.emplace(gap.tensor, of_user[number]);
+    }
+    start.aways.assign(aways.begin(), aways.end());
+    return start;
+}
+
+}  // namespace
+
+CopyState start_of(const Problem& problem, const CopyGraph& graph, std::span<const Step> steps) {
+    RunSequence runs;
+    std::vector<Gap> gaps;
+    std::vector<std::uint8_t> fetched(problem.graph.tensors.size(), 0), here(fetched);
+    std::vector<std::uint8_t> leaves(graph.residents.size(), 0);
+    std::vector<std::int32_t> seen(static_cast<std::size_t>(graph.flat.op_count), 0);
+    for (const Step& step : steps) {
+        if (step.runs()) {
+            const std::int32_t number = seen[static_cast<std::size_t>(step.id)]++;
+            for (const std::int32_t version : graph.flat.inputs[step.id])
+                if (std::exchange(fetched[static_cast<std::size_t>(graph.real[version])], 0) &&
+                    graph.may_leave[version])
+                    gaps.push_back({version, step.id, number});
+            for (const std::int32_t version : graph.flat.outputs[step.id]) {
+                const auto t = static_cast<std::size_t>(graph.real[version]);
+                fetched[t] = 0;
+                here[t] = 1;
+            }
+            runs.push_back(step.id);
+        } else if (step.names_op()) {
+            if (!graph.runs_there(step.id)) runs.push_back(step.id);
+        } else {
+            const auto t = static_cast<std::size_t>(step.id);
+            if (step.kind == StepKind::fetch || step.kind == StepKind::free)
+                fetched[t] = here[t] = step.kind == StepKind::fetch;
+            if (graph.resident[t] >= 0 && graph.may_leave[t])
+                leaves[static_cast<std::size_t>(graph.resident[t])] = 1;
+        }
+    }
+    for (const std::int32_t t : problem.flat.results)
+        if ((fetched[static_cast<std::size_t>(t)] || !here[static_cast<std::size_t>(t)]) &&
+            graph.resident[t] < 0 && graph.may_leave[t])
+            gaps.push_back({t});
+    std::vector<std::uint8_t> met(graph.residents.size(), 0);
+    for (const std::int32_t op : runs) {
+        for (const std::int32_t version : graph.flat.inputs[op]) {
+            const std::int32_t resident = graph.resident[version];
+            if (resident < 0 || !leaves[static_cast<std::size_t>(resident)] ||
+                std::exchange(met[static_cast<std::size_t>(resident)], 1))
+                continue;
+            const CopyGraph::Resident& versions = graph.residents[static_cast<std::size_t>(resident)];
+            gaps.push_back({versions.first, op});
+            if (!graph.is_new_there(versions.first)) gaps.push_back({versions.last});
+        }
+    }
+    return start_with(problem, graph, runs, gaps);
+}
+
+CopyState start_of(const Problem& problem, const CopyGraph& graph, const CopyGraph& other,
+                   const CopyState& state) {
+    RunSequence runs = state.runs;
+    for (std::int32_t& op : runs)
+        if (op >= other.real_ops) op = graph.waits[static_cast<std::size_t>(op - other.waits.front())];
+    std::vector<std::int32_t> numbers, seen(static_cast<std::size_t>(graph.flat.op_count), 0);
+    for (const std::int32_t op : runs) numbers.push_back(seen[static_cast<std::size_t>(op)]++);
+    std::vector<Gap> gaps;
+    for (const auto& [tensor, use] : state.aways) {
+        const auto run = static_cast<std::size_t>(use);
+        gaps.push_back(run == runs.size() ? Gap{tensor} : Gap{tensor, runs[run], numbers[run]});
+    }
+    return start_with(problem, graph, runs, gaps);
 }
 
 }  // namespace rematlas::annealing

@@ -17,13 +17,21 @@ class Emission {
         frees_.resize(places);
         fetches_.resize(places);
         drops_.resize(places);
+        host_runs_.resize(places);
         goes_out_.resize(profile.aways().size());
         for (const PlannedCopies::Copy& copy : copies.out()) plan_out(copy.away);
         for (RunProfile::AwayId id = 0; id < static_cast<RunProfile::AwayId>(profile.aways().size()); ++id)
             plan_gap(id);
         for (auto copy = copies.back().rbegin(); copy != copies.back().rend(); ++copy) plan_back(copy->away);
         for (const CopyGraph::Resident& resident : graph.residents) plan_home(resident);
+        for (const HostUpdates::Run& run : graph.host.runs) plan_host_run(run);
+        for (const std::int32_t t : graph.host.there) homes_.on_host.push_back(TensorId(t));
+        for (const std::int32_t t : graph.host.both) {
+            homes_.on_host.push_back(TensorId(t));
+            homes_.stays.push_back(TensorId(t));
+        }
         std::sort(homes_.on_host.begin(), homes_.on_host.end());
+        std::sort(homes_.stays.begin(), homes_.stays.end());
     }
 
     EmittedCopies run() {
@@ -33,6 +41,7 @@ class Emission {
             const Node run = copies_.runs()[place];
             if (run != RunProfile::kEnd && profile_.op(run) < graph_.real_ops) add_run(run);
             for (const int t : offloads_[place]) steps_.push_back(Step::offload(real(t)));
+            for (const std::int32_t op : host_runs_[place]) steps_.push_back(Step::run_host(OpId(op)));
             for (const int t : drops_[place]) steps_.push_back(Step::drop(real(t)));
         }
         for (const int t : last_offloads_) steps_.push_back(Step::offload(real(t)));
@@ -61,7 +70,8 @@ class Emission {
 
     /// Whether it leaves in some gap, and so lives on the host.
     bool lives_on_host(int resident) const {
-        return resident >= 0 && (first_gap(graph_.residents[resident].first) >= 0 ||
+        return resident >= 0 && (graph_.is_new_there(graph_.residents[resident].first) ||
+                                 first_gap(graph_.residents[resident].first) >= 0 ||
                                  first_gap(graph_.residents[resident].last) >= 0);
     }
 
@@ -87,12 +97,14 @@ class Emission {
         if (!goes_out_[static_cast<std::size_t>(id)] && profile_.op(before) != graph_.home)
             frees_[place(away.first)].push_back(away.tensor);
         if (graph_.resident[away.tensor] >= 0) return;
-        if (away.behind == RunProfile::kNone) homes_.on_host.push_back(real(away.tensor));
+        if (away.behind == RunProfile::kNone && !graph_.is_to_die_there(away.tensor))
+            homes_.on_host.push_back(real(away.tensor));
         const auto ids = profile_.aways_of(away.tensor);
         const bool last = std::all_of(ids.begin(), ids.end(), [&](RunProfile::AwayId other) {
             return !is_gone(other) || place(profile_.aways()[other].use) <= place(away.use);
         });
-        if (last && away.use != RunProfile::kEnd) drops_[place(away.use)].push_back(away.tensor);
+        if (last && away.use != RunProfile::kEnd && !graph_.is_read_there(away.tensor))
+            drops_[place(away.use)].push_back(away.tensor);
     }
 
     /// Of one that leaves in some gap.
@@ -102,6 +114,7 @@ class Emission {
         const RunProfile::AwayId start =
             profile_.away_before(resident.first, profile_.events(resident.first)[1]);
         if (start < 0) fetches_.front().push_back(resident.first);
+        if (graph_.is_new_there(resident.first)) return;
         const RunProfile::AwayId end = profile_.away_before(resident.last, RunProfile::kEnd);
         if (end >= 0 && is_gone(end)) return;
         const bool is_new = resident.last != resident.first && first_gap(resident.last) < 0;
@@ -119,6 +132,24 @@ class Emission {
         if (from_home && lives_on_host(graph_.resident[away.tensor])) fetches_.front().push_back(away.tensor);
     }
 
+    /// When what it reads was offloaded, and what it updates is not on the device any more.
+    void plan_host_run(const HostUpdates::Run& run) {
+        std::size_t last = 0;
+        for (const std::int32_t t : run.inputs) {
+            const auto events = profile_.events(t);
+            std::size_t sent = place(events[events.size() - 2]);
+            const RunProfile::AwayId first = first_gap(t);
+            std::vector<int>& at_last = offloads_[sent];
+            if (first < 0 && std::find(at_last.begin(), at_last.end(), t) == at_last.end())
+                at_last.push_back(t);
+            if (first >= 0)
+                sent = std::min(sent, place(events[profile_.index_of(t, profile_.aways()[first].use) - 1]));
+            last = std::max(last, sent);
+        }
+        for (const std::int32_t t : run.updated) last = std::max(last, place(profile_.events(t).back()));
+        host_runs_[last].push_back(run.op);
+    }
+
     void add_run(Node run) {
         const int op = profile_.op(run);
         const auto of_op = graph_.flat.inplace_pairs(op);
@@ -134,7 +165,7 @@ class Emission {
                 const bool taken = in_place && std::any_of(pairs.begin(), pairs.end(),
                                                            [t](const auto& pair) { return pair.in == t; });
                 // What was updated is still there, as the next version.
-                const bool goes_on = graph_.resident[t] >= 0;
+                const bool goes_on = graph_.resident[t] >= 0 && !graph_.is_new_there(t);
                 if (!taken && !goes_on) steps_.push_back(Step::free(TensorId(t)));
             }
         }
@@ -144,6 +175,7 @@ class Emission {
     const RunProfile& profile_;
     const PlannedCopies& copies_;
     std::vector<std::vector<int>> offloads_, frees_, fetches_, drops_;  ///< by place: tensors
+    std::vector<std::vector<std::int32_t>> host_runs_;                  ///< by place: ops
     std::vector<std::uint8_t> goes_out_;  ///< by away: a copy out is made before it
     std::vector<int> last_offloads_, last_frees_;
     std::vector<Step> steps_;

@@ -8,26 +8,27 @@ namespace rematlas::annealing {
 
 namespace {
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max() / 4;
+constexpr std::int64_t kFarOff = std::numeric_limits<std::int64_t>::max() / 4;
 
-std::int64_t copy_time(std::int64_t bytes, double alone, double beside, bool contended,
-                       std::int64_t latency) {
-    const double speed = contended && beside > 0 ? beside : alone;
-    const double time = speed > 0 ? static_cast<double>(bytes) / speed * 1e9 : static_cast<double>(kNever);
-    return time < static_cast<double>(kNever) / 1e3 ? std::llround(time) + latency : kNever / 1000;
+std::int64_t copy_time(std::int64_t bytes, double speed, std::int64_t latency) {
+    const double time = speed > 0 ? static_cast<double>(bytes) / speed * 1e9 : static_cast<double>(kFarOff);
+    return time < static_cast<double>(kFarOff) / 1e3 ? std::llround(time) + latency : kFarOff / 1000;
 }
 
 }  // namespace
 
 PlannedCopies::PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended)
-    : graph_(graph), profile_(profile) {
-    const std::int64_t latency = links.copy_latency.value;
+    : graph_(graph), profile_(profile), latency_(links.copy_latency.value) {
+    const auto beside = [](double alone, double contended) { return contended > 0 ? contended : alone; };
+    const double out = contended
+                           ? beside(links.to_host_bytes_per_second, links.to_host_contended_bytes_per_second)
+                           : links.to_host_bytes_per_second;
+    const double back = links.to_device_bytes_per_second;
     for (const std::int64_t bytes : graph.flat.bytes) {
-        out_time_.push_back(copy_time(bytes, links.to_host_bytes_per_second,
-                                      links.to_host_contended_bytes_per_second, contended, latency));
-        back_time_.push_back(copy_time(bytes, links.to_device_bytes_per_second,
-                                       links.to_device_contended_bytes_per_second, contended, latency));
+        out_time_.push_back(copy_time(bytes, out, latency_));
+        back_time_.push_back(copy_time(bytes, back, latency_));
     }
+    slower_beside_ = back / beside(back, links.to_device_contended_bytes_per_second);
 }
 
 void PlannedCopies::settle() {
@@ -35,8 +36,9 @@ void PlannedCopies::settle() {
     collect();
     plan_out();
     plan_back();
+    plan_homes();
     move_gaps();
-    time_ = std::max(profile_.time(), out_.empty() ? 0 : out_.back().end) + late_;
+    time_ = std::max({profile_.time(), out_.empty() ? 0 : out_.back().end, host_end_}) + late_;
 }
 
 void PlannedCopies::read_clock() {
@@ -60,7 +62,7 @@ void PlannedCopies::read_clock() {
 // By place, so that nothing has to be sorted.
 void PlannedCopies::collect() {
     const auto aways = profile_.aways();
-    gone_.assign(aways.size(), kNever);
+    gone_.assign(aways.size(), kFarOff);
     returns_.assign(aways.size(), -1);
     leaving_.clear(runs_.size(), aways.size());
     coming_.clear(runs_.size(), aways.size());
@@ -79,7 +81,7 @@ void PlannedCopies::collect() {
         else
             gone_[id] = last + 1;
         if (away.use == RunProfile::kEnd && graph_.ends_on_host[t])
-            returns_[id] = kNever;
+            returns_[id] = kFarOff;
         else
             coming_.add(static_cast<std::size_t>(use), static_cast<RunProfile::AwayId>(id), aways);
     }
@@ -87,7 +89,7 @@ void PlannedCopies::collect() {
 
 void PlannedCopies::plan_out() {
     out_.clear();
-    copied_ = 0;
+    copied_ = host_end_ = 0;
     std::int64_t free = 0;
     std::size_t at = 0;
     for (std::size_t event = 0; event + 1 < runs_.size(); ++event) {
@@ -97,6 +99,8 @@ void PlannedCopies::plan_out() {
             free = start + time;
             copied_ += time;
             out_.push_back({id, start, free});
+            if (graph_.is_read_there(profile_.aways()[id].tensor))
+                run_there(graph_.starts_run[profile_.aways()[id].tensor], free);
             at = std::max(at, event + 1);
             while (at < starts_.size() && starts_[at] < free) ++at;
             if (at < starts_.size()) gone_[id] = static_cast<std::int64_t>(at);
@@ -107,17 +111,43 @@ void PlannedCopies::plan_out() {
     }
 }
 
+void PlannedCopies::run_there(std::int32_t run, std::int64_t copied) {
+    if (run >= 0)
+        host_end_ = std::max(host_end_, copied) + graph_.host.runs[static_cast<std::size_t>(run)].time;
+}
+
+// Of a copy back that takes so long alone and is done at `end`: slower while one out is under way. `outs`: how many
+// of these begin before `end`; it never rises from one copy back to the next, which is the one before it.
+std::int64_t PlannedCopies::back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const {
+    if (slower_beside_ <= 1 || time <= latency_) return end - time;
+    double left = static_cast<double>(time - latency_), at = static_cast<double>(end);
+    while (outs > 0 && left > 0) {
+        const auto from = static_cast<double>(out_[outs - 1].start),
+                   to = static_cast<double>(out_[outs - 1].end);
+        if (const double alone = std::min(at - to, left); alone > 0) {
+            left -= alone;
+            at -= alone;
+        }
+        if (const double beside = std::min(at - from, left * slower_beside_); beside > 0 && left > 0) {
+            left -= beside / slower_beside_;
+            at -= beside;
+        }
+        if (left > 0) --outs;
+    }
+    return std::llround(at - std::max(left, 0.0)) - latency_;
+}
+
 void PlannedCopies::plan_back() {
     back_.clear();
     late_ = 0;
-    std::int64_t next = kNever;
+    std::int64_t next = kFarOff;
+    std::size_t outs = out_.size();
     std::size_t at = starts_.size() - 1;
     for (std::size_t use = runs_.size(); use-- > 0;) {
         for (RunProfile::AwayId id = coming_.first[use]; id >= 0; id = coming_.next[id]) {
-            const std::int64_t time = back_time_[profile_.aways()[id].tensor];
             const std::int64_t end = std::min(next, starts_[use]);
-            next = end - time;
-            copied_ += time;
+            next = back_start(end, back_time_[profile_.aways()[id].tensor], outs);
+            copied_ += end - next;
             back_.push_back({id, next, end});
             if (next < 0 && graph_.starts_on_host[profile_.aways()[id].tensor]) late_ = -next;
             at = std::min(at, use);
@@ -127,13 +157,23 @@ void PlannedCopies::plan_back() {
     }
 }
 
+// One that lives on the host and is not away at the start comes before anything runs.
+void PlannedCopies::plan_homes() {
+    for (const CopyGraph::Resident& resident : graph_.residents) {
+        const bool leaves = !profile_.aways_of(resident.first).empty() ||
+                            !profile_.aways_of(resident.last).empty() || graph_.is_new_there(resident.first);
+        if (leaves && profile_.away_before(resident.first, profile_.events(resident.first)[1]) < 0)
+            late_ += back_time_[resident.first];
+    }
+}
+
 void PlannedCopies::move_gaps() {
     const auto aways = profile_.aways();
     for (std::size_t i = 0; i < aways.size(); ++i) {
         if (aways[i].tensor < 0) continue;
         const auto id = static_cast<RunProfile::AwayId>(i);
         const std::int64_t gone = gone_[i], back = returns_[i];
-        if (back == kNever && gone < kNever)
+        if (back == kFarOff && gone < kFarOff)
             profile_.move_away(id, runs_[static_cast<std::size_t>(gone)], RunProfile::kNone);
         else if (gone < back)
             profile_.move_away(id, runs_[static_cast<std::size_t>(gone)],

@@ -12,9 +12,10 @@
 // use or making a later one late; the bytes count from the last run on that starts no later than the copy. A gap
 // that is too short for its copies is kept: it counts as if the tensor never left.
 //
-// Both ways are taken to move with the speeds that they have alone or the contended ones, whichever is asked
-// for; what really happens says `simulate` (emit_copies.h). Waiting is a run of an op that does nothing
-// (copy_graph.h), so that nothing here has to move the clock.
+// Copies out are taken to move with the speed that they have alone or the contended one, whichever is asked
+// for, copies back with the contended one while one out is under way; what really happens says `simulate` (emit_copies.h). Waiting is a run of an op that does nothing
+// (copy_graph.h), so that nothing here has to move the clock. Updates on the host follow each other, each when the first of
+// what it reads is there.
 //
 // Cost of `settle`: linear in the runs and in the copies, with a small factor, and an edit of the profile for each
 // copy that has moved.
@@ -34,7 +35,7 @@ class PlannedCopies {
   public:
     using Node = RunProfile::Node;
 
-    /// All must outlive it. Takes over the gaps that are away in the profile.
+    /// `contended`: copies out have their contended speed. All must outlive it. Takes over the gaps that are away in the profile.
     PlannedCopies(const CopyGraph& graph, RunProfile& profile, const Links& links, bool contended);
 
     /// Places all gaps. Between edits of the profile and this, these are where they were.
@@ -48,7 +49,8 @@ class PlannedCopies {
     const std::vector<Copy>& out() const { return out_; }    ///< in the order in which they start
     const std::vector<Copy>& back() const { return back_; }  ///< from the last one to the first
     std::int64_t copied() const { return copied_; }          ///< nanoseconds of both links
-    /// Of the step: the runs, what residents have to arrive before them, and what is on its way out longer.
+    /// Of the step: the runs, what residents have to arrive before them, and what is on its way out, or updated on the
+    /// host, longer.
     std::int64_t time() const { return time_; }
     /// After the profile was taken back to where they had these.
     void recall(std::int64_t time, std::int64_t copied) {
@@ -85,12 +87,17 @@ class PlannedCopies {
     void read_clock();
     void collect();
     void plan_out();
+    void run_there(std::int32_t run, std::int64_t copied);
     void plan_back();
+    std::int64_t back_start(std::int64_t end, std::int64_t time, std::size_t& outs) const;
+    void plan_homes();
     void move_gaps();
 
     const CopyGraph& graph_;
     RunProfile& profile_;
-    std::vector<std::int64_t> out_time_, back_time_;  ///< by tensor, the latency included
+    const std::int64_t latency_;
+    std::vector<std::int64_t> out_time_, back_time_;  ///< by tensor, the latency included; back: alone
+    double slower_beside_ = 1;  ///< what a byte back takes while one moves out, of what it takes alone
     std::vector<Node> runs_;
     std::vector<std::int64_t> starts_;         ///< by place
     std::vector<std::int64_t> clock_, place_;  ///< by node
@@ -98,7 +105,8 @@ class PlannedCopies {
     std::vector<Copy> out_, back_;
     std::vector<std::int64_t> gone_, returns_;  ///< by away: places
     std::int64_t copied_ = 0, time_ = 0;
-    std::int64_t late_ = 0;  ///< what the first copies back of residents take before the first run
+    std::int64_t late_ = 0;      ///< what the first copies of residents take before the first run
+    std::int64_t host_end_ = 0;  ///< of the last op on the host
 };
 
 }  // namespace rematlas::annealing

@@ -24,11 +24,11 @@ std::int32_t block_capacity(std::size_t runs) {
 RunProfile::RunProfile(const FlatGraph& graph, std::int64_t budget, std::span<const std::int32_t> runs)
     : graph_(graph),
       events_(graph.tensor_count),
-      aways_of_(graph.tensor_count),
       runs_of_(graph.op_count),
       own_bytes_(graph.op_count),
       saved_(graph.op_count),
-      overwritable_(graph.tensor_count) {
+      overwritable_(graph.tensor_count),
+      aways_of_(graph.tensor_count) {
     for (int op = 0; op < graph.op_count; ++op) {
         own_bytes_[op] = graph.workspace[op];
         for (const int t : graph.outputs[op]) own_bytes_[op] += graph.bytes[t];

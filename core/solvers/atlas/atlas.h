@@ -3,8 +3,8 @@
 //     auto atlas = make_atlas({});
 //     Answer answer = atlas->solve(problem, budget, {.time = 5s}, {});
 //
-// Class of schedules: any order of the ops, any reruns, runs in place; where the problem allows copies to the host, these too
-// (copy_search.h), but no ops that run there. Without copies it is anytime: the first
+// Class of schedules: any order of the ops, any reruns, runs in place; where the problem allows copies to the host, these too,
+// and updates that run there, all that can or none (copy_search.h). Without copies it is anytime: the first
 // answer is the schedule without reruns when it fits (then it is optimal), else a greedy one, in
 // milliseconds; annealing improves it until the time is over, the gap is at most `limits.gap`, or nothing
 // better has come for several times as many moves as it took to find the best.  Memory: linear in the graph

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <memory>
-#include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/base/sizes.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "core/solvers/annealing/anneal_copies.h"
 #include "core/solvers/atlas/atlas.h"
+#include "core/solvers/offmate/offmate.h"
 #include "core/solving/answers.h"
+#include "core/solving/ordered_updates.h"
 
 namespace rematlas {
 
@@ -19,14 +22,21 @@ using annealing::CopyAnnealer;
 using annealing::CopyState;
 
 // Shares of the time limit.
-constexpr double kPlainShare = 0.15;    // for the answer without copies
-constexpr double kLargerShare = 0.07;   // for that at each larger budget
-constexpr double kCopyRaceShare = 0.4;  // of what is left then: after it the best lane goes on alone
+constexpr double kPlainShare = 0.15;       // for the answer without copies
+constexpr double kOffmateShare = 0.15;     // for offmate's, where weights may leave
+constexpr double kActivationsShare = 0.4;  // for the answer with copies of activations alone
+constexpr double kPlainAgainShare = 0.35;  // for it once more, where copies gain little
+constexpr double kLittleGain = 0.01;       // of the time of the step
+constexpr double kLargerShare = 0.07;      // for that at each larger budget
+constexpr double kCopyRaceShare = 0.5;     // of what is left then: after it the best lane goes on alone
 
 /// Of what a link carries in a third of the step.
 constexpr double kLarger[] = {0.2, 0.4, 0.7, 1.0};
 constexpr double kPartOfStep = 0.35;
 constexpr double kLeftToActivations[] = {0.9, 0.6};  // of the budget, where residents may leave
+
+constexpr double kFirstRoundShare = 0.4;  // of the race
+constexpr int kProbe = 1000;              // moves
 
 constexpr double kPrices[] = {0.01, 0.003, 0.03};
 constexpr double kCopyHeats[] = {1, 0.3, 3, 0.1};
@@ -47,51 +57,157 @@ class CopySearch {
           options_(options),
           progress_(progress),
           deadline_(limits),
-          graph_(annealing::copy_graph(problem)),
+          graph_(annealing::copy_graph(problem, budget)),
+          host_graph_(with_updates_on_host(problem, budget)),
           repeats_(annealing::repeats_of(problem.graph)) {}
 
     Answer run() {
+        if (nothing_leaves()) return without_copies(limits_.time, progress_);
         start_without_copies();
-        if (graph_.home >= 0)
+        if (moves_weights(problem_.copies.what)) start_from_offmate();
+        if (residents_are_heavy())
             start_without_residents();
+        else if (problem_.copies.what == Offload::all)
+            start_with_activations();
         else
             start_from_larger_budgets();
         if (!is_over()) race();
         if (best_) return *std::move(best_);
-        return infeasible_from(problem_, budget_, smallest_);
+        Infeasible none = infeasible_from(problem_, budget_, smallest_);
+        if (const auto& host = problem_.copies.host_budget)
+            none.reason = "with at most " + format_bytes(*host) + " on the host";
+        return none;
     }
 
   private:
     using Lane = std::unique_ptr<CopyAnnealer>;
+    struct Start {
+        const annealing::CopyGraph* graph;
+        CopyState state;
+    };
 
+    /// None where no update can run there.
+    static std::optional<annealing::CopyGraph> with_updates_on_host(const Problem& problem, Bytes budget) {
+        if (class_within(problem.graph, problem.copies.what) < ScheduleClass::with_host_ops)
+            return std::nullopt;
+        annealing::CopyGraph graph = annealing::copy_graph(problem, budget, true);
+        if (graph.host.runs.empty()) return std::nullopt;
+        return graph;
+    }
+
+    /// Of what has to run on the device.
     Nanoseconds least_time() const {
-        const SequenceCost once = cost_of(problem_.flat, required_once(problem_.flat));
-        return Nanoseconds(once.time);
+        const FlatGraph& flat = host_graph_ ? host_graph_->flat : graph_.flat;
+        std::int64_t time = 0;
+        for (int op = 0; op < graph_.real_ops; ++op) time += flat.required[op] ? flat.time[op] : 0;
+        return Nanoseconds(time);
     }
     bool is_over() const { return deadline_.passed() || (best_ && best_->time <= least_time()); }
 
-    std::optional<RunSequence> plain_runs(Bytes budget, double share, bool offers) {
+    /// More than half of the budget, were they there.
+    bool residents_are_heavy() const {
+        return graph_.home >= 0 && problem_.flat.resident_bytes > budget_.value / 2;
+    }
+
+    bool nothing_leaves() const {
+        return std::none_of(graph_.may_leave.begin(), graph_.may_leave.end(), [](auto may) { return may; });
+    }
+
+    Answer without_copies(std::chrono::nanoseconds time, const Progress& progress = {}) {
         Limits limits = limits_;
-        limits.time = std::min(share_of(limits_.time, share), deadline_.left());
-        const Answer answer =
-            make_atlas(options_)->solve({problem_.graph, problem_.flat}, budget, limits, {});
-        if (const auto* none = std::get_if<Infeasible>(&answer)) {
-            if (none->smallest_found)
-                smallest_ = std::min(smallest_.value_or(*none->smallest_found), *none->smallest_found);
+        limits.time = std::min(time, deadline_.left());
+        return solve_in_order({problem_.graph, problem_.flat}, *make_atlas(options_), budget_, limits,
+                              progress);
+    }
+
+    /// Of the answer without copies, as good as a share of the time makes it.
+    std::optional<RunSequence> plain_runs(double share) {
+        const Answer answer = without_copies(share_of(limits_.time, share));
+        const auto* found = std::get_if<Solution>(&answer);
+        if (!found) {
+            smallest_ = std::get<Infeasible>(answer).smallest_found;
             return std::nullopt;
         }
-        const Solution& found = std::get<Solution>(answer);
-        // Solvers without copies know nothing of what updates of residents need.
-        if (offers && simulate(problem_.graph, found.steps)) offer(found);
-        return runs_of(found.steps);
+        offer(*found);
+        plain_time_ = std::min(plain_time_.value_or(found->time), found->time);
+        return runs_of(found->steps);
+    }
+
+    /// Where residents take little, most of what copies gain they gain of activations: an answer with these alone holds
+    /// here too, and so does what it began with.
+    void start_with_activations() {
+        Copies copies = problem_.copies;
+        copies.what = Offload::activations;
+        Limits limits = limits_;
+        limits.time = std::min(share_of(limits_.time, kActivationsShare), deadline_.left());
+        AnnealingOptions options = options_;
+        if (options.max_moves > 0)  // 0 would be any number
+            options.max_moves =
+                1 + static_cast<std::uint64_t>(kActivationsShare * static_cast<double>(options.max_moves));
+        const Problem activations{problem_.graph, problem_.flat, copies};
+        CopySearch search(activations, budget_, limits, options, {});
+        search.begin_with(*this);
+        const Answer answer = search.run();
+        if (search.plain_.size() == plain_.size())
+            return start_from_larger_budgets();  // nothing leaves there
+        for (std::size_t i = plain_.size(); i < search.plain_.size(); ++i)
+            starts_.push_back({&graph_, annealing::start_of(problem_, graph_, search.plain_[i])});
+        const auto* found = std::get_if<Solution>(&answer);
+        if (!found) return;
+        offer(*found);
+        if (!search.best_state_) return;
+        for (const annealing::CopyGraph* graph : graphs())
+            starts_.push_back(
+                {graph, annealing::start_of(problem_, *graph, search.graph_, *search.best_state_)});
+    }
+
+    /// Its choice of updates on the host and of residents that stay is its own.
+    void start_from_offmate() {
+        if (options_.max_moves > 0) return;  // its time is not told in moves
+        Limits limits = limits_;
+        limits.time = std::min(share_of(limits_.time, kOffmateShare), deadline_.left());
+        const Answer answer = make_offmate()->solve(problem_, budget_, limits, {});
+        const auto* found = std::get_if<Solution>(&answer);
+        if (!found) return;
+        offer(*found);
+        const annealing::CopyGraph& graph =
+            host_runs(found->steps) > 0 && host_graph_ ? *host_graph_ : graph_;
+        starts_.push_back({&graph, annealing::start_of(problem_, graph, found->steps)});
     }
 
     void start_without_copies() {
-        if (auto runs = plain_runs(budget_, kPlainShare, true)) add_start(*runs);
+        if (std::exchange(began_plain_, true)) {
+            for (const RunSequence& runs : plain_) add_start(runs);
+            return;
+        }
+        if (const auto runs = plain_runs(kPlainShare)) start_from(*runs);
+    }
+
+    /// What the other has found without copies, which is nothing but this.
+    void begin_with(const CopySearch& other) {
+        began_plain_ = other.began_plain_;
+        plain_ = other.plain_;
+        best_ = other.best_;
+        plain_time_ = other.plain_time_;
+        smallest_ = other.smallest_;
+    }
+
+    /// The search without copies is the faster one.
+    bool copies_gain_little() const {
+        if (!plain_time_ || !best_) return false;
+        const double gain = static_cast<double>((*plain_time_ - best_->time).value);
+        return gain < kLittleGain * static_cast<double>(problem_.flat.base_time);
+    }
+
+    /// One with all updates on the device, one with all on the host that can.
+    std::vector<const annealing::CopyGraph*> graphs() const {
+        if (!host_graph_) return {&graph_};
+        return {&graph_, &*host_graph_};
     }
 
     void add_start(const RunSequence& runs) {
-        starts_.push_back({.runs = annealing::with_early_updates(problem_, graph_, runs), .aways = {}});
+        for (const annealing::CopyGraph* graph : graphs())
+            starts_.push_back({graph, annealing::start_of(problem_, *graph, runs)});
     }
 
     /// As if residents took no bytes, and neither did what the optimizer reads, which is gone early. A part of the
@@ -105,15 +221,25 @@ class CopySearch {
         }
         for (const double part : kLeftToActivations) {
             if (is_over()) return;
-            const Bytes left(static_cast<std::int64_t>(part * static_cast<double>(budget_.value)));
-            Limits limits = limits_;
-            limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
-            const Answer answer = make_atlas(options_)->solve({problem_.graph, free}, left, limits, {});
-            const auto* found = std::get_if<Solution>(&answer);
-            if (!found) continue;
-            if (const auto runs = runs_of(found->steps)) add_start(*runs);
+            start_from({problem_.graph, free},
+                       Bytes(static_cast<std::int64_t>(part * static_cast<double>(budget_.value))));
         }
-        add_start(required_once(problem_.flat));
+        start_from(required_once(problem_.flat));
+    }
+
+    void start_from(RunSequence plain) {
+        add_start(plain);
+        plain_.push_back(std::move(plain));
+    }
+
+    /// From what another problem without copies comes to.
+    void start_from(const Problem& plain, Bytes budget) {
+        Limits limits = limits_;
+        limits.time = std::min(share_of(limits_.time, kLargerShare), deadline_.left());
+        const Answer answer = make_atlas(options_)->solve(plain, budget, limits, {});
+        const auto* found = std::get_if<Solution>(&answer);
+        auto runs = found ? runs_of(found->steps) : std::nullopt;
+        if (runs) start_from(*std::move(runs));
     }
 
     void start_from_larger_budgets() {
@@ -126,36 +252,54 @@ class CopySearch {
             if (is_over()) return;
             const double larger = static_cast<double>(budget_.value) + part * carried;
             if (larger >= static_cast<double>(all.value)) break;
-            if (auto runs = plain_runs(Bytes(static_cast<std::int64_t>(larger)), kLargerShare, false))
-                add_start(*runs);
+            start_from({problem_.graph, problem_.flat}, Bytes(static_cast<std::int64_t>(larger)));
         }
-        add_start(once);
+        start_from(once);
     }
 
     void race() {
         std::vector<Lane> lanes;
-        for (const CopyState& start : starts_) {
+        for (const Start& start : starts_) {
             lanes.push_back(lane_from(start, lanes.size()));
             lanes.back()->make_room(deadline_);
             take(*lanes.back());
         }
+        if (is_over()) return;
         const double started = deadline_.fraction();
-        double planned = options_.first_cycle;
+        double planned = first_cycle(*lanes.front(), lanes.size());
+        bool plain_again = options_.max_moves == 0;
         for (std::size_t round = 0; !is_over(); ++round) {
             for (Lane& lane : lanes)
                 if (!run_cycle(*lane, round, static_cast<std::uint64_t>(planned))) return;
             std::stable_sort(lanes.begin(), lanes.end(),
                              [](const Lane& a, const Lane& b) { return a->rank() < b->rank(); });
             const bool last = race_is_over(started);
-            lanes.resize(last ? 1 : (lanes.size() + 1) / 2);
+            // Two to the end of the race: the one that is behind may have more to gain.
+            lanes.resize(last ? 1 : std::min(lanes.size(), std::max<std::size_t>((lanes.size() + 1) / 2, 2)));
+            if (last && std::exchange(plain_again, false) && copies_gain_little()) {
+                if (const auto runs = plain_runs(kPlainAgainShare))
+                    lanes.push_back(
+                        lane_from({&graph_, annealing::start_of(problem_, graph_, *runs)}, lanes.size()));
+            }
             if (lanes.size() == 1 && has_stagnated()) return;
             planned *= options_.cycle_growth;
         }
     }
 
-    Lane lane_from(const CopyState& start, std::size_t number) const {
+    /// Moves of each of so many lanes that take a part of the race together: on a large step fewer than the options say.
+    double first_cycle(CopyAnnealer& lane, std::size_t lanes) const {
+        const double most = options_.first_cycle;
+        if (options_.max_moves > 0 || most <= kProbe) return most;
+        const double before = deadline_.fraction();
+        lane.run_cycle(kProbe, kLeastCopyHeat, deadline_, [](const Solution&) { return true; });
+        const double a_move = (deadline_.fraction() - before) / kProbe;
+        const double part = kFirstRoundShare * kCopyRaceShare * (1 - deadline_.fraction());
+        return std::clamp(part / std::max(a_move * static_cast<double>(lanes), 1e-12), double{kProbe}, most);
+    }
+
+    Lane lane_from(const Start& start, std::size_t number) const {
         return std::make_unique<CopyAnnealer>(
-            problem_, graph_, start,
+            problem_, *start.graph, start.state,
             annealing::CopyAnnealing{.budget = budget_,
                                      .contended = number % 2 == 1,
                                      .price = kPrices[number % std::size(kPrices)],
@@ -194,12 +338,16 @@ class CopySearch {
         return static_cast<double>(moves_) > kCopyPatience * least;
     }
 
-    void take(const CopyAnnealer& lane) {
-        if (lane.best()) offer(*lane.best());
+    void take(CopyAnnealer& lane) {
+        if (lane.best() && offer(*lane.best())) best_state_ = lane.best_state();
+        if (best_) return;
+        if (const auto peak = lane.smallest_peak(); peak && *peak < smallest_.value_or(*peak + Bytes(1)))
+            smallest_ = peak;
     }
 
-    void offer(const Solution& found) {
-        if (best_ && best_->time <= found.time) return;
+    /// Whether it is the best so far.
+    bool offer(const Solution& found) {
+        if (best_ && best_->time <= found.time) return false;
         best_ = found;
         best_->status = Status::feasible;
         best_->bound.reset();
@@ -209,18 +357,24 @@ class CopySearch {
                        .peak = best_->peak,
                        .bound = {},
                        .fraction_done = deadline_.fraction()});
+        return true;
     }
 
     const Problem& problem_;
     const Bytes budget_;
     const Limits& limits_;
     const AnnealingOptions& options_;
-    const Progress& progress_;
+    const Progress progress_;
     const Deadline deadline_;
     const annealing::CopyGraph graph_;
+    const std::optional<annealing::CopyGraph> host_graph_;
     const annealing::Repeats repeats_;
-    std::vector<CopyState> starts_;
+    bool began_plain_ = false;
+    std::vector<RunSequence> plain_;  ///< what was found without copies, and began a search with them
+    std::vector<Start> starts_;
     std::optional<Solution> best_;
+    std::optional<CopyState> best_state_;    ///< of the last lane that had the best answer
+    std::optional<Nanoseconds> plain_time_;  ///< of the best answer without copies
     std::optional<Bytes> smallest_;
     std::uint64_t moves_ = 0, found_at_ = 0;
 };

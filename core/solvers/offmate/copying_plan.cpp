@@ -28,7 +28,7 @@ CopyPlanner::CopyPlanner(const Problem& problem, Bytes budget, const CopyPlanner
     : problem_(problem),
       budget_(budget.value),
       options_(options),
-      may_leave_(problem.graph, problem.copies.what) {}
+      may_leave_(problem.graph, problem.copies) {}
 
 Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
     return {problem_.graph, problem_.flat, runs, may_leave_};

@@ -39,10 +39,10 @@ struct Touch {
 
 /// What may be on the host.
 struct MayLeave {
-    MayLeave(const Graph& graph, Offload what)
-        : tensors(may_leave(graph, what)),
-          at_the_end(moves_weights(what)),
-          ends_there(may_end_on_host(graph, what)) {}
+    MayLeave(const Graph& graph, const Copies& copies)
+        : tensors(may_leave(graph, copies)),
+          at_the_end(moves_weights(copies.what)),
+          ends_there(may_end_on_host(graph, copies)) {}
     IdVector<TensorId, char> tensors;     ///< copies of these
     bool at_the_end;                      ///< residents live there
     IdVector<TensorId, char> ends_there;  ///< results that may end there

@@ -5,6 +5,8 @@
 #include <c10/cuda/CUDAStream.h>
 #include <sys/mman.h>
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/cuda/library.h"
@@ -17,7 +19,8 @@ class CudaCopies final : public CopyLanes {
     explicit CudaCopies(c10::DeviceIndex index)
         : index_(index),
           in_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index)),
-          out_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index)) {}
+          out_(c10::cuda::getStreamFromPool(/*isHighPriority=*/true, index)),
+          host_(c10::cuda::getStreamFromPool(/*isHighPriority=*/false, index)) {}
     ~CudaCopies() override {
         for (cudaEvent_t event : events_) C10_CUDA_CHECK_WARN(cudaEventDestroy(event));
     }
@@ -29,6 +32,17 @@ class CudaCopies final : public CopyLanes {
     }
     void copy_in(void* device, const void* host, std::size_t bytes) override {
         copy(device, host, bytes, cudaMemcpyHostToDevice, in_);
+    }
+    /// On a thread of the driver's, when the stream gets there; it must not call the driver.
+    void run(std::function<void()> work) override {
+        const c10::cuda::CUDAGuard guard(index_);
+        auto call = std::make_unique<std::function<void()>>(std::move(work));
+        const auto and_forget = [](void* data) {
+            const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(data));
+            (*owned)();
+        };
+        C10_CUDA_CHECK(cudaLaunchHostFunc(host_, and_forget, call.get()));
+        (void)call.release();
     }
     Mark record(Lane lane) override {
         const c10::cuda::CUDAGuard guard(index_);
@@ -58,39 +72,52 @@ class CudaCopies final : public CopyLanes {
     }
     c10::cuda::CUDAStream stream_of(Lane lane) const {
         if (lane == Lane::compute) return c10::cuda::getCurrentCUDAStream(index_);
+        if (lane == Lane::host) return host_;
         return lane == Lane::in ? in_ : out_;
     }
     cudaEvent_t event_of(Mark mark) const { return events_.at(static_cast<std::size_t>(mark)); }
 
     c10::DeviceIndex index_;
-    c10::cuda::CUDAStream in_, out_;
+    c10::cuda::CUDAStream in_, out_, host_;
     std::vector<cudaEvent_t> events_;
     std::vector<Mark> free_;
 };
 
+/// Mapped, so that kernels read and write it where it is.
 class CudaSlab final : public PinnedSlab {
   public:
-    explicit CudaSlab(std::size_t bytes) : bytes_(bytes) {
+    CudaSlab(c10::DeviceIndex index, std::size_t bytes) : index_(index), bytes_(bytes) {
         data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         TORCH_CHECK(data_ != MAP_FAILED, "no ", bytes, " bytes of host memory");
-        if (const cudaError_t error = cudaHostRegister(data_, bytes, cudaHostRegisterDefault);
-            error != cudaSuccess) {
-            munmap(data_, bytes);
-            (void)cudaGetLastError();
-            TORCH_CHECK(false, bytes, " bytes of host memory cannot be pinned: ", cudaGetErrorString(error));
-        }
+        const c10::cuda::CUDAGuard guard(index_);
+        cudaError_t error = cudaHostRegister(data_, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped);
+        const bool registered = error == cudaSuccess;
+        if (registered) error = cudaHostGetDevicePointer(&device_data_, data_, 0);
+        if (error == cudaSuccess) return;
+        if (registered) (void)cudaHostUnregister(data_);
+        munmap(data_, bytes);
+        (void)cudaGetLastError();
+        TORCH_CHECK(false, bytes, " bytes of host memory cannot be pinned: ", cudaGetErrorString(error));
     }
+    /// Tensors look at it, and may be let go of while a kernel that was submitted uses them. At the end of the
+    /// process the driver may be gone already.
     ~CudaSlab() override {
-        C10_CUDA_CHECK_WARN(cudaHostUnregister(data_));
+        const c10::cuda::CUDAGuard guard(index_);
+        (void)cudaDeviceSynchronize();
+        (void)cudaHostUnregister(data_);
+        (void)cudaGetLastError();
         munmap(data_, bytes_);
     }
     CudaSlab(const CudaSlab&) = delete;
     CudaSlab& operator=(const CudaSlab&) = delete;
     void* data() const override { return data_; }
     std::size_t bytes() const override { return bytes_; }
+    void* device_data() const override { return device_data_; }
 
   private:
+    c10::DeviceIndex index_;
     void* data_ = nullptr;
+    void* device_data_ = nullptr;
     std::size_t bytes_;
 };
 
@@ -110,8 +137,8 @@ extern "C" CopyLanes* rematlas_open_copies(DeviceRuntime* device, std::string* w
     return made_or_why<CudaCopies>(why_not, device->device().index());
 }
 
-extern "C" PinnedSlab* rematlas_open_slab(std::size_t bytes, std::string* why_not) {
-    return made_or_why<CudaSlab>(why_not, bytes);
+extern "C" PinnedSlab* rematlas_open_slab(int index, std::size_t bytes, std::string* why_not) {
+    return made_or_why<CudaSlab>(why_not, static_cast<c10::DeviceIndex>(index), bytes);
 }
 
 }  // namespace rematlas

@@ -158,6 +158,13 @@ class CudaRuntime final : public DeviceRuntime {
         return bytes;
     }
     void trim() override { caching::emptyCache(); }
+    /// Asks the driver: who evicts, or shares, hides the allocator's own deleter.
+    bool counts(const c10::DataPtr& memory) const override {
+        if (!memory) return true;
+        cudaPointerAttributes attributes{};
+        C10_CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory.get()));
+        return attributes.type != cudaMemoryTypeHost && attributes.type != cudaMemoryTypeUnregistered;
+    }
     std::int64_t footprint(std::int64_t bytes) const override {
         return (bytes + cuda_granularity - 1) / cuda_granularity * cuda_granularity;
     }

@@ -16,7 +16,7 @@ extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* opt
 /// Of a runtime that `rematlas_open_cuda` has made.
 extern "C" CopyLanes* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);
 /// Null: `why_not` says why.
-extern "C" PinnedSlab* rematlas_open_slab(std::size_t bytes, std::string* why_not);
+extern "C" PinnedSlab* rematlas_open_slab(int index, std::size_t bytes, std::string* why_not);
 
 constexpr const char* cuda_library_name = "librematlas_cuda.so";  ///< beside the program
 constexpr const char* cuda_library_symbol = "rematlas_open_cuda";

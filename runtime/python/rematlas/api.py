@@ -7,6 +7,7 @@ import time
 import torch
 
 from .applied import MOST_ATTEMPTS, Applied
+from .copies import Copies
 from .errors import Refused, message
 from .from_shapes import used_by_a_loss
 from .library import bytes_of, ops, plan_of
@@ -82,6 +83,13 @@ def apply(
     arena=None,
     unplanned=None,
     optimizer=None,
+    accumulate=1,
+    clip_norm=None,
+    scaler=None,
+    offload="none",
+    links=None,
+    host_budget=None,
+    device=None,
 ):
     """Changes the module in place, and returns it: in train mode its forward and backward run by a plan. Of a
     DistributedDataParallel it is the module within.
@@ -101,7 +109,18 @@ def apply(
     torch.optim.SGD, Adam or AdamW with fused=True whose updates become part of the plan: each parameter is updated during
     backward, as soon as its gradient is final, which is freed with it (`.grad` is gone then, and `optimizer.step()` has
     nothing left to do). Steps are watched first; where gradients are summed, clipped or scaled, or several forwards come
-    before a step, the optimizer's own steps stay.
+    before a step, the optimizer's own steps stay. `accumulate` says that so many backwards come before each step: those before
+    the last one add to `.grad`. `clip_norm` has each step clip the norm of all gradients before, as
+    torch.nn.utils.clip_grad_norm_ does, which is not called then; `status(model).gradient_norm` is what it was. `scaler`: the
+    torch.amp.GradScaler that scales the loss and takes the steps; before clipping, gradients are unscaled as by its `unscale_`, which
+    need not be called.
+
+    `offload`: what may be copied to the host within the step, over `links` ("pcie4", "h200", a profile's path): "activations",
+    which come back before the step ends; "weights", which live there with their optimizer's states, and with the sums of
+    gradients where these are accumulated; or "all". At most `host_budget` bytes lie there. Parameters stay tensors of the device
+    whose memory is the host's: whole at any time, and slow for others than the plan. With weights the optimizer must be part of
+    the plan, and `accumulate` and `clip_norm` say what comes before its steps; the budget need not hold the parameters. `device`: where such a
+    model trains, which lies on the host alone ("cuda"); by default where its parameters are.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"rematlas: a torch.nn.Module is planned, this is a {type(model).__name__}")
@@ -136,9 +155,14 @@ def apply(
         why = unfit(optimizer)
         if why:
             raise ValueError(f"rematlas: optimizer: {why}")
+    check_ending(optimizer, accumulate, clip_norm, scaler, offload, device)
+    home = next(module.parameters(), torch.empty(0)).device
+    copies = Copies(offload, links, host_budget, str(torch.empty(0, device=device or home).device))
     if plan is not None and not isinstance(plan, Plan):
         plan = Plan.read(plan)
     solver, options = solver_of(solver, config)
+    if copies.moves_weights:
+        copies.take_home(module)
     module._compiled_call_impl = Applied(
         module,
         budget,
@@ -153,8 +177,27 @@ def apply(
         arena=arena,
         unplanned=unplanned,
         optimizer=optimizer,
+        copies=copies,
+        accumulate=accumulate,
+        clip_norm=clip_norm,
+        scaler=scaler if scaler is not None and scaler.is_enabled() else None,
     )
     return model
+
+
+def check_ending(optimizer, accumulate, clip_norm, scaler, offload, device) -> None:
+    if isinstance(accumulate, bool) or not isinstance(accumulate, int) or accumulate < 1:
+        raise ValueError(f"rematlas: accumulate is {accumulate!r}; expected a whole number of at least 1")
+    if clip_norm is not None and not (isinstance(clip_norm, (int, float)) and clip_norm > 0):
+        raise ValueError(f"rematlas: clip_norm is {clip_norm!r}; expected a norm above 0")
+    if scaler is not None and not isinstance(scaler, torch.amp.GradScaler):
+        raise TypeError(f"rematlas: scaler is a {type(scaler).__name__}; expected a torch.amp.GradScaler")
+    ending = (("accumulate", accumulate > 1), ("clip_norm", clip_norm is not None), ("scaler", scaler is not None), ("offload", offload in ("weights", "all")))
+    for name, given in ending:
+        if given and optimizer is None:
+            raise ValueError(f"rematlas: {name} says what comes before the optimizer's steps, which are no part of the plan: give optimizer=")
+    if device is not None and offload not in ("weights", "all"):
+        raise ValueError("rematlas: device says where a model trains that lives on the host: with offload 'weights' or 'all'")
 
 
 def solver_of(solver, config):
@@ -181,7 +224,7 @@ def remove(model):
     """Gives the module its own forward back. Steps that are open finish as they began."""
     of(model).unplanned.end()
     if of(model).updates is not None:
-        of(model).updates.end()
+        of(model).updates.close()
     planned_part(model)._compiled_call_impl = None
     return model
 
@@ -201,6 +244,7 @@ class PlanInfo:
         # On a GPU: what the allocator hands out and what it holds of the device, fragmentation included; and the memory
         # that the device must have for the step, for what lives beside it now, and for the driver and other processes.
         self.allocated_peak_bytes = answer.get("allocated_peak_bytes")
+        self.host_peak_bytes = answer.get("host_peak_bytes")
         self.reserved_peak_bytes = answer.get("reserved_peak_bytes")
         self.device_bytes = answer.get("device_bytes")
         self.overhead = answer.get("overhead")
@@ -280,7 +324,7 @@ class Status:
             return "optimizer.step(): no optimizer is part of the plan"
         if updates.own:
             return f"optimizer.step(): {updates.own}"
-        if any(entry.updating is not None and entry.updating.bound for entry in self._entries()):
+        if any(ending.bound for entry in self._entries() for ending in entry.endings.values()):
             return "during backward"
         return "optimizer.step(): until steps have been watched and planned"
 
@@ -288,6 +332,11 @@ class Status:
     def updated(self) -> int:
         """Steps whose updates were done during backward."""
         return self._applied.updates.steps if self._applied.updates is not None else 0
+
+    @property
+    def gradient_norm(self):
+        """Of all gradients, before they were clipped last, as a tensor of one number; None where nothing was clipped."""
+        return self._applied.updates and self._applied.updates.numbers.get("norm")
 
     @property
     def evicted(self) -> int:
@@ -310,8 +359,9 @@ class Status:
                 else:
                     time.sleep(0.02)
             self._applied.settle(entry)
-            if entry.updating is not None and end is None:
-                entry.updating.plan.wait()
+            for ending in entry.endings.values():
+                if end is None:
+                    ending.plan.wait()
         return self
 
     def plan(self) -> Plan:
@@ -344,7 +394,7 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     """Plans ahead of the first call, on sample arguments: two steps whose loss is the sum of the outputs that are single
     numbers, or of all outputs where none is.
 
-    The model is left as it was: parameters, buffers, gradients, modes and random numbers. `options` as in `apply`.
+    The model is left as it was: parameters, buffers, gradients, modes and random numbers; an `optimizer`, too. `options` as in `apply`.
     Raises Refused or Infeasible.
     """
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
@@ -364,6 +414,9 @@ def graph_of(model, args, kwargs=None) -> str:
 
 
 def recorded(model, args, budget, kwargs, options, result):
+    optimizer = options.get("optimizer")
+    memory = [(parameter, parameter.data) for parameter in model.parameters()]
+    states = {} if optimizer is None else {parameter: dict(kept) for parameter, kept in optimizer.state.items()}
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     training = [(module, module.training) for module in model.modules()]
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
@@ -384,12 +437,19 @@ def recorded(model, args, budget, kwargs, options, result):
         with torch.no_grad():
             for buffer, before in buffers:
                 buffer.copy_(before)
+            for parameter, data in memory:
+                parameter.data = data
+        if optimizer is not None:
+            optimizer.state.clear()
+            optimizer.state.update(states)
         for module, mode in training:
             module.training = mode
 
 
 def sample_step(model, args, kwargs):
     _, outputs = flatten(model(*args, **kwargs))
+    if any(entry.direct for entry in of(model).entries.values()):
+        return  # its backward would update the parameters
     roots = [output for output, used in zip(outputs, used_by_a_loss(outputs)) if used]
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     torch.autograd.grad(roots, parameters, [torch.ones_like(root) for root in roots], allow_unused=True)

@@ -27,9 +27,9 @@ from torch.nn.modules import module as nn_module
 from . import from_shapes, modes, ranks, structure
 from .around import Before, PathHooks
 from .call_inputs import describe, geometry, unfit
-from .entry import Compared, Entry, Recorded
+from .entry import Compared, Entry, Open, Recorded
 from .errors import Infeasible, Refused, RefusedWarning, Thrashing, caller_level, infeasible_text, message
-from .library import classes, ops
+from .library import classes, kept, ops
 from .packing import Packing
 from .unplanned import Unplanned
 from .updates import Updates
@@ -40,7 +40,7 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one key before it is refused
 
 
 class Applied:
-    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena, unplanned, optimizer):
+    def __init__(self, module, budget, *, solver, config, time_limit, plan, shapes, frames, on_refuse, verify, arena, unplanned, optimizer, copies, accumulate, clip_norm, scaler):
         self.module = module
         self.budget = budget
         self.bytes = None if budget is None else ops.budget_bytes(str(budget))  # None: a share of the step
@@ -72,11 +72,11 @@ class Applied:
         self.lock = threading.RLock()
         self.forwarding = False
         self.measures = False  # peaks of planned steps also on a GPU, where it resets what torch.cuda.max_memory_allocated tells
-        self.frames_open = {}  # calls whose original may have to run, by frame
         self.several = False  # several forwards have been open at a time
         self.alone = []  # plans that move buffers on in their backward: no other forward may come before it
         self.hooks = PathHooks()
-        self.updates = Updates(optimizer) if optimizer is not None else None
+        self.copies = copies
+        self.updates = Updates(module, optimizer, copies, accumulate, clip_norm, scaler) if optimizer is not None else None
         all_applied.add(self)
 
     # The way of a call. nn.Module.__call__ comes here.
@@ -156,14 +156,15 @@ class Applied:
         return self.module.forward(*args, **kwargs)
 
     def fits(self, entry, inputs, device):
-        """Whether the original's step does; None: nobody knows."""
+        """Whether the original's step does, and its comparison with the plan; None: nobody knows."""
         if entry.too_large:
             return False
         if not entry.unplanned or self.bytes is None or self.watch is None:
             return None
         if self.unplanned.choice == "evict" and not entry.answer:
             return None  # shapes do not tell what the caller does beside a loss and its backward
-        return ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes
+        needed = max(entry.unplanned, entry.comparison) if entry.state == "comparing" else entry.unplanned
+        return ops.beside(self.watch.tensors(), inputs, device) + needed <= self.bytes
 
     def train_step(self, args, kwargs):
         if self.refusal:
@@ -439,6 +440,7 @@ class Applied:
             return
         first, entry.first = entry.first, pending
         if first is None:
+            self.note_recorded_peak(entry, pending)
             return
         if (first.template, first.sources, first.kept) != (pending.template, pending.sources, pending.kept):
             why = "the module returns another structure, or other values that are no tensors, in the next step"
@@ -450,6 +452,12 @@ class Applied:
         self.failed(entry, why)
         if entry.state == "recording":
             entry.first = pending
+
+    def note_recorded_peak(self, entry, recorded):
+        """A step that ran tells what kernels take beside their tensors, which shapes do not."""
+        if not entry.unplanned or self.bytes is None:
+            return
+        entry.unplanned = max(entry.unplanned, self.recorded_bytes(recorded))
 
     # Planning.
 
@@ -463,7 +471,7 @@ class Applied:
         except RuntimeError as error:
             self.failed(entry, message(error))
             return
-        entry.sums, entry.updating = sums, None
+        entry.sums, entry.endings = sums, {}
         entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
         entry.beside, entry.frames = second.beside, self.frames
         entry.first = None
@@ -505,7 +513,7 @@ class Applied:
     def solve(self, entry):
         """Starts it in the background."""
         options = json.dumps(self.config) if self.config else ""
-        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), entry.frames, entry.beside)
+        entry.plan.start(str(self.budget), self.solver, options, float(self.time_limit), entry.frames, entry.beside, self.copies.text, self.in_arena())
 
     def settle_planning(self, entry):
         shared, entry.shared = entry.shared, None
@@ -521,6 +529,9 @@ class Applied:
         if "error" in entry.answer:
             self.refuse(entry, entry.answer["error"])
             return
+        if "infeasible" in entry.answer and self.updates is not None and self.updates.declared and not self.updates.own and self.watch is not None:
+            if self.plan_directly(entry):
+                return
         if "infeasible" in entry.answer:
             found = entry.answer["infeasible"]
             why = infeasible_text(self.solver, entry.answer["step_budget_bytes"], found)
@@ -532,6 +543,18 @@ class Applied:
             return
         self.bind(entry)
 
+    def plan_directly(self, entry):
+        """Plans that end with the optimizer's updates, where the step fits with them alone. Returns whether there are some."""
+        why = self.updates.plan_directly(self, entry, self.watch.tensors(), [])
+        if why:
+            entry.direct, entry.plan = False, entry.base_plan
+            log.info("rematlas: %s", why)
+            return False
+        entry.state, entry.reason, entry.late = "planned", "", False
+        self.failures = 0
+        self.attempts.pop(entry.base, None)
+        return True
+
     def bind(self, entry):
         watch = self.watch or Watch(self.module, frozenset(self.assigned))
         try:
@@ -542,7 +565,8 @@ class Applied:
         answer = entry.answer
         entry.unplanned = self.unplanned_bytes(answer)
         # A comparison holds the original's gradients beside the replay, unless what is in the way can be evicted.
-        needed = max(entry.unplanned, answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"])
+        entry.comparison = answer["kept_by_loss_bytes"] + answer["peak_bytes"] + answer["gradient_bytes"]
+        needed = max(entry.unplanned, entry.comparison)
         fits = self.bytes is None or entry.beside + needed <= self.bytes or self.unplanned.evicts(False)
         entry.state = "comparing" if entry.compared < self.verify and fits and not entry.from_shapes else "planned"
         entry.late = None
@@ -553,14 +577,28 @@ class Applied:
     def take_given_plan(self, entry):
         entry.plan = self.given_plan.compiled(self.device())
         entry.answer, entry.frames = json.loads(entry.plan.answer()), self.frames
+        packing = Packing.of(entry.plan)
         try:
-            entry.unpack(Packing.of(entry.plan), self.module)
+            entry.unpack(packing, self.module)
         except Exception as error:
             self.refuse(entry, f"the plan is another module's: {message(error)}")
             return
         self.note_assigned(entry.kept)
-        if self.watch is not None:
+        if self.watch is None:
+            return
+        if not entry.plan.state_names():
             self.bind(entry)
+            return
+        if not packing.ending:
+            why = "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
+        elif self.updates is None:
+            why = "it ends with the updates of an optimizer: give optimizer="
+        else:
+            why = self.updates.take_given(self, entry, packing.ending, self.watch.tensors())
+        if why:
+            self.refuse(entry, f"the plan cannot run: {why}")
+        else:
+            entry.state = "planned"
 
     # Steps that do not fit.
 
@@ -579,6 +617,11 @@ class Applied:
         """Of the original's step, beside what open forwards of its kind hold."""
         return answer["whole_peak_bytes"] + answer["kept_by_loss_bytes"] + (self.frames - 1) * answer["whole_held_bytes"]
 
+    def recorded_bytes(self, recorded):
+        """The same of a step that is recorded, and not planned."""
+        plan = ops.plan_from_shapes(recorded.recording, type(self.module).__name__, False, [], [])
+        return self.unplanned_bytes(json.loads(plan.answer()))
+
     def keep_budget(self, entry, args, kwargs, inputs, device):
         """Takes care that the original does not run where its step would go beyond the budget, as far as shapes tell."""
         found = None
@@ -586,9 +629,7 @@ class Applied:
             entry.unplanned = 0
             found = self.recorded_from_shapes(args, kwargs, inputs, device)
             if found is not None:
-                plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, False)
-                answer = json.loads(plan.answer())
-                entry.unplanned = self.unplanned_bytes(answer)
+                entry.unplanned = self.recorded_bytes(found)
         if self.watch is None or ops.beside(self.watch.tensors(), inputs, device) + entry.unplanned <= self.bytes:
             return
         if entry.state == "recording":
@@ -606,9 +647,11 @@ class Applied:
         found = found or self.recorded_from_shapes(args, kwargs, inputs, device, used)
         if found is None or self.watch is None:
             return False
+        # Ops are timed on parameters where these lie; what lives on the host would be made on the device for that.
+        there = ([], []) if self.copies.moves_weights else (self.watch.names, self.watch.tensors())
         try:
             with from_shapes.generators_put_back(device):
-                plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, True)
+                plan = ops.plan_from_shapes(found.recording, type(self.module).__name__, True, *there)
         except RuntimeError as error:
             log.info("rematlas: the step cannot be planned from shapes: %s", message(error))
             return False
@@ -618,6 +661,8 @@ class Applied:
         entry.sums = found.recording.sums_gradients() or found.shares_casts
         entry.template, entry.sources, entry.kept = found.template, found.sources, tuple(self.assigned.values())
         entry.beside, entry.frames = ops.beside(self.watch.tensors(), inputs, device) - sum(held), self.frames
+        if self.updates is not None and self.updates.declared and self.plan_directly(entry):
+            return True
         self.start_planning(entry)
         self.finish_planning(entry)
         return entry.state == "planned"
@@ -630,8 +675,7 @@ class Applied:
         if why:
             self.note_original(why)
             return None
-        self.frames_open[frame] = (args, kwargs, inputs, entry, entry.plan)
-        frames_of[frame] = self
+        frames_of[frame] = Open(self, args, kwargs, inputs, entry, entry.plan)
         return outputs
 
     def finish_planning(self, entry):
@@ -737,13 +781,16 @@ class Applied:
             self.frames = max(self.frames, plan.open() + 1)
         else:  # what open forwards hold is counted by the plan
             self.check_frames(entry)
-            if self.bytes is not None and entry.state == "planned":
+            if self.bytes is not None and entry.state == "planned" and not entry.direct:
                 self.check_beside(entry, tensors, inputs)
         if entry.state != "planned":  # it was planned anew, and is compared again or has no plan
             return self.train_step(args, kwargs)
         if self.updates is not None:
-            with_updates = self.updates.plan_for(self, entry, tensors, inputs)
-            plan = plan if with_updates is None else with_updates
+            ending, why = self.updates.plan_for(self, entry, tensors, inputs)
+            if ending is None and entry.direct:
+                self.note_original(f"the plan takes the gradients itself, and cannot in this step: {why}")
+                return self.run_original(args, kwargs)
+            plan = plan if ending is None else ending
         outputs, frame, why = plan.forward(tensors, inputs, self.in_arena(), self.measures)
         if why:
             self.note_original(why)
@@ -753,8 +800,7 @@ class Applied:
         if entry.late is None:
             entry.late = plan is entry.plan and plan.moves_buffers_late()
             self.alone = [other.plan for other in self.entries.values() if other.late and other.plan is not None]
-        self.frames_open[frame] = (args, kwargs, inputs, entry, plan)
-        frames_of[frame] = self
+        frames_of[frame] = Open(self, args, kwargs, inputs, entry, plan)
         self.replayed += 1
         if not entry.kept and entry.template == "tensor" and entry.sources[0][0] == "plan":
             return outputs[0]
@@ -768,7 +814,7 @@ class Applied:
 
     def original_of(self, frame):
         """The original's forward of a frame, with gradients, for a backward that the plan cannot run."""
-        args, kwargs, inputs, entry, plan = self.frames_open[frame]
+        _, args, kwargs, inputs, entry, plan = frames_of[frame]
         given, used = ops.original_inputs(frame), ops.original_uses(frame)
         if entry.from_shapes and used and tuple(used) != entry.used:
             outputs = self.replanned(entry, args, kwargs, inputs, given, used)
@@ -786,34 +832,39 @@ class Applied:
 
 # The compiled part asks for originals and says when a frame is gone.
 
-frames_of = {}
+frames_of = {}  # calls whose original may have to run, by frame
 all_applied = weakref.WeakSet()
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int)
 def on_frame(frame, what):
-    applied = frames_of.get(frame)
+    """Nobody above could catch what is raised here, an interrupt, say: it is raised on the way back."""
+    applied = frames_of[frame].applied
     if what == 1:
-        frames_of.pop(frame, None)
-        if applied is not None:
-            applied.frames_open.pop(frame, None)
-        return
-    if what == 2:
-        applied.updates.finished()
+        for part in (applied.updates.note_faults, applied.updates.take_over):
+            try:
+                part()
+            except BaseException as error:
+                kept.append(error)
+                part()
+        applied.updates.interrupted = bool(kept)
         return
     try:
         ops.original_outputs(frame, applied.original_of(frame))
     except BaseException as error:
-        ops.original_failed(frame, f"{type(error).__name__}: {error}")
+        kept.append(error)
 
 
-ops.set_original(ctypes.cast(on_frame, ctypes.c_void_p).value)
+# Whose code is no Python: when frames go no handler of a signal runs, which could raise where nobody takes it.
+forget_frame = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(frames_of.pop)
+
+ops.set_callbacks(ctypes.cast(on_frame, ctypes.c_void_p).value, ctypes.cast(forget_frame, ctypes.c_void_p).value, id(kept))
 
 
 @atexit.register
 def stop():
     """Before the interpreter ends: nobody calls back into it, and no planning goes on."""
-    ops.set_original(0)
+    ops.set_callbacks(0, 0, 0)
     for applied in list(all_applied):
         applied.unplanned.end()
         for entry in applied.entries.values():

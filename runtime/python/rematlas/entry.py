@@ -1,5 +1,7 @@
 """What is known of one kind of call, and of its steps that wait for their backward."""
 
+import typing
+
 from . import structure
 from .packing import Packing
 from .watch import dictionary_at, places_of
@@ -29,11 +31,14 @@ class Entry:
         self.at_most = False
         self.answer = {}
         self.unplanned = None  # bytes of the original's step, as far as its shapes tell; 0: they tell nothing
+        self.comparison = 0  # bytes of a step in which the plan is compared with the original
         self.from_shapes = False  # so the plan was made
         self.no_plan_from_shapes = False  # it was tried
         self.too_large = False  # a step that was recorded did not fit on the device
         self.used = ()  # of a plan from shapes, see Recorded
-        self.updating = None  # the plan that ends with the optimizer's updates
+        self.endings = {}  # by what becomes of the gradients: plans that take them themselves (updates.py)
+        self.direct = False  # there are such plans alone; `plan` is the one with updates
+        self.base_plan = None  # then: the step without its end, which is not solved
         self.shared = None  # a plan that all processes of the training are to use, while it is being made
 
     def held_by_open(self):
@@ -45,7 +50,8 @@ class Entry:
 
     def packing(self, module) -> Packing:
         places = places_of(module)
-        return Packing(self.template, self.sources, self.sums, [(places[id(values)], name) for values, name in self.kept])
+        kept = [(places[id(values)], name) for values, name in self.kept]
+        return Packing(self.template, self.sources, self.sums, kept, self.endings["update"].text if self.direct else "")
 
     def unpack(self, packing, module) -> None:
         """Raises what pickle raises for classes that are not there, and AttributeError for submodules."""
@@ -70,3 +76,14 @@ class Compared:
     def __init__(self, comparison, why):
         self.comparison = comparison
         self.why = why
+
+
+class Open(typing.NamedTuple):
+    """A planned forward whose backward may come: what its original is called with, should it have to run."""
+
+    applied: object
+    args: tuple
+    kwargs: dict
+    inputs: list
+    entry: Entry
+    plan: object

@@ -47,7 +47,16 @@ def message(error) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].removeprefix("rematlas: ")
 
 
+def in_bytes(number) -> str:
+    return f"{number} bytes" + (f" ({number / 2**20:.1f} MiB)" if number >= 2**20 else "")
+
+
 def infeasible_text(solver, budget, found) -> str:
+    if budget < 0:
+        return (
+            f"infeasible: what lives beside the step is {in_bytes(-budget)} larger than the budget, and every schedule"
+            f" of the step needs at least {in_bytes(found['needed_bytes'])} more"
+        )
     if found["proven"]:
         return (
             f"infeasible: the step's share of the budget is {budget} bytes; every schedule needs at least "

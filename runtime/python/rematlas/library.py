@@ -42,6 +42,21 @@ classes = torch.classes.rematlas
 ops = torch.ops.rematlas
 
 
+# Exceptions of Python code that ran below the compiled part, where no caller takes them: signals' handlers, functions that are
+# called back. The compiled part has them raised as soon as it is back where somebody does.
+kept = []
+
+
+def raise_kept() -> None:
+    if kept:
+        raise kept.pop(0)
+
+
+_raising = torch.library.Library("rematlas", "FRAGMENT")
+_raising.define("raise_kept() -> ()")
+_raising.impl("raise_kept", raise_kept, "CompositeExplicitAutograd")
+
+
 def bytes_of(plan) -> bytes:
     """Of a plan of the compiled part, which writes files: a plan file."""
     with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:

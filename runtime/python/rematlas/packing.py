@@ -10,6 +10,7 @@ class Packing(NamedTuple):
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
     sums: bool  # several open forwards cannot be planned
     kept: list  # attributes that the forward sets, which are the last outputs: (place of their dictionary, name)
+    ending: str = ""  # of a plan that takes the gradients itself: what becomes of them, see Updates.ending_text
 
     def text(self) -> str:
         return base64.b64encode(pickle.dumps(tuple(self))).decode()

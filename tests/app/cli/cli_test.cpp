@@ -13,11 +13,13 @@
 #include "core/graph/flat_graph.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/solve.h"
+#include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/cli/command_line.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
+#include "tests/core/support/update_on_host.h"
 
 namespace rematlas {
 namespace {
@@ -26,6 +28,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 TEST_F(CommandLine, every_command_has_help_with_an_example) {
@@ -104,6 +107,21 @@ TEST_F(CommandLine, inspect_tells_the_parts_of_the_peak) {
     EXPECT_TRUE(object["peak_parts"].contains("workspace"));
 }
 
+TEST_F(CommandLine, inspect_tells_the_least_with_copies_where_there_is_a_link) {
+    const Ran plain = run("inspect " + file("g.graph.json"));
+    EXPECT_THAT(plain.out, HasSubstr("(without copies to the host)"));
+    EXPECT_THAT(plain.out, Not(HasSubstr("may be on the host")));
+    const Ran linked = run("inspect " + file("g.graph.json") + " --device-profile pcie4 --json");
+    ASSERT_EQ(linked.exit, 0) << linked.err;
+    const json object = json::parse(linked.out);
+    EXPECT_EQ(object["least_peak_with_copies_bytes"],
+              least_needed({graph_, flatten(graph_), {.what = Offload::all}}).value);
+    EXPECT_LE(object["least_peak_with_copies_bytes"], object["least_peak_bytes"]);
+    EXPECT_FALSE(json::parse(run("inspect " + file("g.graph.json") + " --json").out)
+                     .contains("least_peak_with_copies_bytes"));
+    expect_error(run("inspect " + file("g.graph.json") + " --device-profile pcie9"), 2, "--device-profile");
+}
+
 TEST_F(CommandLine, of_a_graph_captured_on_cuda_inspect_and_check_tell_what_the_allocator_takes) {
     graph_.device = Device{.name = "H200", .memory = {}, .allocator = CachingAllocatorOptions{true}};
     ASSERT_TRUE(write_graph(graph_, file("cuda.graph.json")));
@@ -171,6 +189,10 @@ TEST_F(CommandLine, nonsense_is_a_usage_error_that_names_the_flag_or_file) {
     expect_error(run("sweep " + g + " --solver rotor,rotor"), 2, "twice");
     expect_error(run("sweep " + g + " --plot picture.bmp -o " + file("early.sweep.json")), 2, "picture.bmp");
     EXPECT_FALSE(fs::exists(file("early.sweep.json")));
+    expect_error(run("sweep " + g + " --offload none,some"), 2, "'some'");
+    expect_error(run("sweep " + g + " --offload all,all --device-profile pcie4"), 2, "twice");
+    expect_error(run("sweep " + g + " --solver rotor --offload none,all --device-profile pcie4"), 2, "rotor");
+    expect_error(run("sweep " + g + " --offload none --device-profile pcie4"), 2, "--device-profile");
     expect_error(run("solve " + g + " --budget 0.6"), 2, "60%");
     expect_error(run("solve " + g + " --budget 50% --gap ''"), 2, "--gap");
     expect_error(run("decompose " + g + " --partition ''"), 2, "--partition");
@@ -271,6 +293,28 @@ TEST_F(CommandLine, check_judges_by_the_links_that_the_schedule_names) {
     }
 }
 
+TEST_F(CommandLine, check_refuses_a_time_or_a_gap_that_was_edited) {
+    const std::string solve = "solve " + file("g.graph.json") + " --budget 70% --time-limit 300ms -o ";
+    ASSERT_EQ(run(solve + file("s.schedule.json")).exit, 0);
+    const json schedule = json::parse(slurp(file("s.schedule.json")));
+    ASSERT_TRUE(schedule["bound"].is_object());
+    const auto checked = [&](const json& edited) {
+        std::ofstream(file("edited.schedule.json")) << edited;
+        return run("check " + file("g.graph.json") + " " + file("edited.schedule.json"));
+    };
+    EXPECT_EQ(checked(schedule).exit, 0);
+    for (const std::int64_t wrong : {-1, 1, 10'000'000}) {
+        json edited = schedule;
+        edited["predicted"]["time_ns"] = edited["predicted"]["time_ns"].get<std::int64_t>() + wrong;
+        expect_error(checked(edited), 1, "the time is");
+    }
+    json edited = schedule;
+    edited["bound"]["gap"] = -1;
+    expect_error(checked(edited), 1, "the gap to the bound");
+    edited["bound"].erase("gap");
+    EXPECT_EQ(checked(edited).exit, 0) << "it follows from the overhead and the bound";
+}
+
 TEST_F(CommandLine, check_names_the_step_and_exits_1) {
     ASSERT_EQ(run("solve " + file("g.graph.json") + " --budget 100% --solver keep-all -o " +
                   file("s.schedule.json"))
@@ -338,6 +382,18 @@ TEST_F(CommandLine, check_refuses_a_schedule_of_another_graph) {
                  "another graph");
 }
 
+TEST_F(CommandLine, sweep_has_a_curve_for_each_of_what_may_be_copied) {
+    const Ran ran =
+        run("sweep " + file("g.graph.json") +
+            " --offload none,activations --device-profile pcie4 --budgets 3 --time-limit 1s --json");
+    ASSERT_EQ(ran.exit, 0) << ran.err;
+    const json curves = json::parse(ran.out)["curves"];
+    ASSERT_EQ(curves.size(), 2u);
+    EXPECT_FALSE(curves[0].contains("offload"));
+    EXPECT_EQ(curves[1]["offload"], "activations");
+    EXPECT_EQ(curves[1]["links"]["to_host_bytes_per_second"], 25e9);
+}
+
 TEST_F(CommandLine, sweep_writes_its_file_and_prints_the_same_object) {
     const Ran ran =
         run("sweep " + file("g.graph.json") +
@@ -385,7 +441,7 @@ TEST_F(CommandLine, export_writes_tables_of_steps_blocks_tensors_and_points) {
     EXPECT_THAT(slurp(file("t.csv")), StartsWith("depth,path,ops,time_ns,"));
     EXPECT_GT(lines(file("s.sweep.json")), 3u);
     EXPECT_THAT(slurp(file("t.csv")),
-                StartsWith("solver,budget_bytes,status,peak_bytes,overhead,bound,gap\n"));
+                StartsWith("solver,budget_bytes,status,peak_bytes,overhead,bound,gap,offload\n"));
     expect_error(run("export " + file("s.schedule.json") + " --format csv --table rows -o " + file("n")), 2,
                  "--table");
     expect_error(run("export " + file("s.sweep.json") + " -o " + file("n")), 2, "--format csv");
@@ -477,6 +533,31 @@ TEST_F(CommandLine, diff_counts_the_ops_that_run_differently) {
                  2, "gone.graph.json");
 }
 
+TEST_F(CommandLine, diff_tells_what_is_done_with_the_host) {
+    Graph graph = graph_with_update();
+    ASSERT_TRUE(write_graph(graph, file("u.graph.json")));
+    for (auto [schedule, name] :
+         {std::pair(with_update_on_device(), "a"), std::pair(with_update_on_host(), "b")}) {
+        schedule.graph_sha256 = graph.sha256;
+        schedule.solver = "hand", schedule.status = "feasible", schedule.host_peak = Bytes(100);
+        ASSERT_TRUE(write_schedule(schedule, file(std::string(name) + ".schedule.json")));
+    }
+    const std::string both = file("a.schedule.json") + " " + file("b.schedule.json");
+    const json found = json::parse(run("diff " + both + " --json").out);
+    EXPECT_EQ(found["left_device"], 1);
+    EXPECT_EQ(found["fewer_runs"], 0);
+    EXPECT_EQ(found["b"]["host_runs"], 1);
+    EXPECT_EQ(found["b"]["to_host_bytes"], 200);
+    EXPECT_EQ(found["a"]["to_device_bytes"], 100);
+    EXPECT_EQ(found["a"]["links"]["to_host_bytes_per_second"], 1e9);
+    const std::string words = run("diff " + both).out;
+    for (const char* said :
+         {"it runs 1 update on the host", "1 -> host", "host updates", "to device", "1 GB/s"})
+        EXPECT_THAT(words, HasSubstr(said));
+    fs::remove(file("u.graph.json"));
+    EXPECT_THAT(run("diff " + both).out, HasSubstr("1 -> host"));
+}
+
 TEST_F(CommandLine, a_configuration_goes_from_generate_to_solve) {
     ASSERT_EQ(run("config generate dtr -o " + file("c.json")).exit, 0);
     json config = json::parse(slurp(file("c.json")));
@@ -535,17 +616,24 @@ TEST_F(CommandLine, maxbatch_names_the_flag_that_is_wrong) {
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB --max-overhead 0.5"), 2,
                  "--max-overhead");
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB --solver none"), 2, "none");
+    const std::string copies =
+        "maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB --offload all ";
+    expect_error(run(copies), 2, "--offload: a cpu has no links to a host; --device-profile names some");
+    expect_error(run(copies + "--device-profile nowhere"), 2, "--device-profile: ");
 #if REMATLAS_HAS_RUNTIME
     expect_error(run("maxbatch " + file("m.pt") + " --input 'f32[B,4]' --budget 1GiB"), 2, "batch 2: ");
+    expect_error(run(copies + "--device-profile pcie4"), 2,
+                 "m.pt");  // is of the links, and not for the capture
 #else
     expect_error(run("maxbatch m.pt --input 'f32[B,4]' --budget 1GiB"), 2, "rematlas-runtime");
 #endif
 }
 
-TEST_F(CommandLine, the_runtime_is_needed_by_capture_and_run_only) {
+TEST_F(CommandLine, the_runtime_is_needed_by_capture_run_and_links_only) {
 #if REMATLAS_HAS_RUNTIME
     EXPECT_EQ(run("capture --help").exit, 0);
     EXPECT_EQ(run("run --help").exit, 0);
+    EXPECT_EQ(run("links --help").exit, 0);
 #else
     expect_error(run("capture m.pt --input 'f32[1]' -o g.graph.json"), 2, "libtorch");
 #endif

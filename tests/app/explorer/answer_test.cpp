@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <QRegularExpression>
+
+#include "app/explorer/session/budget_controller.h"
 #include "tests/app/explorer/training_chain.h"
 
 namespace rematlas::explorer {
@@ -38,8 +41,9 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     EXPECT_TRUE(answer(middle).headline.contains("+12.50 %")) << answer(middle).headline.toStdString();
     EXPECT_EQ(answer(middle + Bytes(1)).plan, 2);
     EXPECT_FALSE(answer(middle + Bytes(1)).can_solve) << "it was made for this budget";
-    EXPECT_TRUE(answer(middle + Bytes(2)).can_solve) << "with more room there may be a faster one";
-    EXPECT_TRUE(answer(middle + Bytes(2)).detail.contains("It was made for"))
+    const Bytes more = middle + Bytes(1 << 20);
+    EXPECT_TRUE(answer(more).can_solve) << "with more room there may be a faster one";
+    EXPECT_TRUE(answer(more).detail.contains("It was made for"))
         << "what is proven of another budget is not told of this one";
     EXPECT_EQ(answer(middle - Bytes(2)).kind, FitAnswer::Kind::unknown);
 
@@ -49,6 +53,38 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     plans.add(pinned, Plan::Origin::solved);
     EXPECT_TRUE(answer(middle - Bytes(2)).detail.contains("keeps its pins"))
         << "without them there may be a faster one";
+}
+
+TEST(FitAnswer, ThatABudgetIsRoundedInItsFieldMakesNoOtherBudgetOfIt) {
+    const GraphPtr graph = loaded_chain(8);
+    const Bytes made((graph->least.bytes.value + graph->full_peak.value) / 2 + 1);
+    Schedule plan = plan_of(made, 1.25);
+    plan.status = "optimal";
+    PlanList plans;
+    plans.add(plan, Plan::Origin::solved);
+    BudgetController field;
+    field.set_range(graph->least.bytes, step_bytes(graph->flat));
+    field.set_budget(made);
+    ASSERT_NE(field.budget(), made);
+    const FitAnswer answer = fit_answer(*graph, plans, field.budget(), {});
+    EXPECT_TRUE(answer.detail.contains("No schedule within its budget is faster"))
+        << answer.detail.toStdString();
+    EXPECT_FALSE(answer.can_solve);
+}
+
+TEST(FitAnswer, TwoBudgetsThatAreOfferedAreNotCalledTheSame) {
+    const GraphPtr graph = loaded_chain(8);
+    const Bytes made((graph->least.bytes.value + graph->full_peak.value) / 2);
+    PlanList plans;
+    plans.add(plan_of(made, 1.25), Plan::Origin::solved);
+    for (int step = 1; step < 400; ++step) {
+        const QString detail = fit_answer(*graph, plans, made + Bytes(step * 256), {}).detail;
+        if (!detail.contains("It was made for")) continue;
+        static const QRegularExpression sizes("for ([0-9.]+ \\w+)\\..*what ([0-9.]+ \\w+) allow");
+        const QRegularExpressionMatch two = sizes.match(detail);
+        ASSERT_TRUE(two.hasMatch()) << detail.toStdString();
+        EXPECT_NE(two.captured(1), two.captured(2)) << detail.toStdString();
+    }
 }
 
 TEST(FitAnswer, TellsThatCopiesToTheHostWereLeftOut) {
@@ -66,10 +102,31 @@ TEST(FitAnswer, TellsThatCopiesToTheHostWereLeftOut) {
     copying.steps = {Step::run(OpId(0))};  // or it would be the same plan again
     copying.bound = Bound{1.03125, 0.03, ScheduleClass::with_copies};
     plans.add(copying, Plan::Origin::solved);
-    EXPECT_FALSE(fit_answer(*loaded, plans, limit, {}).detail.contains("without copies"));
+    EXPECT_FALSE(fit_answer(*loaded, plans, limit, {}).detail.contains("That is"));
+    Schedule activations = plan_of(limit, 1.03125);
+    activations.steps = {Step::run(OpId(1))};
+    activations.bound = Bound{1.015625, 0.015, ScheduleClass::with_activation_copies};
+    plans.add(activations, Plan::Origin::solved);
+    EXPECT_TRUE(fit_answer(*loaded, plans, limit, {}).detail.contains("with weights on the device"));
     plans.add(plan_of(least - Bytes(2), 2), Plan::Origin::solved);
     EXPECT_EQ(fit_answer(*loaded, plans, least - Bytes(1), {}).kind, FitAnswer::Kind::with_plan)
         << "its weights live on the host";
+}
+
+TEST(FitAnswer, SaysInWordsThatUpdatesOnTheHostSaveTime) {
+    const GraphPtr loaded = loaded_chain(8, Device{.name = "card"});
+    const Bytes limit((loaded->least.bytes.value + loaded->full_peak.value) / 2);
+    PlanList plans;
+    Schedule plan = plan_of(limit, 0.975);
+    plan.bound = Bound{0.9705, 0.1, ScheduleClass::with_host_ops};
+    plans.add(plan, Plan::Origin::solved);
+    const FitAnswer answer = fit_answer(*loaded, plans, limit, {});
+    EXPECT_TRUE(answer.headline.endsWith("2.50 % less time than with all on the device"))
+        << answer.headline.toStdString();
+    EXPECT_EQ(answer.detail,
+              "Within its budget no schedule saves more than 2.95 % of the time that the step takes with all "
+              "on the "
+              "device.");
 }
 
 TEST(FitAnswer, KnowsCardsAndLeavesSomeOfTheirMemoryToTheDriver) {

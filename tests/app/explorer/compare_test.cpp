@@ -5,7 +5,10 @@
 
 #include "app/explorer/docks/compare_picture.h"
 #include "app/explorer/session/differences_table.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
+#include "tests/core/support/update_on_host.h"
 
 namespace rematlas::explorer {
 namespace {
@@ -86,6 +89,66 @@ TEST_F(Comparing, WithoutAPlanShownNothingIsCompared) {
     EXPECT_TRUE(child<QLabel>("compare_headline")->text().isEmpty());
     EXPECT_EQ(child<QTreeView>("differences")->model()->rowCount(), 0);
     EXPECT_FALSE(picture().grab().isNull());
+}
+
+/// Two schedules in files, of a graph with an update that can run on the host.
+class OpenedPlans : public Windows {
+  protected:
+    QString saved(Schedule schedule, const QString& name) {
+        schedule.graph_sha256 = graph.sha256;
+        schedule.solver = "hand", schedule.status = "feasible", schedule.budget = Bytes(1000);
+        const QString file = folder.filePath(name + ".schedule.json");
+        EXPECT_TRUE(write_schedule(schedule, file.toStdString()));
+        return file;
+    }
+    void SetUp() override {
+        Windows::SetUp();
+        ASSERT_TRUE(write_graph(graph, folder.filePath("update.graph.json").toStdString()));
+        open(folder.filePath("update.graph.json"));
+    }
+
+    Graph graph = graph_with_update();
+};
+
+TEST_F(OpenedPlans, AreComparedWithEachOther) {
+    Session& session = window->session();
+    open(saved(with_update_on_device(), "device"));
+    EXPECT_EQ(session.plans.plan(session.compared_plan()).origin, Plan::Origin::all_kept);
+    open(saved(with_update_on_host(), "host"));
+    const ComparedPtr& compared = session.compare.compared();
+    ASSERT_TRUE(
+        eventually([&] { return compared && compared->b->schedule.steps == with_update_on_device().steps; }));
+    EXPECT_EQ(compared->a->schedule.steps, with_update_on_host().steps);
+    EXPECT_EQ(compared->found.came_back, 1);
+    const QString words = child<QLabel>("compare_headline")->text();
+    for (const char* said : {"1 updates on the device instead of on the host",
+                             "copies 100 B to the host and 100 B back", "at most 100 B lie on the host"})
+        EXPECT_TRUE(words.contains(said)) << words.toStdString();
+    const QAbstractItemModel& table = *child<QTreeView>("differences")->model();
+    EXPECT_EQ(table.index(0, DifferencesTable::runs_a).data().toString(), "on the host");
+    EXPECT_EQ(table.index(0, DifferencesTable::runs_b).data().toString(), "1");
+}
+
+TEST_F(OpenedPlans, SetWhatIsCopiedNext) {
+    const Copies& copies = window->session().solve_settings.copies;
+    auto *what = child<QComboBox>("copies"), *link = child<QComboBox>("link");
+    open(saved(with_update_on_device(), "device"));
+    EXPECT_EQ(copies.what, Offload::weights);
+    EXPECT_EQ(what->currentText(), "weights");
+    EXPECT_EQ(link->currentText(), "as captured");
+    Schedule host = with_update_on_host();
+    host.links = Links{.to_host_bytes_per_second = 3e9, .to_device_bytes_per_second = 2e9};
+    host.host_budget = Bytes(400);
+    open(saved(host, "host"));
+    EXPECT_EQ(what->currentText(), "all");
+    EXPECT_EQ(link->currentText(), "as in the plan");
+    EXPECT_EQ(copies.links, *host.links);
+    EXPECT_EQ(copies.host_budget, Bytes(400));
+    EXPECT_TRUE(child<QLabel>("link_remark")->text().contains("at most 400 B on the host"));
+    what->setCurrentIndex(0);
+    emit what->activated(0);
+    EXPECT_EQ(copies.what, Offload::none);
+    EXPECT_FALSE(copies.host_budget);
 }
 
 }  // namespace

@@ -121,6 +121,12 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
     const SchedulePtr schedule = prepare_schedule(graph, keep_all_schedule(*graph));
     const LaneData data =
         lane_data(graph->graph, schedule->schedule.steps, schedule->simulation, LaneAxis::time);
+    std::vector<Step> away = schedule->schedule.steps;
+    away.insert(away.begin() + 1, Step::offload(graph->graph.ops[OpId(0)].outputs.front()));
+    const Result<Simulation> played = simulate(graph->graph, away, {}, Links{1e6, 1e6});
+    ASSERT_TRUE(played) << played.error().message;
+    const LaneData copied = lane_data(graph->graph, away, *played, LaneAxis::time);
+    ASSERT_EQ(copied.lanes.size(), 5u) << "with waits and copies";
     Sweep sweep{"graph",
                 "",
                 {{"s1",
@@ -130,6 +136,9 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
                     1.2,
                     Bound{1.1, 0, ScheduleClass::any_order},
                     {}}}}}};
+    for (const Offload what : {Offload::activations, Offload::weights, Offload::all})
+        for (const Links& links : {Links(), Links{1e9, 1e9}})
+            sweep.curves.push_back({"s2", sweep.curves[0].points, {.what = what, .links = links}});
     const auto words = [&] {
         RecordingCanvas canvas;
         paint_schedule(canvas, {.graph = graph->graph,
@@ -138,6 +147,12 @@ TEST(Language, NoWordOfAPictureIsEnglish) {
                                 .plain = &data,
                                 .budget = Bytes(60 << 20),
                                 .resident = Bytes(8 << 20),
+                                .rect = {0, 0, 900, 320},
+                                .axis_titles = true});
+        paint_schedule(canvas, {.graph = graph->graph,
+                                .steps = away,
+                                .data = copied,
+                                .host_budget = Bytes(60 << 20),
                                 .rect = {0, 0, 900, 320},
                                 .axis_titles = true});
         paint_sweep(canvas, {.sweep = sweep,

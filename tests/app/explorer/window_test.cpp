@@ -14,13 +14,16 @@
 #include <QTest>
 #include <QThread>
 #include <QTimer>
+#include <QToolButton>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "app/explorer/docks/alive_view.h"
 #include "app/explorer/docks/sweep_plot.h"
+#include "app/explorer/docks/tradeoff_view.h"
 #include "app/explorer/window/main_window.h"
+#include "core/costs/link_profile.h"
 #include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
@@ -88,11 +91,9 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     open(file);
     auto* copies = child<QComboBox>("copies");
     auto* link = child<QComboBox>("link");
-    EXPECT_FALSE(link->isEnabled()) << "nothing is copied";
     EXPECT_EQ(link->findText("as captured"), -1) << "the graph names no device";
     copies->setCurrentIndex(copies->findText("activations"));
     emit copies->activated(copies->currentIndex());
-    EXPECT_TRUE(link->isEnabled());
     EXPECT_NE(link->findText("pcie5"), -1) << "a link without a device";
     link->setCurrentIndex(link->findText("h100"));
     emit link->activated(link->currentIndex());
@@ -106,10 +107,53 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     EXPECT_TRUE(shown.report.ok());
     EXPECT_GT(shown.report.to_host.bytes.value, 0) << "a copy takes a fifth of an op's time";
     EXPECT_TRUE(child<QLabel>("answer")->text().contains("to the host"));
+    EXPECT_FALSE(window->lanes().data().host.empty());
+    QString tip;
+    for (const LaneBar& bar : window->lanes().data().bars) {
+        if (bar.lane != Lane::to_host) continue;
+        const SchedulePlaces places = window->lanes().places();
+        const auto lane = std::find(window->lanes().data().lanes.begin(), window->lanes().data().lanes.end(),
+                                    Lane::to_host);
+        const Rect row = places.lanes[static_cast<std::size_t>(lane - window->lanes().data().lanes.begin())];
+        tip = window->lanes().tip_at(QPointF(places.x.at((bar.begin + bar.end) / 2), row.y + row.height / 2));
+    }
+    EXPECT_TRUE(tip.contains("goes to the host: 16.0 MiB")) << tip.toStdString();
     auto* solver = child<QComboBox>("solver");
     solver->setCurrentText("rotor");
     EXPECT_FALSE(copies->isEnabled()) << "it copies nothing";
     EXPECT_EQ(session.solve_settings.copies.what, Offload::none);
+}
+
+TEST_F(Windows, AsksWhatThePlanWouldCostOverAnotherLinkAndSolvesForIt) {
+    const QString file = folder.filePath("asked.graph.json");
+    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
+    ASSERT_TRUE(write_graph(chain, file.toStdString()));
+    open(file);
+    Session& session = window->session();
+    auto* asked = child<QComboBox>("what_if_link");
+    EXPECT_TRUE(asked->parentWidget()->isHidden()) << "nothing is copied";
+    session.solve_settings.copies = {.what = Offload::activations, .links = *links_named("pcie4")};
+    session.solve_settings.time = std::chrono::seconds(1);
+    session.budget.set_text("50%");
+    window->solve_panel().solve();
+    ASSERT_TRUE(eventually([&] { return !session.solver.running(); }));
+    ASSERT_TRUE(session.schedule() && session.schedule()->schedule.host_peak);
+    EXPECT_FALSE(asked->parentWidget()->isHidden());
+    EXPECT_TRUE(asked->currentText().contains("PCI Express 4")) << asked->currentText().toStdString();
+    auto* told = child<QLabel>("what_if_told");
+    auto* solve = child<QPushButton>("what_if_solve");
+    EXPECT_TRUE(told->isHidden() && solve->isHidden());
+    asked->setCurrentIndex(asked->findText("pcie3"));
+    emit asked->activated(asked->currentIndex());
+    EXPECT_TRUE(told->text().contains("PCI Express 3")) << told->text().toStdString();
+    const Bytes budget = session.schedule()->schedule.budget;
+    solve->click();
+    ASSERT_TRUE(eventually([&] { return !session.solver.running(); }));
+    EXPECT_EQ(session.schedule()->schedule.links, *links_named("pcie3"));
+    EXPECT_EQ(session.schedule()->schedule.budget, budget);
+    EXPECT_TRUE(session.schedule()->ok());
+    session.plans.show(0);
+    EXPECT_TRUE(asked->parentWidget()->isHidden()) << "the step without recomputation copies nothing";
 }
 
 TEST_F(Windows, ABrokenFileIsAMessageAndLeavesWhatIsOpen) {
@@ -169,11 +213,52 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
     for (const SweepCurve& curve : session.sweep.sweep().curves) {
         for (const SweepPoint& point : curve.points) {
             if (point.peak.value <= 0) continue;
-            session.show_point(curve.solver, point);
+            session.show_point({curve.solver, curve.copies, point});
             ASSERT_TRUE(session.schedule());
             EXPECT_TRUE(session.schedule()->ok()) << session.schedule()->report.violations.front();
             EXPECT_EQ(session.schedule()->report.peak, point.peak);
         }
+    }
+}
+
+TEST_F(Windows, SweepsWithAndWithoutCopiesAtOnceAndOpensTheirPoints) {
+    const QString file = folder.filePath("linked.graph.json");
+    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
+    ASSERT_TRUE(write_graph(chain, file.toStdString()));
+    open(file);
+    Session& session = window->session();
+    auto* link = child<QComboBox>("link");
+    link->setCurrentIndex(link->findText("pcie5"));
+    emit link->activated(link->currentIndex());
+    auto* menu = child<QToolButton>("sweep_copies")->menu();
+    emit menu->aboutToShow();
+    EXPECT_TRUE(menu->actions().back()->text().contains("PCI Express 5"))
+        << menu->actions().back()->text().toStdString();
+    for (QAction* action : menu->actions())
+        if (action->text() == "activations") action->setChecked(true);
+    auto* view = window->findChild<TradeoffView*>();
+    ASSERT_TRUE(view);
+    ASSERT_EQ(view->chosen_copies().size(), 2u);
+    session.sweep.start(session.graph(), {"atlas"}, 4, std::chrono::seconds(3), {}, view->chosen_copies());
+    ASSERT_TRUE(eventually([&] { return !session.sweep.running(); }));
+    const Sweep sweep = session.sweep.sweep();
+    ASSERT_EQ(sweep.curves.size(), 2u);
+    EXPECT_EQ(sweep.curves[1].copies.links, *links_named("pcie5"));
+    int copying = 0;
+    for (const SweepPoint& point : sweep.curves[1].points) {
+        if (point.peak.value <= 0) continue;
+        session.show_point({"atlas", sweep.curves[1].copies, point});
+        ASSERT_TRUE(session.schedule() && session.schedule()->ok());
+        EXPECT_NEAR(session.schedule()->report.overhead, point.overhead, 1e-9);
+        copying += session.schedule()->report.to_host.bytes.value > 0;
+    }
+    EXPECT_GT(copying, 0);
+    open(file);  // again: what was swept is there as it was
+    ASSERT_EQ(session.sweep.sweep().curves.size(), 2u) << "a plan with copies replaces none without";
+    for (const SweepCurve& curve : session.sweep.sweep().curves) {
+        if (curve.copies.what == Offload::none) continue;
+        EXPECT_EQ(curve.copies.what, Offload::activations);
+        EXPECT_EQ(curve.copies.links, *links_named("pcie5"));
     }
 }
 

@@ -132,7 +132,34 @@ TEST(Check, what_is_called_optimal_is_at_its_bound) {
     schedule.bound->overhead = 0.9;
     EXPECT_NE(violation(graph, schedule).find("called optimal"), std::string::npos);
     schedule.status = "feasible";
-    EXPECT_TRUE(check(graph, schedule).ok());
+    schedule.bound->gap = 0.1 / 0.9;
+    EXPECT_EQ(violation(graph, schedule), "");
+}
+
+TEST(Check, the_time_that_is_predicted_is_kept_to_the_nanosecond) {
+    const Graph graph = small_graph();
+    Schedule schedule = keep_all(graph);
+    schedule.peak = Bytes(410);
+    for (const std::int64_t time : {49, 51, 10'000'050}) {
+        schedule.time = Nanoseconds(time);
+        EXPECT_EQ(violation(graph, schedule),
+                  "at the end: the time is 50 ns, the schedule predicts " + std::to_string(time));
+    }
+    schedule.time = Nanoseconds(50);
+    EXPECT_EQ(violation(graph, schedule), "");
+    schedule.time = {};
+    EXPECT_EQ(violation(graph, schedule), "") << "files that say no time";
+}
+
+TEST(Check, the_gap_is_what_the_overhead_is_above_the_bound) {
+    const Graph graph = small_graph();
+    Schedule schedule = keep_all(graph);
+    schedule.bound = Bound{.overhead = 0.8, .gap = 0.25, .over = ScheduleClass::any_order};
+    EXPECT_EQ(violation(graph, schedule), "");
+    for (const double wrong : {-1.0, 0.0, 0.2499, 0.2501, 1e9}) {
+        schedule.bound->gap = wrong;
+        EXPECT_NE(violation(graph, schedule).find("the gap to the bound is 0.25"), std::string::npos);
+    }
 }
 
 TEST(Check, a_schedule_of_another_graph_is_refused) {

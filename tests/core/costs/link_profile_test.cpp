@@ -50,6 +50,22 @@ TEST(LinkProfiles, DevicesTellTheirLatencyAndWhatIsNotWorthACopy) {
     EXPECT_EQ(a100.to_device_contended_bytes_per_second, 11e9);
 }
 
+TEST(LinkProfiles, ReadAsTheyWereWritten) {
+    const LinkProfile profile{.name = "own",
+                              .links = {.to_host_bytes_per_second = 8.25e9,
+                                        .to_device_bytes_per_second = 9e9 / 7,
+                                        .to_host_contended_bytes_per_second = 7e9,
+                                        .to_device_contended_bytes_per_second = 1e9,
+                                        .copy_latency = Nanoseconds(12),
+                                        .least_copy = Bytes(13)},
+                              .sources = {{"copy_latency_ns", "measured"}}};
+    const Result<LinkProfile> read = parse_link_profile(link_profile_text(profile), "own");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->name, profile.name);
+    EXPECT_EQ(read->links, profile.links);
+    EXPECT_EQ(read->sources, profile.sources);
+}
+
 TEST(LinkProfiles, AreReadFromFilesOfEitherKind) {
     const auto path = std::filesystem::path(testing::TempDir()) / "rematlas_own_links.json";
     ASSERT_TRUE(write_file(path, R"({"format": "rematlas.links", "version": 1, "name": "own",

@@ -6,7 +6,9 @@
 #include "core/planning/largest_batch.h"
 #include "core/planning/request.h"
 #include "core/planning/sweep.h"
+#include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
+#include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
 
 namespace rematlas {
@@ -139,6 +141,67 @@ TEST(PlannedCopies, InfeasibleIsProvenOnlyWhereCopiesDoNotHelp) {
     EXPECT_TRUE(none_at(399, Offload::none).proven);
 }
 
+TEST(PlannedCopies, WhatTheHostHasNoRoomForIsNeededOnTheDevice) {
+    const Graph graph = small_graph();
+    const auto none_at = [&](std::int64_t budget, std::optional<Bytes> host, std::int64_t found) {
+        const Infeasible answer{.needed = Bytes(1),
+                                .over = ScheduleClass::with_copies,
+                                .smallest_found = Bytes(found),
+                                .op = {},
+                                .dominant = {}};
+        const Result<Outcome> outcome =
+            solve_told(graph, answer, Bytes(budget), {.what = Offload::weights, .host_budget = host});
+        EXPECT_TRUE(outcome && outcome->infeasible());
+        return *outcome->infeasible();
+    };
+    EXPECT_EQ(none_at(300, {}, 500).needed, Bytes(400)) << "what the backward op of b has to have there";
+    const Infeasible without_room = none_at(405, Bytes(0), 500);
+    EXPECT_EQ(without_room.needed, Bytes(410)) << "as without copies";
+    EXPECT_TRUE(without_room.proven);
+    EXPECT_EQ(without_room.over, ScheduleClass::with_copies);
+    EXPECT_EQ(none_at(405, Bytes(4), 500).needed, Bytes(406));
+    EXPECT_FALSE(none_at(405, Bytes(5), 500).proven);
+    EXPECT_EQ(none_at(405, Bytes(5), 500).smallest_found, Bytes(500));
+}
+
+TEST(PlannedCopies, NoBudgetIsRefusedAndFoundToWorkAtOnce) {
+    const Graph graph = small_graph();
+    for (const Offload what : {Offload::none, Offload::activations, Offload::all}) {
+        for (const std::int64_t found : {399, 450}) {
+            const Infeasible answer{
+                .needed = Bytes(1), .smallest_found = Bytes(found), .op = {}, .dominant = {}};
+            const Result<Outcome> outcome = solve_told(graph, answer, Bytes(450), {.what = what});
+            ASSERT_TRUE(outcome && outcome->infeasible());
+            EXPECT_EQ(outcome->infeasible()->smallest_found, std::nullopt);
+        }
+    }
+}
+
+TEST(PlannedCopies, SweepsBeginWhereSomeCurveHasASchedule) {
+    int later = 0;
+    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+        Graph graph = random_training_graph(seed, {.forward_ops = 4});
+        graph.device = Device{.name = "d", .memory = {}, .links = kLinks};
+        const Copies all{.what = Offload::all, .links = kLinks};
+        SweepOptions options{.solvers = {"atlas"}, .count = 5};
+        options.copies = {Copies{}, all};
+        options.limits.time = std::chrono::milliseconds(300);
+        const Result<Sweep> sweep = run_sweep(graph, options);
+        ASSERT_TRUE(sweep) << sweep.error().message;
+        ASSERT_EQ(sweep->curves.size(), 2u);
+        bool some = false;
+        for (const SweepCurve& curve : sweep->curves) {
+            ASSERT_FALSE(curve.points.empty());
+            EXPECT_EQ(curve.points.size(), sweep->curves[0].points.size());
+            some = some || curve.points.front().status != "infeasible";
+        }
+        EXPECT_TRUE(some) << graph.name;
+        const FlatGraph flat = flatten(graph);
+        later += sweep->curves[0].points.front().budget > least_needed({graph, flat, all});
+    }
+    EXPECT_GT(later, 0) << "some step needs more than its heaviest op";
+}
+
 TEST(PlannedCopies, AreRefusedToSolversThatMakeNone) {
     Graph graph = small_graph();
     graph.device = Device{.name = "d", .memory = {}, .links = kLinks};
@@ -147,7 +210,7 @@ TEST(PlannedCopies, AreRefusedToSolversThatMakeNone) {
         solve(graph, {.solver = "rotor", .budget = Bytes(1000), .copies = copies});
     ASSERT_FALSE(outcome);
     EXPECT_THAT(outcome.error().message, StartsWith("solver rotor does not plan copies of activations"));
-    EXPECT_FALSE(run_sweep(graph, {.solvers = {"rotor"}, .limits = {}, .copies = copies}));
+    EXPECT_FALSE(run_sweep(graph, {.solvers = {"rotor"}, .limits = {}, .copies = {copies}}));
     const auto capture = [&](std::int64_t) -> Result<Graph> { return graph; };
     EXPECT_FALSE(largest_batch(
         capture,
@@ -175,7 +238,7 @@ TEST(Offload, LeavesWhatAModelReturnsOnTheDevice) {
     for (TensorKind kind : {TensorKind::activation, TensorKind::gradient}) {
         graph.tensors[result].kind = kind;
         for (Offload what : {Offload::none, Offload::activations, Offload::weights, Offload::all})
-            EXPECT_EQ(may_end_on_host(graph, what)[result] != 0,
+            EXPECT_EQ(may_end_on_host(graph, {.what = what})[result] != 0,
                       kind == TensorKind::gradient && moves_weights(what));
     }
 }
@@ -188,9 +251,12 @@ TEST(Offload, SaysWhatMayLeave) {
     update.inputs = {TensorId(4)};
     update.mutates = {TensorId(0)};
     graph.ops.push_back(update);
+    graph.tensors[TensorId(0)].kind = TensorKind::parameter;
+    graph.tensors.push_back(
+        {"workspace", Bytes(64), TensorKind::constant});  // of whom the step does not know
     const auto leaving = [&](Offload what) {
         std::vector<int> ids;
-        const IdVector<TensorId, char> allowed = may_leave(graph, what);
+        const IdVector<TensorId, char> allowed = may_leave(graph, {.what = what});
         for (TensorId t : graph.tensors.ids())
             if (allowed[t]) ids.push_back(t.value);
         return ids;
@@ -199,6 +265,8 @@ TEST(Offload, SaysWhatMayLeave) {
     EXPECT_EQ(leaving(Offload::activations), (std::vector{1, 2, 3, 4, 5}));
     EXPECT_EQ(leaving(Offload::weights), (std::vector{0, 4, 5})) << "what the update reads, and the result";
     EXPECT_EQ(leaving(Offload::all), (std::vector{0, 1, 2, 3, 4, 5}));
+    graph.tensors[TensorId(0)].kind = TensorKind::input;
+    EXPECT_EQ(leaving(Offload::all), (std::vector{1, 2, 3, 4, 5})) << "inputs are the caller's";
     for (Offload what : {Offload::none, Offload::activations, Offload::weights, Offload::all})
         EXPECT_EQ(offload_from(to_string(what)), what);
     EXPECT_FALSE(offload_from("everything"));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "core/checking/check.h"
 #include "core/milp/milp.h"
 #include "core/planning/batch_family.h"
@@ -262,6 +264,42 @@ TEST(LargestBatch, StopsAtTheMostThatIsAskedFor) {
     ASSERT_TRUE(found);
     EXPECT_EQ(found->batch, 1000);
     EXPECT_TRUE(found->at_most);
+}
+
+/// Takes all the time that it is given, notes it, and keeps everything.
+class Slow : public Solver {
+  public:
+    std::string_view name() const override { return "atlas"; }
+    std::string_view summary() const override { return "slow"; }
+    Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress&) const override {
+        ++calls;
+        given += limits.time;
+        std::this_thread::sleep_for(limits.time);
+        Solution kept = solution_from(problem.flat, keep_all_sequence(problem.flat));
+        if (kept.peak > budget) return infeasible_from(problem, budget, kept.peak);
+        return kept;
+    }
+    mutable int calls = 0;
+    mutable std::chrono::nanoseconds given{0};
+};
+
+TEST(LargestBatch, AllSolvingTogetherKeepsTheTimeLimit) {
+    for (const Offload what : {Offload::none, Offload::all}) {
+        Slow slow;
+        LargestBatchOptions wanted = options(200'000);
+        wanted.limits.time = 300ms;
+        wanted.asked = &slow;
+        wanted.copies = {.what = what,
+                         .links = {.to_host_bytes_per_second = 1e9, .to_device_bytes_per_second = 1e9},
+                         .host_budget = Bytes(1)};
+        const auto capture = [](std::int64_t batch) -> Result<Graph> { return at_batch(3, batch); };
+        const Result<LargestBatch> found = largest_batch(capture, wanted);
+        ASSERT_TRUE(found) << found.error().message;
+        EXPECT_GT(found->batch, 1);
+        EXPECT_GT(slow.calls, 8) << "most of them on foretold batches";
+        EXPECT_LE(slow.given, wanted.limits.time) << slow.calls << " solves";
+        EXPECT_GT(slow.given, wanted.limits.time / 4);
+    }
 }
 
 TEST(LargestBatch, PassesTheErrorOfACaptureOn) {

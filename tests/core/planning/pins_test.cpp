@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "core/checking/check.h"
@@ -13,6 +14,7 @@
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/gpt_graph.h"
 #include "tests/core/support/graphs_of_each_kind.h"
+#include "tests/core/support/random_copies.h"
 #include "tests/core/support/random_graph.h"
 
 namespace rematlas {
@@ -31,6 +33,10 @@ Pins random_pins(const Graph& graph, std::uint64_t seed) {
         pins.push_back({tensor ? name : op.module, kind});
     }
     return pins;
+}
+
+nlohmann::json brief() {
+    return {{"max_moves", 6000}, {"first_cycle", 1000}};
 }
 
 TEST(Pins, EverySolverObeysThemOrFindsNothing) {
@@ -160,6 +166,68 @@ TEST(Pins, ASweepObeysThemAtEveryPoint) {
     const Result<Sweep> read = parse_sweep(sweep_text(*sweep), "s");
     ASSERT_TRUE(read);
     EXPECT_EQ(read->pins, pins);
+}
+
+TEST(Pins, StandBesideCopiesToTheHost) {
+    int with_both = 0, compared = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        Graph graph = random_graph_with_links(seed);
+        if (seed % 3 == 0)
+            graph.device->links = {.to_host_bytes_per_second = 1e11, .to_device_bytes_per_second = 1e11};
+        SolveRequest request{.solver = seed % 4 == 0 ? "offmate" : "atlas",
+                             .options = seed % 4 == 0 ? nullptr : std::make_shared<nlohmann::json>(brief()),
+                             .budget = *parse_budget("92%"),
+                             .limits = {.time = seed % 4 == 0 ? 300ms : 1h},
+                             .pins = random_pins(graph, seed)};
+        const Result<Outcome> without = solve(graph, request);
+        request.copies.what = seed % 2 == 0 ? Offload::activations : Offload::all;
+        const Result<Outcome> with = solve(graph, request);
+        ASSERT_EQ(static_cast<bool>(with), static_cast<bool>(without)) << graph.name;
+        if (!with) {
+            EXPECT_THAT(with.error().message, testing::HasSubstr("pin")) << graph.name;
+            continue;
+        }
+        const Schedule* schedule = with->schedule();
+        if (schedule) {
+            EXPECT_EQ(schedule->pins, request.pins);
+            EXPECT_TRUE(check(graph, *schedule).ok()) << graph.name;
+            with_both += class_of(schedule->steps) > ScheduleClass::any_order;
+        }
+        if (!without->schedule() || request.solver != "atlas") continue;
+        ASSERT_TRUE(schedule) << graph.name;
+        EXPECT_LE(schedule->time, without->schedule()->time) << graph.name;
+        ++compared;
+    }
+    EXPECT_GT(with_both, 3);
+    EXPECT_GT(compared, 3);
+}
+
+/// What is made again after the loss goes to the host and comes back as one tensor with what was made before.
+TEST(Pins, ABlockIsRecomputedBesideCopies) {
+    Graph graph = gpt_graph({.layers = 2});
+    graph.device = Device{.name = "d",
+                          .memory = {},
+                          .links = {.to_host_bytes_per_second = 1e12, .to_device_bytes_per_second = 1e12}};
+    std::string module;
+    for (const Op& op : graph.ops)
+        if (op.phase == Phase::forward && op.name.find("softmax") != std::string::npos) module = op.module;
+    SolveRequest request{.options = std::make_shared<nlohmann::json>(brief()),
+                         .budget = *parse_budget("100%"),
+                         .limits = {.time = 1h},
+                         .pins = {{module, PinKind::recompute}}};
+    const Result<Outcome> roomy = solve(graph, request);
+    ASSERT_TRUE(roomy && roomy->schedule());
+    request.budget = *parse_budget(std::to_string(roomy->schedule()->peak.value * 95 / 100));
+    const Result<Outcome> without = solve(graph, request);
+    request.copies.what = Offload::activations;
+    const Result<Outcome> with = solve(graph, request);
+    ASSERT_TRUE(with && without) << with.error().message;
+    ASSERT_TRUE(with->schedule());
+    ASSERT_TRUE(without->schedule());
+    EXPECT_LT(with->schedule()->time, without->schedule()->time);
+    EXPECT_GT(with->schedule()->overhead, 1.0) << "the pin costs what it costs";
+    EXPECT_EQ(class_of(with->schedule()->steps), ScheduleClass::with_copies);
+    EXPECT_TRUE(check(graph, *with->schedule()).ok());
 }
 
 TEST(Pins, WithAnArenaTheyAreObeyedToo) {

@@ -237,6 +237,46 @@ bool lacks_its_library(std::string_view solver) {
     return milp_libraries().empty() && solver.starts_with("checkmate");
 }
 
+TEST(SweepFiles, say_what_each_curve_may_copy_where_that_is_anything) {
+    const Copies all{.what = Offload::all,
+                     .links = {.to_host_bytes_per_second = 1e9,
+                               .to_device_bytes_per_second = 2e9,
+                               .copy_latency = Nanoseconds(7)},
+                     .host_budget = Bytes(1000)};
+    SweepPoint point{
+        .budget = Bytes(10), .status = "feasible", .peak = Bytes(9), .overhead = 1.5, .steps = {}};
+    point.host_peak = Bytes(600);
+    const Sweep sweep{"g", "d", {{"atlas", {point}}, {"atlas", {point}, all}}};
+    const Result<Sweep> read = parse_sweep(sweep_text(sweep), "s");
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->curves[0].copies, Copies{});
+    EXPECT_EQ(read->curves[1].copies, all);
+    EXPECT_EQ(read->curves[1].points[0].host_peak, Bytes(600));
+    const std::string before = sweep_text({"g", "d", {{"atlas", {}}}});
+    EXPECT_EQ(before.find("offload"), std::string::npos) << "as files were before there were copies";
+    const auto refused = [&](const std::string& field) {
+        const Result<Sweep> other = parse_sweep(
+            R"({"format":"rematlas.sweep","version":1,"graph":"g","curves":[{"solver":"a","points":[],)" +
+                field + "}]}",
+            "s");
+        return other ? std::string() : other.error().message;
+    };
+    EXPECT_NE(refused(R"("offload":"some")").find("some"), std::string::npos);
+    EXPECT_NE(refused(R"("offload":"all","links":3)").find("curves[0].links"), std::string::npos);
+    EXPECT_NE(refused(R"("offload":"all","host_budget_bytes":-1)").find("host_budget_bytes"),
+              std::string::npos);
+    EXPECT_EQ(refused(R"("offload":"none")"), "");
+}
+
+TEST(SweepFiles, that_say_it_once_mean_all_of_their_curves) {
+    const Result<Sweep> read = parse_sweep(
+        R"({"format":"rematlas.sweep","version":1,"graph":"g","offload":"weights","curves":[
+            {"solver":"atlas","points":[]},{"solver":"offmate","points":[]}]})",
+        "s");
+    ASSERT_TRUE(read) << read.error().message;
+    for (const SweepCurve& curve : read->curves) EXPECT_EQ(curve.copies.what, Offload::weights);
+}
+
 TEST(Solve, every_solver_gives_a_checked_answer_no_better_than_the_optimum) {
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         const Graph graph = random_training_graph(seed);

@@ -6,6 +6,7 @@
 #include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
 #include "tests/core/support/random_graph.h"
+#include "tests/core/support/update_on_host.h"
 
 namespace rematlas {
 namespace {
@@ -121,6 +122,32 @@ TEST(Comparison, NamesTheStepThatCannotBePlayed) {
     const Result<Comparison> found = compare(pair.graph, broken, pair.all_kept);
     ASSERT_FALSE(found);
     EXPECT_NE(found.error().message.find("step "), std::string::npos);
+}
+
+TEST(Comparison, AnUpdateThatRunsOnTheHostIsNotOneThatRunsLess) {
+    const Graph graph = graph_with_update();
+    const Schedule device = with_update_on_device(), host = with_update_on_host();
+    const Result<Comparison> found = compare(graph, device, host);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->fewer_runs, 0);
+    EXPECT_EQ(found->left_device, 1);
+    EXPECT_EQ(found->left_time, Nanoseconds(10));
+    EXPECT_EQ(found->came_back, 0);
+    EXPECT_EQ(found->host_a,
+              (HostUse{.runs = 0, .to_host = Bytes(100), .to_device = Bytes(100), .peak = Bytes(100)}));
+    EXPECT_EQ(found->host_b,
+              (HostUse{.runs = 1, .to_host = Bytes(200), .to_device = Bytes(100), .peak = Bytes(300)}));
+    ASSERT_FALSE(found->ops.empty());
+    EXPECT_EQ(found->ops.front().op, OpId(2));
+    EXPECT_FALSE(found->ops.front().on_host_a);
+    EXPECT_TRUE(found->ops.front().on_host_b);
+    const Result<Comparison> back = compare(graph, host, device);
+    EXPECT_EQ(back->came_back, 1);
+    EXPECT_EQ(back->came_time, Nanoseconds(10));
+    EXPECT_EQ(back->more_runs, 0);
+    const std::vector<RunDifference> runs = run_differences(device.steps, host.steps);
+    ASSERT_EQ(runs.size(), 1u);
+    EXPECT_TRUE(runs.front().on_host_b);
 }
 
 }  // namespace

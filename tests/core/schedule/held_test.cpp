@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/planning/request.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "tests/core/support/random_graph.h"
@@ -53,6 +54,16 @@ TEST(Held, counts_copies_to_the_host_and_back) {
     expect_the_simulators_bytes(
         graph, {Step::run(OpId(0)), Step::offload(a), Step::run(OpId(1)), Step::free(a), Step::run(OpId(2)),
                 Step::fetch(a), Step::run(OpId(3))});
+}
+
+TEST(AlwaysOnDevice, AreResidentsThatNeverLeave) {
+    const Graph graph = small_graph();
+    const TensorId x(0);
+    EXPECT_EQ(always_on_device(graph, {}), Bytes(10));
+    EXPECT_EQ(always_on_device(graph, {Step::free(TensorId(1))}), Bytes(10));
+    EXPECT_EQ(always_on_device(graph, {Step::offload(x), Step::free(x), Step::fetch(x)}), Bytes(0));
+    EXPECT_EQ(always_on_device(graph, {}, {.on_host = {x}}), Bytes(0));
+    EXPECT_EQ(always_on_device(graph, {}, {.on_host = {x}, .stays = {x}}), Bytes(10));
 }
 
 }  // namespace

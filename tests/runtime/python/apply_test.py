@@ -464,6 +464,15 @@ def sample_with_a_region_without_gradients():
 
 
 class Refusals(unittest.TestCase):
+    def test_what_lives_beside_the_step_may_be_larger_than_the_budget(self):
+        beside = torch.zeros(2**20)
+        with self.assertRaisesRegex(rematlas.Infeasible, r"what lives beside the step is \d+ bytes \([0-9.]+ MiB\) larger than the budget"):
+            module = rematlas.apply(nn.Linear(8, 8), "200KiB", on_refuse="raise")
+            for _ in range(4):
+                module(torch.zeros(4, 8)).sum().backward()
+                rematlas.status(module).wait()
+        self.assertEqual(beside.sum(), 0)
+
     def test_a_budget_that_nothing_keeps_is_infeasible(self):
         module = rematlas.apply(models.resnet(), "1%", on_refuse="raise")
         with self.assertRaisesRegex(rematlas.Infeasible, "every schedule needs at least") as caught:

@@ -78,7 +78,7 @@ class Copies(unittest.TestCase):
 
     def test_parameters_that_would_leave_are_refused_in_one_line_when_the_plan_is_loaded(self):
         plan, _ = with_copies(self.graph, self.schedule, pathlib.Path(self.folder.name), residents=True)
-        with self.assertRaisesRegex(ValueError, "leaves the device within the step: in training") as refused:
+        with self.assertRaisesRegex(ValueError, "leaves the device and does not live on the host: in training") as refused:
             rematlas.apply(models.gpt(), plan=plan, on_refuse="raise")
         self.assertEqual(len(str(refused.exception).splitlines()), 1)
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
 import unittest.mock
@@ -12,6 +13,9 @@ import torch
 from torch import nn
 
 MODELS = pathlib.Path(os.environ["REMATLAS_TEST_MODELS"])
+sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "resources" / "models"))
+import export  # noqa: E402
+
 RATHER_SMALL = ("mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted", "translator_scripted", "inplace_scripted")
 
 
@@ -94,6 +98,51 @@ class Examples(ProgramCase):
             self.assertEqual(failed.returncode, 2)
             self.assertIn("CUBLAS_WORKSPACE_CONFIG", failed.stderr)
             self.assertEqual(len(failed.stderr.strip().splitlines()), 1, failed.stderr)
+
+
+class Homes(ProgramCase):
+    """Weights and states of the optimizer live on the host, and pass through the device, or are updated there."""
+
+    ORDERS = ("eager", "lazy", "seeded:7")  # of the stand-in; a GPU has its own
+    LINKS = ("--offload", "all", "--device-profile", "pcie4")
+
+    def planned_gpt(self, layers, budget, *flags):
+        """A GPT with AdamW, each of whose larger matrices is worth a copy; returns what `capture` and `solve` told."""
+        torch.manual_seed(0)
+        gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
+        torch.jit.script(gpt.train()).save(str(self.folder / "gpt.pt"))
+        captured = self.expect("capture", "gpt.pt", "--input", "i64[1,32]<512", "--device", "cuda", "--optimizer", "adamw", "-o", "g.graph.json")
+        solved = self.expect("solve", "g.graph.json", "--budget", budget, *self.LINKS, "--time-limit", "3s", "-o", "g.schedule.json", *flags)
+        self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
+        return captured, solved
+
+    def expect_predicted(self, **environment):
+        ran = self.expect_verified("gpt.pt", **environment)
+        self.assertEqual(ran["measured_peak_bytes"], ran["predicted_peak_bytes"])
+        self.assertEqual(ran["host_measured_peak_bytes"], ran["host_predicted_peak_bytes"])
+        return ran
+
+    def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
+        with unittest.mock.patch.dict(os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"):  # what libraries hold stays on the device
+            captured, _ = self.planned_gpt(6, "10%")
+            for order in self.ORDERS:
+                with self.subTest(order):
+                    ran = self.expect_predicted(SIMGPU_ORDER=order)
+                    self.assertLessEqual(ran["measured_peak_bytes"], 0.1 * captured["peak_bytes"])
+                    self.assertGreater(ran["host_measured_peak_bytes"], 0.8 * captured["resident_bytes"])
+            # The device never has to hold all of it, while the model is loaded neither.
+            self.assertLess(ran["device_bytes"], captured["resident_bytes"])
+            alone = self.expect("run", "gpt.pt", "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(ran["device_bytes"]))
+            self.assertEqual(alone["measured_peak_bytes"], ran["measured_peak_bytes"])
+
+    def test_updates_run_on_the_host_as_those_of_an_original_there(self):
+        captured, solved = self.planned_gpt(3, "70%", "--solver", "offmate")
+        self.assertGreater(solved["host_runs"], 10)
+        for order in self.ORDERS:
+            with self.subTest(order):
+                ran = self.expect_predicted(SIMGPU_ORDER=order)
+                self.assertEqual(ran["host_runs"], solved["host_runs"])
+                self.assertTrue(ran["original_updates_on_host"])
 
 
 class Attention(nn.Module):

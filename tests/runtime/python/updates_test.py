@@ -1,6 +1,7 @@
 """Optimizers that are part of the planned step: as in plain training with the same fused optimizer, and never otherwise."""
 
 import copy
+import gc
 import json
 import unittest
 
@@ -113,11 +114,11 @@ class DuringBackward(UpdatesCase):
         ours = self.check(GPT, "sgd", "80%")
         entry = next(iter(of(ours.module).entries.values()))
         if models.DEVICE.type == "cpu":
-            measured, predicted = json.loads(entry.updating.plan.last())["peak_bytes"], entry.updating.answer["peak_bytes"]
+            measured, predicted = json.loads(entry.endings["update"].plan.last())["peak_bytes"], entry.endings["update"].answer["peak_bytes"]
             self.assertLessEqual(measured, predicted)
             self.assertGreater(measured, 0.97 * predicted)
-        self.assertLess(entry.updating.answer["whole_peak_bytes"], entry.answer["whole_peak_bytes"])
-        self.assertLessEqual(entry.updating.answer["peak_bytes"], entry.updating.answer["budget_bytes"])
+        self.assertLess(entry.endings["update"].answer["whole_peak_bytes"], entry.answer["whole_peak_bytes"])
+        self.assertLessEqual(entry.endings["update"].answer["peak_bytes"], entry.endings["update"].answer["budget_bytes"])
 
     def test_schedulers_change_rates_and_checkpoints_come_back(self):
         def train(loop):
@@ -154,6 +155,61 @@ class DuringBackward(UpdatesCase):
         ours = train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="75%"))
         self.expect_same(train(Loop(*RESNET, OPTIMIZERS["adamw"])), ours)
         self.assertEqual(rematlas.status(ours.module).updates, "during backward")
+
+
+def convolutions():
+    """Most of its step are weights; its largest ops take several times the bytes of theirs."""
+    torch.manual_seed(0)
+    widths = (3, 32, 64, 128, 256, 256)
+    layers = [nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()) for a, b in zip(widths, widths[1:])]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10))
+
+
+def linears():
+    """States of the optimizer come beside it after the first step, as large as much of what the step takes."""
+    torch.manual_seed(0)
+    return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
+
+
+class Accumulated(UpdatesCase):
+    def check(self, share, build, batches, loss, optimizer):
+        """No step goes beyond the budget, from the first one on."""
+        ops = torch.ops.rematlas
+
+        def train(loop, peaks):
+            for number in range(8):
+                gc.collect()
+                ops.reset_counted_peak()
+                loop.step(number, micro=2)
+                peaks.append(ops.counted_peak_bytes())
+            return loop
+
+        gc.collect()
+        before, peaks = ops.counted_bytes(), []
+        plain = train(Loop(build, batches, loss, OPTIMIZERS[optimizer]), peaks)
+        gc.collect()
+        beside = ops.counted_bytes()
+        budget, peaks_of_plan = beside + int(share * (max(peaks) - before)), []
+        ours = train(Loop(build, batches, loss, OPTIMIZERS[optimizer], apply=budget, accumulate=2), peaks_of_plan)
+        self.assertLessEqual(max(peaks_of_plan), budget, [round(peak / budget, 3) for peak in peaks_of_plan])
+        self.expect_same(plain, ours)
+        self.assertGreater(rematlas.status(ours.module).updated, 2)
+
+    def test_weights_are_most_of_the_step(self):
+        def images(number):
+            generator = torch.Generator().manual_seed(number)
+            return torch.randn(4, 3, 16, 16, generator=generator), torch.randint(0, 10, (4,), generator=generator)
+
+        self.check(0.93, convolutions, images, nn.functional.cross_entropy, "sgd")
+
+    def test_states_come_after_the_first_step(self):
+        def rows(number):
+            generator = torch.Generator().manual_seed(number)
+            return torch.randn(512, 256, generator=generator), torch.randn(512, 256, generator=generator)
+
+        for share in (0.8, 0.95, 0.99):
+            with self.subTest(share):
+                self.check(share, linears, rows, nn.functional.mse_loss, "adamw")
 
 
 class ByTheOptimizer(UpdatesCase):
@@ -230,15 +286,16 @@ class Never(UpdatesCase):
     def test_what_looks_at_a_gradient_that_is_gone_is_told(self):
         ours = self.trained()
         self.backward(ours)
-        with self.assertRaisesRegex(RuntimeError, "this gradient is gone"):
+        with self.assertRaisesRegex(RuntimeError, "this gradient is gone.*clip_norm=.*accumulate="):
             nn.utils.clip_grad_norm_(ours.module.parameters(), 1.0)
         ours.optimizer.step()
+        ours.optimizer.zero_grad()
         self.assertTrue(all(parameter.grad is None for parameter in ours.module.parameters()))
 
     def test_a_backward_without_a_step_is_told(self):
         ours = self.trained()
         self.backward(ours)
-        with self.assertRaisesRegex(RuntimeError, "optimizer.step\\(\\) was not called"):
+        with self.assertRaisesRegex(RuntimeError, "\\(accumulate=1\\), and optimizer.step\\(\\) was not called"):
             self.backward(ours)
 
     def test_two_forwards_at_a_time_are_the_optimizer_s_again(self):
@@ -285,6 +342,104 @@ class Never(UpdatesCase):
             with self.assertRaisesRegex(ValueError, why) as refused:
                 rematlas.apply(module, "75%", optimizer=make(module.parameters()))
             self.assertNotIn("\n", str(refused.exception))
+
+
+
+class ToldBeforeItIsTraining(UpdatesCase):
+    """What would have changed updates that are done already is an error of the next call, never another training in silence."""
+
+    def trained(self, **options):
+        loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
+        for number in range(12):
+            loop.step(number)
+        self.assertEqual(rematlas.status(loop.module).updates, "during backward")
+        return loop
+
+    def forward(self, loop, penalty=0.0):
+        inputs, targets = loop.batches(50)
+        loss = loop.loss(loop.module(inputs), targets)
+        return loss + penalty * sum(parameter.pow(2).sum() for parameter in loop.module.parameters()) if penalty else loss
+
+    def expect_told(self, why, between=lambda loop: None, then=lambda loop: loop.optimizer.step(), **how):
+        loop = self.trained()
+        loss = self.forward(loop, **how)
+        loss.backward()
+        between(loop)
+        with self.assertRaisesRegex(RuntimeError, why):
+            then(loop)
+
+    def test_rates_that_change_before_the_step(self):
+        def halve(loop):
+            loop.optimizer.param_groups[0]["lr"] *= 0.5
+
+        self.expect_told("options of the optimizer", halve)
+
+    def test_a_penalty_beside_the_module(self):
+        self.expect_told("gradients from outside|this gradient is gone", penalty=1e-2)
+
+    def test_gradients_that_are_zeroed_before_the_step(self):
+        self.expect_told("zeroed or replaced", lambda loop: loop.optimizer.zero_grad())
+
+    def test_parameters_that_are_written_to_before_the_step(self):
+        def shrink(loop):
+            with torch.no_grad():
+                next(loop.module.parameters()).mul_(0.99)
+
+        self.expect_told("parameters were written to", shrink)
+
+    def test_two_steps_of_one_backward(self):
+        self.expect_told("called again", lambda loop: loop.optimizer.step())
+
+    def test_gradients_that_are_not_zeroed(self):
+        def without_zeroing(loop):
+            self.forward(loop).backward()
+            loop.optimizer.step()
+
+        self.expect_told("not zeroed since", lambda loop: loop.optimizer.step(), without_zeroing)
+
+    def test_hooks_between_forward_and_backward(self):
+        loop = self.trained()
+        loss = self.forward(loop)
+        next(loop.module.parameters()).register_hook(lambda gradient: 3 * gradient)
+        loss.backward()
+        with self.assertRaisesRegex(RuntimeError, "were given hooks"):
+            loop.optimizer.step()
+
+    def test_hooks_of_the_optimizer_that_look_at_gradients(self):
+        def clamp(optimizer, args, kwargs):
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        parameter.grad.clamp_(-1e-3, 1e-3)
+
+        plain, ours = Loop(*GPT, OPTIMIZERS["adamw"]), Loop(*GPT, OPTIMIZERS["adamw"], apply="80%")
+        for loop in (plain, ours):
+            loop.optimizer.register_step_pre_hook(clamp)
+            torch.manual_seed(1)
+            loop.run()
+        self.expect_same(plain, ours)
+        self.assertIn("gradients are changed", rematlas.status(ours.module).updates)
+
+    def test_zeroing_in_place_and_between_forward_and_backward_is_as_ever(self):
+        def train(loop):
+            torch.manual_seed(1)
+            for number in range(STEPS):
+                if number < 14:
+                    loop.optimizer.zero_grad()
+                inputs, targets = loop.batches(number)
+                loss = loop.loss(loop.module(inputs), targets)
+                if number >= 14:
+                    loop.optimizer.zero_grad(set_to_none=number % 2 == 0)
+                loss.backward()
+                loop.losses.append(loss.item())
+                loop.optimizer.step()
+                if loop.planned:
+                    rematlas.status(loop.module).wait()
+            return loop
+
+        plain, ours = train(Loop(*GPT, OPTIMIZERS["adamw"])), train(Loop(*GPT, OPTIMIZERS["adamw"], apply="80%"))
+        self.expect_same(plain, ours)
+        self.assertGreater(rematlas.status(ours.module).updated, 0)
 
 
 if __name__ == "__main__":

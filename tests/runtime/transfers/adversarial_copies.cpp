@@ -2,20 +2,32 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace rematlas::test {
 
+constexpr Lane kBeside[] = {Lane::in, Lane::out, Lane::host};
+
 void AdversarialCopies::copy_out(void* host, const void* device, std::size_t bytes) {
-    add(Lane::out, host, device, bytes);
+    copy(Lane::out, host, device, bytes);
 }
 void AdversarialCopies::copy_in(void* device, const void* host, std::size_t bytes) {
-    add(Lane::in, device, host, bytes);
+    copy(Lane::in, device, host, bytes);
 }
-
-void AdversarialCopies::add(Lane lane, void* to, const void* from, std::size_t bytes) {
+void AdversarialCopies::copy(Lane lane, void* to, const void* from, std::size_t bytes) {
     touch(lane, from, bytes, false);
     touch(lane, to, bytes, true);
-    jobs_[index(lane)].push_back({to, from, bytes, next_after_[index(lane)]});
+    add(lane, {to, from, bytes, next_after_[index(lane)]});
+}
+
+void AdversarialCopies::run(std::function<void()> work) {
+    for (const Access& access : std::exchange(of_next_run, {}))
+        touch(Lane::host, access.data, access.bytes, access.write);
+    add(Lane::host, {nullptr, nullptr, 0, next_after_[index(Lane::host)], std::move(work)});
+}
+
+void AdversarialCopies::add(Lane lane, Job job) {
+    jobs_[index(lane)].push_back(std::move(job));
     ++given_[index(lane)];
     if (haste_ == Haste::at_once) run_until(lane, given_[index(lane)]);
     run_some();
@@ -39,7 +51,7 @@ void AdversarialCopies::wait(Lane lane, Mark mark) {
     run_some();
     if (waits_++ == drop_wait) return;
     const Moment& moment = marks_[static_cast<std::size_t>(mark)];
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < lane_count; ++i) {
         clocks_[index(lane)][i] = std::max(clocks_[index(lane)][i], moment.clock[i]);
         long& after = next_after_[index(lane)][i];
         after = std::max(after, moment.work[i]);
@@ -53,16 +65,17 @@ void AdversarialCopies::release(Mark mark) {
 
 void AdversarialCopies::synchronize(Lane lane) {
     run_until(lane, given_[index(lane)]);
-    for (std::size_t i = 0; i < 3; ++i) clocks_[0][i] = std::max(clocks_[0][i], clocks_[index(lane)][i]);
+    for (std::size_t i = 0; i < lane_count; ++i)
+        clocks_[0][i] = std::max(clocks_[0][i], clocks_[index(lane)][i]);
 }
 
-/// Does what these copies wait for first.
+/// Does what this work waits for first.
 void AdversarialCopies::run_until(Lane lane, long work) {
     while (lane != Lane::compute && done_[index(lane)] < work) {
         const Job job = jobs_[index(lane)].front();
-        for (Lane other : {Lane::in, Lane::out})
+        for (Lane other : kBeside)
             if (other != lane) run_until(other, job.after[index(other)]);
-        std::memcpy(job.to, job.from, job.bytes);
+        job.work ? job.work() : (void)std::memcpy(job.to, job.from, job.bytes);
         jobs_[index(lane)].pop_front();
         ++done_[index(lane)];
     }
@@ -71,7 +84,7 @@ void AdversarialCopies::run_until(Lane lane, long work) {
 void AdversarialCopies::run_some() {
     if (haste_ != Haste::at_random) return;
     while (random_() % 2) {
-        const Lane lane = random_() % 2 ? Lane::in : Lane::out;
+        const Lane lane = kBeside[random_() % 3];
         if (!jobs_[index(lane)].empty()) run_until(lane, done_[index(lane)] + 1);
     }
 }
@@ -86,7 +99,7 @@ void AdversarialCopies::touch(Lane lane, const void* data, std::size_t bytes, bo
         if (touched.writer > clock[index(touched.lane)])
             report(write ? "writes what is being written" : "reads what is being written", lane,
                    touched.lane);
-        for (Lane other : {Lane::compute, Lane::in, Lane::out})
+        for (Lane other : {Lane::compute, Lane::in, Lane::out, Lane::host})
             if (write && touched.readers[index(other)] > clock[index(other)])
                 report("writes what is being read", lane, other);
         if (write)
@@ -97,7 +110,7 @@ void AdversarialCopies::touch(Lane lane, const void* data, std::size_t bytes, bo
 }
 
 void AdversarialCopies::report(const char* what, Lane lane, Lane other) {
-    static constexpr const char* names[] = {"compute", "in", "out"};
+    static constexpr const char* names[] = {"compute", "in", "out", "host"};
     if (races_++ == 0)
         first_race_ = std::string(names[index(lane)]) + " " + what + " by " + names[index(other)];
 }

@@ -1,4 +1,4 @@
-// Links that do their copies as late, as early or as mixed up as what they were told allows; and vector clocks
+// Links, and a host, that do their work as late, as early or as mixed up as what they were told allows; and vector clocks
 // over bytes, which find what nothing orders, however it happened to run.
 #pragma once
 
@@ -24,10 +24,19 @@ class AdversarialCopies final : public CopyLanes {
 
     void copy_out(void* host, const void* device, std::size_t bytes) override;
     void copy_in(void* device, const void* host, std::size_t bytes) override;
+    void run(std::function<void()> work) override;
     Mark record(Lane lane) override;
     void wait(Lane lane, Mark mark) override;
     void release(Mark mark) override;
     void synchronize(Lane lane) override;
+
+    /// What the next op of the host touches.
+    struct Access {
+        const void* data;
+        std::size_t bytes;
+        bool write;
+    };
+    std::vector<Access> of_next_run;
 
     /// Compute touches memory, now.
     void reads(const void* data, std::size_t bytes) { touch(Lane::compute, data, bytes, false); }
@@ -40,25 +49,27 @@ class AdversarialCopies final : public CopyLanes {
     int drop_wait = -1;  ///< this wait, counted from 0, does nothing
 
   private:
-    using Clock = std::array<long, 3>;  ///< by lane: how much of its work is done before
+    using Clock = std::array<long, lane_count>;  ///< by lane: how much of its work is done before
     struct Moment {
         Clock clock;
-        std::array<long, 3> work;  ///< by lane: how much of it must really be done
+        Clock work;  ///< by lane: how much of it must really be done
     };
     struct Job {
         void* to;
         const void* from;
         std::size_t bytes;
-        std::array<long, 3> after;
+        Clock after;
+        std::function<void()> work = {};  ///< of an op; then nothing is copied
     };
     struct Touched {
         Lane lane = Lane::compute;
-        long writer = 0;                ///< its tick; 0: nobody
-        std::array<long, 3> readers{};  ///< by lane, their last ticks
+        long writer = 0;  ///< its tick; 0: nobody
+        Clock readers{};  ///< by lane, their last ticks
     };
 
     static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-    void add(Lane lane, void* to, const void* from, std::size_t bytes);
+    void copy(Lane lane, void* to, const void* from, std::size_t bytes);
+    void add(Lane lane, Job job);
     void run_until(Lane lane, long work);
     void run_some();
     void touch(Lane lane, const void* data, std::size_t bytes, bool write);
@@ -67,10 +78,10 @@ class AdversarialCopies final : public CopyLanes {
     Haste haste_;
     std::mt19937_64 random_;
     bool watch_;
-    std::array<Clock, 3> clocks_{};
-    std::array<std::deque<Job>, 3> jobs_;
-    std::array<long, 3> given_{}, done_{};
-    std::array<std::array<long, 3>, 3> next_after_{};  ///< by lane: what its next copies begin after
+    std::array<Clock, lane_count> clocks_{};
+    std::array<std::deque<Job>, lane_count> jobs_;
+    Clock given_{}, done_{};
+    std::array<Clock, lane_count> next_after_{};  ///< by lane: what its next work begins after
     std::vector<Moment> marks_;
     std::vector<Mark> free_;
     std::map<const char*, Touched> touched_;

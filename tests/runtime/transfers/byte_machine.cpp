@@ -63,9 +63,10 @@ ByteMachine::ByteMachine(const Graph& graph, const Schedule& schedule, const Tra
       plan_(plan),
       watch_(watch),
       producer_(producers(graph)),
-      slab_(static_cast<std::size_t>(plan.slab_bytes) + 1),
+      slab_(static_cast<std::size_t>(plan.slab_bytes + plan.home_bytes) + 1),
       at_(graph.tensors.size(), -1),
       ran_(graph.ops.size(), 0),
+      changed_there_(graph.tensors.size(), 0),
       player_(plan, copies, slab_.data(), [this](void* data, std::size_t bytes) { overwrite(data, bytes); }) {
     std::size_t all = 1;
     for (const Tensor& tensor : graph.tensors) all += 2 * static_cast<std::size_t>(tensor.bytes.value);
@@ -78,9 +79,11 @@ ByteMachine::ByteMachine(const Graph& graph, const Schedule& schedule, const Tra
         writes(t, at_start(graph, t));
     }
     for (std::size_t i = 0; i < plan.places.size() && plan.places[i].taken < 0; ++i) {
+        player_.set_home(i, slab_.data() + plan.slab_bytes + plan.places[i].offset);
         const Bytestring value = at_start(graph, plan.places[i].tensor);
         std::copy(value.begin(), value.end(), static_cast<unsigned char*>(player_.place(i)));
     }
+    callers_homes();
     overwrite_what_is_free();
 }
 
@@ -102,13 +105,16 @@ void ByteMachine::hand_out(const TransferPause& pause) {
         if (at_[t] >= 0) writes(t, value_of(t));
 }
 
-/// At what the caller is given: results, and residents where they do not go on moving.
+/// At what the caller is given: results, and residents where they do not go on moving, as those that an op of the
+/// host has updated.
 void ByteMachine::look() {
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0 && !(homes_.cyclic && !producer_[t].valid())) reads(t);
-    for (std::size_t i = 0; watch_ && i < plan_.places.size(); ++i)
-        if (plan_.places[i].kept && !(homes_.cyclic && !producer_[plan_.places[i].tensor].valid()))
+    for (std::size_t i = 0; watch_ && i < plan_.places.size(); ++i) {
+        const TensorId t = plan_.places[i].tensor;
+        if (plan_.places[i].kept && (!homes_.cyclic || producer_[t].valid() || changed_there_[t]))
             watch_->reads(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));
+    }
 }
 
 /// What ops have made is gone when the next repetition begins. Between steps that are not cyclic the caller
@@ -117,18 +123,27 @@ void ByteMachine::begin() {
     std::fill(ran_.begin(), ran_.end(), 0);
     for (TensorId t : graph_.tensors.ids())
         if (producer_[t].valid() && at_[t] >= 0) release(t);
+    overwrite_what_is_free();  // wherever it is handed out again
     if (homes_.cyclic) return;
     for (TensorId t : graph_.tensors.ids())
         if (at_[t] >= 0) writes(t, value_of(t));
-    overwrite_what_is_free();
+    callers_homes();
+}
+
+/// What lives on the host is touched there.
+void ByteMachine::callers_homes() {
+    for (std::size_t i = 0; watch_ && i < plan_.places.size() && plan_.places[i].taken < 0; ++i)
+        watch_->writes(player_.place(i), static_cast<std::size_t>(plan_.places[i].bytes));
 }
 
 void ByteMachine::step(std::size_t at, LinkClock* clock) {
     const Step& step = plan_.steps[at];
     if (step.kind == StepKind::fetch) allocate(step.tensor());
+    if (step.kind == StepKind::offload) changed_there_[step.tensor()] = false;
     const bool copies = plan_.place[at] >= 0;
     void* device = copies ? device_.data() + at_[step.tensor()] : nullptr;
-    player_.give(at, device, copies ? bytes_of(step.tensor()) : 0);
+    player_.give(at, device, copies ? bytes_of(step.tensor()) : 0,
+                 step.kind == StepKind::run_host ? work_on_host(at) : nullptr);
     if (step.runs()) {
         run_op(step.op(), step.kind == StepKind::run_inplace);
         if (clock) clock->run(graph_.ops[step.op()].time);
@@ -157,6 +172,35 @@ void ByteMachine::run_op(OpId id, bool in_place) {
         if (old >= 0) release_at(t, old);
     }
     overwrite_what_is_free();  // workspaces
+}
+
+/// As `run_op`, in the slab.
+std::function<void()> ByteMachine::work_on_host(std::size_t at) {
+    const OpId id = plan_.steps[at].op();
+    const Op& op = graph_.ops[id];
+    ran_[id] = true;
+    std::map<TensorId, unsigned char*> places;
+    const auto access = [&](TensorId t, bool write) {
+        if (watch_) watch_->of_next_run.push_back({places.at(t), bytes_of(t), write});
+    };
+    for (const HostRun::Operand& operand : plan_.host_run(at).operands)
+        places[operand.tensor] =
+            static_cast<unsigned char*>(player_.place(static_cast<std::size_t>(operand.place)));
+    for (TensorId t : op.inputs) access(t, false);
+    for (TensorId t : op.mutates) access(t, false), access(t, true), changed_there_[t] = true;
+    for (TensorId t : op.outputs) access(t, true);
+    return [this, &op, id, places] {
+        const auto value = [&](TensorId t) {
+            return Bytestring(places.at(t), places.at(t) + static_cast<std::ptrdiff_t>(bytes_of(t)));
+        };
+        const auto write = [&](TensorId t, std::uint64_t hash) {
+            const Bytestring made = fill(hash, bytes_of(t));
+            std::copy(made.begin(), made.end(), places.at(t));
+        };
+        const std::uint64_t hash = digest_of_inputs(op, id, value);
+        for (TensorId t : op.mutates) write(t, mix(hash, value(t)));
+        for (TensorId t : op.outputs) write(t, mix(hash, static_cast<std::uint64_t>(t.value)));
+    };
 }
 
 /// The first place that is large enough, so that what was used last is used again.

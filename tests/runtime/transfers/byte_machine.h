@@ -35,6 +35,8 @@ class ByteMachine {
     void hand_out(const TransferPause& pause);
     void step(std::size_t at, LinkClock* clock);
     void run_op(OpId id, bool in_place);
+    std::function<void()> work_on_host(std::size_t at);
+    void callers_homes();
     void allocate(TensorId t);
     void release(TensorId t);
     void release_at(TensorId t, std::ptrdiff_t place);
@@ -50,10 +52,11 @@ class ByteMachine {
     const TransferPlan& plan_;
     AdversarialCopies* watch_;
     IdVector<TensorId, OpId> producer_;
-    std::vector<unsigned char> device_, slab_;
+    std::vector<unsigned char> device_, slab_;  ///< homes lie behind the slab
     std::map<std::size_t, std::size_t> taken_;  ///< of the device: where, and how many bytes
     IdVector<TensorId, std::ptrdiff_t> at_;     ///< of the device; -1: not there
     IdVector<OpId, std::uint8_t> ran_;
+    IdVector<TensorId, std::uint8_t> changed_there_;  ///< by an op of the host, the last that did
     std::size_t held_ = 0, peak_ = 0;
     TransferPlayer player_;
 };

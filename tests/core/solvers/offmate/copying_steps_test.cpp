@@ -47,7 +47,7 @@ void expect_right_at_all_budgets(const Graph& graph, Offload what, bool host_ops
     for (OpId op : graph.ops.ids()) on_host[op.index()] = host_ops && graph.ops[op].host_time.has_value();
     const RunSequence runs = required_once(without_optimizer(graph, flat));
     const Lifetimes lives(graph, flat, with_optimizer(graph, flat, runs, on_host),
-                          MayLeave(graph, what));
+                          MayLeave(graph, {.what = what}));
     const std::vector<std::int64_t> memory = lives.memory(lives.least_away());
     const std::int64_t most = *std::max_element(memory.begin(), memory.end());
     for (std::int64_t budget = most; budget > 0; budget -= 1 + most / 8) {
@@ -74,8 +74,8 @@ TEST(CopyingSteps, ArePossibleAndKeepTheBudgetOnRandomGraphs) {
             for (const bool host_ops : {false, true})
                 expect_right_at_all_budgets(graph, what, host_ops, written);
     }
-    EXPECT_GT(written.steps, 5000);
-    EXPECT_GT(written.copying, 1500);
+    EXPECT_GT(written.steps, 4500);
+    EXPECT_GT(written.copying, 1400);
     EXPECT_GT(written.on_host, 1000);
 }
 

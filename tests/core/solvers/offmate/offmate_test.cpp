@@ -36,7 +36,7 @@ void expect_right(const Problem& problem, Bytes budget, const Answer& answer, co
     Schedule schedule;
     schedule.steps = solution->steps;
     schedule.homes = solution->homes;
-    const Result<void> kept = keeps_to(problem.graph, problem.copies.what, schedule);
+    const Result<void> kept = keeps_to(problem.graph, problem.copies, schedule);
     EXPECT_TRUE(kept) << what << ": " << kept.error().message;
     if (!problem.copies.host_budget) return;
     const Result<Simulation> played =

@@ -1,4 +1,4 @@
-#include "core/planning/ordered_updates.h"
+#include "core/solving/ordered_updates.h"
 
 #include <optional>
 #include <set>
@@ -78,7 +78,8 @@ class InOrder {
             const auto runs = found ? runs_of(found->steps) : std::nullopt;
             if (!runs) break;
             RunSequence ours;
-            for (const std::int32_t op : *runs) ours.push_back(strict.op_of[static_cast<std::size_t>(op)].value);
+            for (const std::int32_t op : *runs)
+                ours.push_back(strict.op_of[static_cast<std::size_t>(op)].value);
             Solution ordered = in_order(ours);
             if (ordered.peak <= budget_) return ordered;
         }

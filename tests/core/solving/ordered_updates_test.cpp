@@ -1,6 +1,6 @@
 // Steps that end with the updates of an optimizer: whatever a solver knows of residents, what reads a parameter runs
 // before its update.
-#include "core/planning/ordered_updates.h"
+#include "core/solving/ordered_updates.h"
 
 #include <gtest/gtest.h>
 
@@ -141,8 +141,7 @@ TEST(OrderedUpdates, EverySolversAnswersAreValid) {
     int found = 0, invalid_alone = 0;
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
         const Graph base = random_training_graph(seed / 2);
-        const Graph graph =
-            seed % 2 ? with_updates_in_pieces(base, seed / 2) : with_updates(base, seed / 2);
+        const Graph graph = seed % 2 ? with_updates_in_pieces(base, seed / 2) : with_updates(base, seed / 2);
         ASSERT_TRUE(validate(graph)) << seed;
         const FlatGraph flat = flatten(graph);
         const Bytes budget((keep_all_peak(flat).value + 2 * least_peak(flat).bytes.value) / 3);
@@ -156,8 +155,7 @@ TEST(OrderedUpdates, EverySolversAnswersAreValid) {
                 EXPECT_TRUE(is_valid(graph, schedule->steps)) << name << " " << seed;
                 EXPECT_LE(schedule->peak, budget);
             }
-            const Answer alone =
-                make_solver(name).take()->solve({graph, flat}, budget, {.time = 30ms}, {});
+            const Answer alone = make_solver(name).take()->solve({graph, flat}, budget, {.time = 30ms}, {});
             if (const auto* solution = std::get_if<Solution>(&alone))
                 invalid_alone += !is_valid(graph, solution->steps);
         }

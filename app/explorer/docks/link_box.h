@@ -1,0 +1,30 @@
+// "What if the link were PCIe 5?": the plan that is shown, judged over another link without solving again. Hidden where
+// the plan copies nothing.
+#pragma once
+
+#include <QComboBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QWidget>
+
+#include "app/explorer/session/session.h"
+
+namespace rematlas::explorer {
+
+class LinkBox : public QWidget {
+    Q_OBJECT
+  public:
+    explicit LinkBox(Session& session, QWidget* parent = nullptr);
+
+  private:
+    void show_plan();
+    void judge();
+    void solve();
+
+    Session& session_;
+    QComboBox* link_;
+    QLabel* told_;
+    QPushButton* solve_;
+};
+
+}  // namespace rematlas::explorer

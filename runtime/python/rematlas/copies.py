@@ -1,0 +1,56 @@
+"""What a plan may copy to the host, over which links; and tensors whose memory is the host's."""
+
+import json
+import os
+
+import torch
+
+from .errors import message
+from .library import ops
+
+CHOICES = ("none", "activations", "weights", "all")
+
+
+class Copies:
+    """`links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device (h200, ...), or the path of a profile of either. Raises
+    ValueError."""
+
+    def __init__(self, offload, links, host_budget, device):
+        if offload not in CHOICES:
+            raise ValueError(f"rematlas: offload is {offload!r}; expected {', '.join(map(repr, CHOICES[:-1]))} or {CHOICES[-1]!r}")
+        self.text = ""
+        self.device = device
+        self.moves_weights = offload in ("weights", "all")
+        if offload == "none":
+            for name, value in (("links", links), ("host_budget", host_budget)):
+                if value is not None:
+                    raise ValueError(f"rematlas: {name} is about copies to the host, and offload allows none")
+            return
+        if links is None:
+            raise ValueError("rematlas: links is missing: the name of the links that copies go over (pcie4, c2c, h200, ...), or a profile's path")
+        asked = {"offload": offload, "links": os.fspath(links)}
+        if host_budget is not None:
+            asked["host_budget"] = str(host_budget)
+        self.text = json.dumps(asked)
+        try:
+            ops.check_copies(self.text)
+        except RuntimeError as error:
+            raise ValueError(message(error)) from None
+
+    def filled(self, like, value):
+        """A tensor like each of these, on the device; where weights live on the host its memory is there."""
+        if not self.moves_weights:
+            return [torch.full_like(tensor, value, memory_format=torch.preserve_format) for tensor in like]
+        return ops.host_tensors([tensor.detach() for tensor in like], self.device, float(value)) if like else []
+
+    def take_home(self, module):
+        """Moves the parameters' memory to the host: they are the device's tensors still, and kernels find them there. Buffers go
+        to the device."""
+        with torch.no_grad():
+            parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
+            for parameter, tensor in zip(parameters, ops.host_tensors([parameter.detach() for parameter in parameters], self.device, None)):
+                parameter.data = tensor
+            for submodule in module.modules():
+                for name, buffer in submodule._buffers.items():
+                    if buffer is not None and str(buffer.device) != self.device:
+                        submodule._buffers[name] = buffer.to(self.device)

@@ -1,0 +1,106 @@
+"""A model that the device has no room for, which the stand-in for a GPU holds it to: a tenth of what its plain step takes.
+
+Each case is a process of its own; this one does not touch the device."""
+
+import unittest
+
+from cuda_process_test import ProcessCase
+
+TEXT = """
+    import sys
+    sys.path.insert(0, os.getcwd())
+    import models
+    from torch import nn
+
+    gpu = ctypes.CDLL(None)
+    gpu.simgpu_used.restype = gpu.simgpu_peak.restype = ctypes.c_longlong
+    gpu.simgpu_set_memory.argtypes = [ctypes.c_longlong]
+    MICRO, CLIP, STEPS = int(os.environ.get("MICRO", 1)), float(os.environ.get("CLIP", 0)), int(os.environ.get("STEPS", 5))
+    SCALED = "SCALED" in os.environ
+    scaler = torch.amp.GradScaler("cuda", init_scale=1000.0, growth_interval=2, enabled=SCALED)
+
+    def gpt():
+        torch.manual_seed(0)
+        with torch.device("cpu"):
+            return models.export.Gpt(layers=12, width=384, heads=4, length=32, vocabulary=384, dropout=0.1)
+
+    def texts(step):
+        ids = torch.randint(384, (2, 33), generator=torch.Generator("cpu").manual_seed(step), device="cpu").to(device)
+        return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+    def train(module, optimizer, clips):
+        torch.manual_seed(1)
+        losses = []
+        for step in range(STEPS):
+            if step == 1:  # the first is recorded for its arena, and blocks of the allocator may be larger than what lies there
+                torch.cuda.reset_peak_memory_stats(device)
+            for part in range(MICRO):
+                given, target = texts(step * MICRO + part)
+                loss = models.text_loss(module(given), target) / MICRO
+                scaler.scale(loss * float("inf") if SCALED and step == 2 else loss).backward()
+                losses.append(loss.item())
+            if CLIP and clips:
+                scaler.unscale_(optimizer)
+                nn.utils.clip_grad_norm_(module.parameters(), CLIP)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+        with torch.no_grad():
+            sums = [value.double().sum().item() for value in module.state_dict().values()]
+        return losses, sums
+
+    def adamw(module):
+        return torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
+"""
+
+
+SEGMENT = 20 << 20  # that the allocator takes at once: gaps in it are no tensors
+
+
+class HostWeights(ProcessCase):
+    def train_within_a_tenth(self, **environment):
+        self.needs_the_stand_in()
+        out, _ = self.run_process(
+            TEXT
+            + """
+    module = gpt().to(device)
+    result = train(module, adamw(module), True)
+    print(torch.cuda.max_memory_allocated(device), gpu.simgpu_peak(0), result)
+    """,
+            **environment,
+        )
+        peak, device, plain = out.split(maxsplit=2)
+        budget = int(peak) // 10
+        for order in ("eager", "lazy", "seeded:3"):
+            with self.subTest(order):
+                out, _ = self.run_process(
+                    TEXT
+                    + f"""
+    gpu.simgpu_set_memory({budget + int(device) - int(peak) + SEGMENT})
+    module = gpt()
+    optimizer = adamw(module)
+    rematlas.apply(module, {budget}, device=device, optimizer=optimizer, accumulate=MICRO, clip_norm=CLIP or None, scaler=scaler, arena=True, offload="all", links="pcie4", time_limit=4)
+    result = train(module, optimizer, False)
+    status = rematlas.status(module)
+    print(torch.cuda.max_memory_allocated(device), status.updated, status.original, result)
+    """,
+                    SIMGPU_ORDER=order,
+                    **environment,
+                )
+                ours, updated, original, same = out.split(maxsplit=3)
+                self.assertEqual(same, plain)
+                self.assertEqual((updated, original), ("5", "0"))
+                self.assertLessEqual(int(ours), budget)
+
+    def test_a_gpt(self):
+        self.train_within_a_tenth()
+
+    def test_a_gpt_with_accumulation_and_clipping(self):
+        self.train_within_a_tenth(MICRO="2", CLIP="0.5")
+
+    def test_a_gpt_whose_loss_is_scaled(self):
+        self.train_within_a_tenth(MICRO="2", CLIP="0.5", SCALED="1")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+#include "viz/paint/sweep_curves.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/costs/link_profile.h"
+#include "core/planning/registry.h"
+#include "viz/paint/palette.h"
+#include "viz/paint/words.h"
+
+namespace rematlas {
+
+namespace {
+
+/// Of the schedules of one curve, as a whole sentence for each, since other languages order the words in other ways.
+std::string copies_sentence(Offload what, bool link) {
+    if (what == Offload::activations)
+        return link ? say("Picture", "%1 with copies of activations over %2")
+                    : say("Picture", "%1 with copies of activations");
+    if (what == Offload::weights)
+        return link ? say("Picture", "%1 with weights on the host over %2")
+                    : say("Picture", "%1 with weights on the host");
+    return link ? say("Picture", "%1 with copies of activations and weights over %2")
+                : say("Picture", "%1 with copies of activations and weights");
+}
+
+std::string with_copies(const std::string& name, const Copies& copies) {
+    if (copies.what == Offload::none) return name;
+    const std::string link = link_name(copies.links);
+    return filled(copies_sentence(copies.what, !link.empty()), {name, link});
+}
+
+std::vector<BoundStep> steps_of(const Sweep& sweep, Offload what) {
+    std::vector<BoundStep> bounds;
+    for (const SweepCurve& curve : sweep.curves) {
+        if (curve.copies.what != what) continue;
+        for (const SweepPoint& point : curve.points)
+            if (point.bound && point.bound->overhead > 1)
+                bounds.push_back({point.budget, point.bound->overhead});
+    }
+    std::sort(bounds.begin(), bounds.end(),
+              [](const BoundStep& a, const BoundStep& b) { return a.budget > b.budget; });
+    std::vector<BoundStep> best;
+    for (const BoundStep& bound : bounds)
+        if (best.empty() || bound.overhead > best.back().overhead) best.push_back(bound);
+    std::reverse(best.begin(), best.end());
+    return best;
+}
+
+}  // namespace
+
+std::string curve_name(const SweepCurve& curve) {
+    return with_copies(curve.solver, curve.copies);
+}
+
+std::vector<double> curve_dash(const SweepCurve& curve) {
+    switch (curve.copies.what) {
+        case Offload::none:
+            return {};
+        case Offload::activations:
+            return {7, 3};
+        case Offload::weights:
+            return {9, 3, 2, 3};
+        case Offload::all:
+            return {4, 2};
+    }
+    return {};
+}
+
+std::vector<std::size_t> curve_colors(const Sweep& sweep) {
+    const auto known = all_solvers();
+    const std::size_t count = palette::kCurves.size();
+    std::vector<std::size_t> colors;
+    auto taken = [&](std::size_t color) {
+        return std::any_of(colors.begin(), colors.end(),
+                           [&](std::size_t other) { return other % count == color % count; });
+    };
+    for (std::size_t i = 0; i < sweep.curves.size(); ++i) {
+        const std::string& solver = sweep.curves[i].solver;
+        const auto same =
+            std::find_if(sweep.curves.begin(), sweep.curves.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](const SweepCurve& other) { return other.solver == solver; });
+        const auto before = static_cast<std::size_t>(same - sweep.curves.begin());
+        if (before < i) {
+            colors.push_back(colors[before]);
+            continue;
+        }
+        auto color = static_cast<std::size_t>(std::find(known.begin(), known.end(), find_solver(solver)) -
+                                              known.begin());
+        for (std::size_t tried = 0; tried < count && taken(color); ++tried) ++color;
+        colors.push_back(color);
+    }
+    return colors;
+}
+
+std::vector<std::size_t> curve_solvers(const Sweep& sweep) {
+    std::vector<std::string> names;
+    std::vector<std::size_t> solvers;
+    for (const SweepCurve& curve : sweep.curves) {
+        const auto known = std::find(names.begin(), names.end(), curve.solver);
+        solvers.push_back(static_cast<std::size_t>(known - names.begin()));
+        if (known == names.end()) names.push_back(curve.solver);
+    }
+    return solvers;
+}
+
+bool has_copies(const Sweep& sweep) {
+    return std::any_of(sweep.curves.begin(), sweep.curves.end(),
+                       [](const SweepCurve& curve) { return curve.copies.what != Offload::none; });
+}
+
+bool was_found(const SweepPoint& point) {
+    return point.status != "infeasible" && point.peak.value > 0;
+}
+
+FoundCurve found_in(const SweepCurve& curve) {
+    std::vector<int> all;
+    for (std::size_t i = 0; i < curve.points.size(); ++i)
+        if (was_found(curve.points[i])) all.push_back(static_cast<int>(i));
+    auto cost = [&](int i) {
+        const SweepPoint& point = curve.points[static_cast<std::size_t>(i)];
+        return std::pair(point.peak, point.overhead);
+    };
+    std::stable_sort(all.begin(), all.end(), [&](int a, int b) { return cost(a) < cost(b); });
+    FoundCurve found;
+    for (int i : all) {
+        bool better = found.best.empty() || cost(i).second < cost(found.best.back()).second - 1e-9;
+        (better ? found.best : found.beaten).push_back(i);
+    }
+    return found;
+}
+
+std::vector<BoundCurve> bound_curves(const Sweep& sweep) {
+    std::vector<BoundCurve> curves;
+    for (const Offload what : {Offload::none, Offload::activations, Offload::weights, Offload::all})
+        if (std::vector<BoundStep> steps = steps_of(sweep, what); !steps.empty())
+            curves.push_back({what, std::move(steps)});
+    return curves;
+}
+
+std::string bound_name(const BoundCurve& bound) {
+    return with_copies(say("Picture", "proven lower bound"), {.what = bound.what});
+}
+
+}  // namespace rematlas
