@@ -478,4 +478,27 @@ Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>
     return {};
 }
 
+Result<void> change_numbers(Tape& tape, const std::vector<OptimizerGroup>& groups) {
+    std::map<std::string, const Optimizer*> optimizer_of;
+    for (const OptimizerGroup& group : groups)
+        for (const std::string& parameter : group.parameters)
+            optimizer_of.emplace(parameter, &group.optimizer);
+    std::map<TensorId, std::string> name_of;
+    for (const Binding& binding : tape.bindings)
+        if (binding.is_parameter) name_of.emplace(binding.operand.tensor, binding.name);
+    for (TapeOp& op : tape.ops) {
+        if (op.overload != Optimizer::overload || !op.name.starts_with("aten::_fused_")) continue;
+        const std::string& name = name_of.at(tape.operands[op.arguments.front().operands.front()].tensor);
+        const auto found = optimizer_of.find(name);
+        if (found == optimizer_of.end() || found->second->op() != op.name)
+            return Error{"parameter " + name + ": another optimizer updates it than the plan has"};
+        const auto& schema =
+            c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str()).schema();
+        for (std::size_t i = 0; i < op.arguments.size(); ++i)
+            if (op.arguments[i].kind == Argument::Kind::value)
+                op.arguments[i].value = found->second->value_of(schema.arguments()[i].name());
+    }
+    return {};
+}
+
 }  // namespace rematlas

@@ -47,4 +47,8 @@ struct StepEnd {
 Result<void> add_optimizer(CapturedStep& step, const std::vector<OptimizerGroup>& groups,
                            const DeviceRuntime& device, const StepEnd& end = {});
 
+/// Gives updates that `add_optimizer` has added other numbers (rates of decay, betas, momentum, ...). The ops, their states and what
+/// they take stay, and with them schedules. Learning rates are states. Errors: a parameter that another optimizer updates.
+Result<void> change_numbers(Tape& tape, const std::vector<OptimizerGroup>& groups);
+
 }  // namespace rematlas

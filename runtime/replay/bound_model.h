@@ -68,7 +68,8 @@ class BoundModel {
     std::string label(OpId op) const;
 
     const Graph& graph;
-    Tape tape;  ///< without the bytes of its constants
+    Tape tape;                        ///< without the bytes of its constants
+    std::int64_t values_version = 0;  ///< goes up when values that ops take are changed
     DeviceRuntime& device;
     const std::string owner;  ///< of what is bound, for errors
     IdVector<OpId, PreparedOp> ops;

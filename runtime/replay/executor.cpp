@@ -99,6 +99,11 @@ Result<Executor> Executor::create(const Graph& graph, const Model& model, Device
     return create(graph, model.tensors, model.file_name, device);
 }
 
+Tape& Executor::change_values() {
+    ++state_->model->values_version;
+    return state_->model->tape;
+}
+
 const Tape& Executor::tape() const {
     return state_->model->tape;
 }

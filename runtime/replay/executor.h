@@ -151,6 +151,8 @@ class Executor {
     std::vector<int> differentiable_outputs() const;
 
     const Tape& tape() const;
+    /// To change values that ops take as arguments, between steps; what ops there are and what they look at stays.
+    Tape& change_values();
     /// What the optimizer of the step keeps, in the order of Tape::states.
     const std::vector<at::Tensor>& states() const;
 

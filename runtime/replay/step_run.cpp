@@ -54,6 +54,17 @@ StepRun::StepRun(const BoundModel& bound)
     model.place_constants(operands);
     for (OpId op : model.graph.ops.ids()) arguments_.push_back(model.arguments_of(op, operands));
     runs_.resize(model.graph.ops.size());
+    values_version_ = model.values_version;
+}
+
+void StepRun::read_values() {
+    if (values_version_ == model.values_version) return;
+    values_version_ = model.values_version;
+    for (OpId op : model.graph.ops.ids())
+        for (std::size_t i = 0; i < arguments_[op].size(); ++i)
+            if (const Argument& argument = model.tape.ops[op].arguments[i];
+                argument.kind == Argument::Kind::value)
+                arguments_[op][i] = argument.value;
 }
 
 Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>& inputs,
@@ -63,6 +74,7 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
     if (Result<void> same = model.check_settings(); !same) return same.error();
     if (Result<void> fits = model.place_bound(operands); !fits) return fits.error();
     if (Result<void> fed = model.place_inputs(operands, inputs); !fed) return fed.error();
+    read_values();
     plan = &ready;
     at_ = 0;
     options_ = how;

@@ -114,6 +114,7 @@ class StepRun {
 
   private:
     at::Tensor result(int operand) const;
+    void read_values();
     void leave_as_original();
     void count_back(OpId op);
     void run_step(const Step& step);
@@ -125,6 +126,7 @@ class StepRun {
     Result<void> begin_transfers(const std::vector<at::Tensor>& inputs);
 
     IdVector<OpId, torch::jit::Stack> arguments_;
+    std::int64_t values_version_ = 0;  ///< of the model, that the arguments are of
     IdVector<OpId, int> runs_;
     Overwrites overwrites_;
     torch::jit::Stack stack_;

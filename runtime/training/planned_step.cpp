@@ -27,6 +27,14 @@ namespace {
 
 std::atomic<std::int64_t> last_frame{0};
 
+/// Whether somebody is told of the parameter's gradient, or has been.
+bool seems_hooked(const at::Tensor& parameter) {
+    namespace impl = torch::autograd::impl;
+    if (!impl::hooks(parameter).empty() || impl::post_acc_grad_hooks(parameter)) return true;
+    const std::shared_ptr<Node> accumulates = impl::try_get_grad_accumulator(parameter);
+    return accumulates && !(accumulates->pre_hooks().empty() && accumulates->post_hooks().empty());
+}
+
 }  // namespace
 
 /// While a part of a backward runs.
@@ -141,6 +149,9 @@ class Frame {
         }
         if (create_graph) why = "a second derivative is asked for (create_graph=True)";
         if (keep_graph && why.empty()) why = "the backward may run twice (retain_graph=True)";
+        if (why.empty())
+            why = step_->why_gradients_are_wanted(
+                [&] { return !original_.has_hooks || original_.has_hooks(id_); });
         if (Result<void> fits = step_->executor_.check_gradients(planned); why.empty() && !fits) {
             const bool complete = std::all_of(planned.begin(), planned.end(),
                                               [](const at::Tensor& gradient) { return gradient.defined(); });
@@ -165,20 +176,22 @@ class Frame {
                                              static_cast<std::uint32_t>(gradient._version())};
             result.push_back(std::move(by_place[place]));
         }
-        if (done.last && step_->takes_gradients_) tell_of_updates();
+        if (done.last && step_->takes_gradients_) tell_of_taken();
         if (step_->measured_) step_->last_peak = done.peak;
         if (done.last) step_->memory = done.memory;
         return result;
     }
 
     /// What has a parameter saved notices that it is another one. Signals that came meanwhile are told when the backward is over.
-    void tell_of_updates() {
+    void tell_of_taken() {
         for (const int binding : step_->updated_)
             step_->tensors_[binding].unsafeGetTensorImpl()->bump_version();
         look_for_signals();
-        if (original_.updated) original_.updated(id_);
-        if (is_main_thread())
-            torch::autograd::Engine::get_default_engine().queue_callback(&raise_python_errors);
+        if (original_.taken) original_.taken(id_);
+        // The frame may be gone by then; its number is not given again.
+        torch::autograd::Engine::get_default_engine().queue_callback([over = original_.over, id = id_] {
+            if (over) over(id);
+        });
     }
 
     std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut) {
@@ -227,11 +240,11 @@ class Frame {
         for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
             const int input = step_->tape().gradients[i].input;
             by_original_[i] = input >= 0 ? made.inputs[input] : made.parameters[next++];
-            if (step_->tape().gradients[i].operand == no_operand) accumulate(i);
+            if (step_->tape().gradients[i].operand == no_operand && !step_->is_taken(i)) accumulate(i);
         }
     }
 
-    /// A gradient that the plan does not make has no edge of the chain.
+    /// A gradient that the plan neither makes nor takes has no edge of the chain.
     void accumulate(std::size_t place) {
         const at::Tensor& gradient = by_original_[place];
         if (!gradient.defined() || step_->trained_[place] < 0) return;
@@ -346,16 +359,38 @@ Result<std::shared_ptr<PlannedStep>> PlannedStep::create(std::shared_ptr<const G
         step->executor_.parts_of(step->schedule_.steps, step->schedule_.homes);
     if (!parts) return parts.error();
     step->parts_ = parts.take();
+    // No gradients go there, but those of the original where it has to run.
+    for (std::size_t i = 0; i < bound.gradients.size(); ++i)
+        if (step->is_taken(i)) step->parts_.back().push_back(static_cast<int>(i));
     return step;
 }
 
-bool PlannedStep::are_as_handed_out(const std::vector<at::Tensor>& gradients) const {
+/// Whether a gradient is used up within the step.
+bool PlannedStep::is_taken(std::size_t place) const {
+    return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
+}
+
+/// In a backward that has begun: why gradients that the step takes itself have to be handed out.
+/// `has_hooks`: asked where some seem to be there.
+std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
+    if (!takes_gradients_) return "";
+    const auto* asked = torch::autograd::get_current_graph_task_exec_info();
+    if (asked && !asked->empty())
+        return "gradients are asked for (torch.autograd.grad, or backward with inputs=)";
+    for (std::size_t i = 0; i < trained_.size(); ++i)
+        if (is_taken(i) && seems_hooked(tensors_[trained_[i]]))
+            return has_hooks() ? "parameters were given hooks between forward and backward" : "";
+    return "";
+}
+
+bool PlannedStep::are_as_handed_out(const std::vector<std::optional<at::Tensor>>& gradients) const {
     if (gradients.size() != handed_out_.size()) return false;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         const HandedOut& handed = handed_out_[i];
-        if (!handed.memory) continue;
-        if (!gradients[i].defined() || gradients[i].storage().unsafeGetStorageImpl() != handed.memory ||
-            static_cast<std::uint32_t>(gradients[i]._version()) != handed.version)
+        if (!handed.memory || !gradients[i]) continue;
+        const at::Tensor& gradient = *gradients[i];
+        if (!gradient.defined() || gradient.storage().unsafeGetStorageImpl() != handed.memory ||
+            static_cast<std::uint32_t>(gradient._version()) != handed.version)
             return false;
     }
     return true;

@@ -40,8 +40,12 @@ struct OriginalForward {
                                           const std::vector<bool>& used)>
         run;
     std::function<void(std::int64_t frame)> forget;
-    /// Of a step that ends with updates: the backward of the frame has done them.
-    std::function<void(std::int64_t frame)> updated = {};
+    /// Of a step that takes gradients itself: the backward of the frame has updated the parameters, or added to the sums.
+    std::function<void(std::int64_t frame)> taken = {};
+    /// That backward is over, and whatever else ran in it. What this throws its caller gets.
+    std::function<void(std::int64_t frame)> over = {};
+    /// Of such a step: whether some parameter has hooks on its gradient. What compiled code sees stays when Python's are removed.
+    std::function<bool(std::int64_t frame)> has_hooks = {};
 };
 
 class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
@@ -70,8 +74,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     void give_open_forwards_up();
 
     /// The gradients of the last backward of this plan are in these (of Tape::gradients, in order) as they were
-    /// handed out: not replaced, not written to.
-    bool are_as_handed_out(const std::vector<at::Tensor>& gradients) const;
+    /// handed out: not replaced, not written to. Of those that are none nothing is asked.
+    bool are_as_handed_out(const std::vector<std::optional<at::Tensor>>& gradients) const;
 
     /// The step by itself, without autograd: what a comparison with the original needs.
     Executor& executor() { return executor_; }
@@ -116,6 +120,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     CountingAllocator::OwnPages own_pages_{CountingAllocator::OwnPages::For::process};
     bool in_backward_ = false;
     bool is_guarded() const;
+    bool is_taken(std::size_t place) const;
+    std::string why_gradients_are_wanted(const std::function<bool()>& has_hooks) const;
     void stop_if_interrupted();
     NotEvicted not_evicted(const std::vector<at::Tensor>& read) const;
 };

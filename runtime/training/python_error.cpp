@@ -22,13 +22,15 @@ struct Python {
     void (*clear)() = of_python<void()>("PyErr_Clear");
     int (*check_signals)() = of_python<int()>("PyErr_CheckSignals");
     void (*fetch)(void**, void**, void**) = of_python<void(void**, void**, void**)>("PyErr_Fetch");
+    void (*restore)(void*, void*, void*) = of_python<void(void*, void*, void*)>("PyErr_Restore");
     void (*normalize)(void**, void**,
                       void**) = of_python<void(void**, void**, void**)>("PyErr_NormalizeException");
     int (*append)(void*, void*) = of_python<int(void*, void*)>("PyList_Append");
     std::ptrdiff_t (*size)(void*) = of_python<std::ptrdiff_t(void*)>("PyList_Size");
     void (*drop)(void*) = of_python<void(void*)>("Py_DecRef");
     bool is_there() const {
-        return ensure && release && clear && check_signals && fetch && normalize && append && size && drop;
+        return ensure && release && clear && check_signals && fetch && restore && normalize && append &&
+               size && drop;
     }
 };
 
@@ -103,6 +105,18 @@ void raise_what_signals_raise() {
     last = now;
     look_for_signals();
     raise_python_errors();
+}
+
+PythonErrorAside::PythonErrorAside() {
+    if (!python().is_there()) return;
+    const Locked locked;
+    python().fetch(&type_, &value_, &trace_);
+}
+
+PythonErrorAside::~PythonErrorAside() {
+    if (!type_) return;
+    const Locked locked;
+    python().restore(type_, value_, trace_);
 }
 
 }  // namespace rematlas

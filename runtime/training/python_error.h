@@ -25,4 +25,17 @@ inline constexpr std::int64_t signal_interval = 10'000'000;  ///< nanoseconds
 
 bool is_main_thread();
 
+/// Lays the error that is set in this thread's interpreter aside while it lives: an exception may be on its way up when objects
+/// end, and Python code that they call would find it set and fail.
+class PythonErrorAside {
+  public:
+    PythonErrorAside();
+    PythonErrorAside(const PythonErrorAside&) = delete;
+    PythonErrorAside& operator=(const PythonErrorAside&) = delete;
+    ~PythonErrorAside();
+
+  private:
+    void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
+};
+
 }  // namespace rematlas

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/files.h"
 #include "core/base/sizes.h"
@@ -23,6 +24,7 @@
 #include "core/solving/copies.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/build_graph.h"
+#include "runtime/capture/optimizer_ops.h"
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/room.h"
 #include "runtime/shapes/shape_tensor.h"
@@ -55,14 +57,16 @@ std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std
     return pairs;
 }
 
-// How Python is asked to run an original's forward, told of updates, and of frames that are gone: see `set_callbacks`.
-enum class Asked { original = 0, updated = 1 };
+// How Python is asked to run an original's forward, told that gradients are taken and that such a backward is over, and of frames
+// that are gone: see `set_callbacks`.
+enum class Asked { original = 0, taken = 1, over = 2, hooks = 3 };
 using AskCallback = void (*)(std::int64_t frame, int what);
 using ForgetCallback = void (*)(std::int64_t frame, void* nothing);
 std::atomic<AskCallback> ask_callback{nullptr};
 std::atomic<ForgetCallback> forget_callback{nullptr};
 std::map<std::int64_t, std::vector<at::Tensor>> handed_inputs, handed_outputs;
 std::map<std::int64_t, std::vector<bool>> handed_uses;
+std::set<std::int64_t> handed_hooks;  ///< frames
 std::mutex handed_mutex;
 
 /// What the original raises is thrown as Python's own exception.
@@ -86,11 +90,27 @@ std::vector<at::Tensor> run_original(std::int64_t frame, const std::vector<at::T
 }
 
 void forget_frame(std::int64_t frame) {
-    if (const ForgetCallback forget = forget_callback.load()) forget(frame, nullptr);
+    const ForgetCallback forget = forget_callback.load();
+    if (!forget) return;
+    const PythonErrorAside aside;
+    forget(frame, nullptr);
 }
 
-void tell_of_updates(std::int64_t frame) {
-    if (const AskCallback ask = ask_callback.load()) ask(frame, static_cast<int>(Asked::updated));
+bool has_hooks(std::int64_t frame) {
+    const AskCallback ask = ask_callback.load();
+    if (!ask) return true;
+    ask(frame, static_cast<int>(Asked::hooks));
+    const std::lock_guard lock(handed_mutex);
+    return handed_hooks.erase(frame) > 0;
+}
+
+void tell_of_taken(std::int64_t frame) {
+    if (const AskCallback ask = ask_callback.load()) ask(frame, static_cast<int>(Asked::taken));
+}
+
+void tell_of_end(std::int64_t frame) {
+    if (const AskCallback ask = ask_callback.load()) ask(frame, static_cast<int>(Asked::over));
+    if (is_main_thread()) raise_python_errors();
 }
 
 /// [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...]
@@ -197,7 +217,8 @@ struct TorchPlan : torch::CustomClassHolder {
         const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
         bool measured) {
         Result<PlannedForward> made =
-            step->forward(tensors, inputs, arena, measured, {&run_original, &forget_frame, &tell_of_updates});
+            step->forward(tensors, inputs, arena, measured,
+                          {&run_original, &forget_frame, &tell_of_taken, &tell_of_end, &has_hooks});
         if (made) return {std::move(made->outputs), made->frame, ""};
         TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
         return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
@@ -406,6 +427,12 @@ TORCH_LIBRARY(rematlas, library) {
                  const Result<void> bound = self->step->executor().rebind_states(states);
                  TORCH_CHECK(bound, "rematlas: ", bound.error().message);
              })
+        .def("change_numbers",
+             [](const Planned& self, const std::string& groups) {
+                 const Result<void> changed =
+                     change_numbers(self->step->executor().change_values(), groups_from(groups));
+                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
+             })
         .def("state_names",
              [](const Planned& self) {
                  std::vector<std::string> names;
@@ -420,8 +447,9 @@ TORCH_LIBRARY(rematlas, library) {
                  return names;
              })
         .def("gradients_are_as_handed_out",
-             [](const Planned& self, const Tensors& gradients) {
-                 return self->step && self->step->are_as_handed_out(gradients);
+             [](const Planned& self, const c10::List<std::optional<at::Tensor>>& gradients) {
+                 std::vector<std::optional<at::Tensor>> asked(gradients.begin(), gradients.end());
+                 return self->step && self->step->are_as_handed_out(asked);
              })
         .def("give_open_forwards_up",
              [](const Planned& self) {
@@ -488,8 +516,8 @@ TORCH_LIBRARY(rematlas, library) {
     // copied.
     library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
     // Addresses of C functions; 0: nobody. `asked` (frame, what), what 0: run the original's forward of that frame with
-    // gradients and call `original_outputs`; 1: its backward has updated the parameters, or the sums of gradients. `forget`
-    // (frame, null): the frame is gone.
+    // gradients and call `original_outputs`; 1: its backward has updated the parameters, or added to the sums of gradients; 2: that
+    // backward is over; 3: call `tell_of_hooks` if some of its parameters have hooks. `forget` (frame, null): the frame is gone.
     // `raised`: the address of a list, for exceptions that functions of Python below these leave there; they are thrown by
     // `rematlas::raise_kept() -> ()`, which Python implements.
     library.def("set_callbacks(int asked, int forget, int raised) -> ()",
@@ -498,6 +526,10 @@ TORCH_LIBRARY(rematlas, library) {
                     forget_callback = reinterpret_cast<ForgetCallback>(forget);
                     keep_python_errors_in(raised);
                 });
+    library.def("tell_of_hooks(int frame) -> ()", [](std::int64_t frame) {
+        const std::lock_guard lock(handed_mutex);
+        handed_hooks.insert(frame);
+    });
     library.def("original_inputs(int frame) -> Tensor[]", [](std::int64_t frame) {
         const std::lock_guard lock(handed_mutex);
         auto inputs = handed_inputs.extract(frame);

@@ -224,9 +224,13 @@ TEST_F(GpuCopies, WhatLivesOnTheHostIsTheCallersAtAnyTime) {
     EXPECT_FALSE(std::all_of(tensors.begin(), tensors.end(), counted));
     for (const at::Tensor& tensor : tensors) EXPECT_TRUE(tensor.is_cuda());
     EXPECT_TRUE(identical(tensors, expected));
-    if (pinned) EXPECT_GT(pinned(), pinned_before);
+    if (pinned) {
+        EXPECT_GT(pinned(), pinned_before);
+    }
     tensors.clear(), model = {};
-    if (pinned) EXPECT_EQ(pinned(), pinned_before);
+    if (pinned) {
+        EXPECT_EQ(pinned(), pinned_before);
+    }
 }
 
 TEST_F(GpuCopies, OverlapWithWork) {

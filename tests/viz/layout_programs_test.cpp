@@ -17,8 +17,11 @@ using namespace std::chrono_literals;
 /// False after ten seconds.
 template <class Condition>
 bool in_time(Condition condition) {
-    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(5ms);
-    return condition();
+    for (int i = 0; i < 2000; ++i) {
+        if (condition()) return true;
+        std::this_thread::sleep_for(5ms);
+    }
+    return false;
 }
 
 Result<std::vector<Layout>> lay_out_with(std::shared_ptr<LayoutPrograms> programs) {

@@ -22,6 +22,15 @@ std::int64_t bytes_away(const FlatGraph& flat, const Lifetimes& lives, const std
     return bytes;
 }
 
+/// In training what the step changes lives on the host where it leaves the device at all: see moves_in_training.
+void let_changed_live_on_host(const Lifetimes& lives, std::vector<char>& away) {
+    for (std::size_t g = 0; g < away.size(); ++g) {
+        const std::int32_t t = lives.gaps[g].tensor;
+        if (away[g] && lives.is_resident(t) && lives.is_changed(t))
+            away[lives.first_gap(t)] = away[lives.last_gap(t)] = 1;
+    }
+}
+
 }  // namespace
 
 CopyPlanner::CopyPlanner(const Problem& problem, Bytes budget, const CopyPlannerOptions& options)
@@ -36,6 +45,7 @@ Lifetimes CopyPlanner::lifetimes(const std::vector<PlacedRun>& runs) const {
 
 /// Played by the simulator, whose word counts: what it refuses, or what breaks a budget, is no plan.
 std::optional<CopyingPlan> CopyPlanner::emitted(const Lifetimes& lives, std::vector<char> away) const {
+    if (problem_.copies.in_training) let_changed_live_on_host(lives, away);
     EmissionLimits limits{.links = problem_.copies.links, .budget = budget_};
     if (problem_.copies.host_budget) limits.host_budget = problem_.copies.host_budget->value;
     std::optional<Emitted> best;

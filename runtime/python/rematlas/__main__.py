@@ -1,9 +1,9 @@
-"""python -m rematlas capture package.module:function [-o x.graph.json]
+"""python -m rematlas capture package.module:function [-o x.graph.json] [--optimizer adamw]
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 
 The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the sum of the
 outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas solve`, `rematlas sweep` and
-the explorer open it. `run` trains by a plan; --verify runs the original beside it and compares every bit.
+the explorer open it. With --optimizer the step ends with its fused updates. `run` trains by a plan; --verify runs the original beside it and compares every bit.
 """
 
 import argparse
@@ -45,11 +45,40 @@ def made_by(name):
     return (*made, {}) if len(made) == 2 else made
 
 
+def optimizer_of(options, model):
+    """As `rematlas capture` has it; None for none."""
+    import torch
+
+    flags = {"sgd": ("nesterov", "maximize"), "adam": ("amsgrad", "maximize"), "adamw": ("amsgrad", "maximize")}
+    numbers = {"sgd": ("lr", "momentum", "weight_decay"), "adam": ("lr", "beta1", "beta2", "eps", "weight_decay")}
+    if options.optimizer == "none":
+        if options.optimizer_options:
+            wrong("--optimizer-options: goes with --optimizer sgd, adam or adamw")
+        return None
+    given = {}
+    for item in filter(None, options.optimizer_options.split(",")):
+        name, _, value = item.partition("=")
+        known = (*numbers["sgd" if options.optimizer == "sgd" else "adam"], *flags[options.optimizer])
+        if name not in known:
+            wrong(f"--optimizer-options: {name}: {options.optimizer} has the options {', '.join(known)}")
+        try:
+            given[name] = bool(float(value)) if name in flags[options.optimizer] else float(value)
+        except ValueError:
+            wrong(f"--optimizer-options: {item}: expected option=number")
+    if "beta1" in given or "beta2" in given:
+        given["betas"] = (given.pop("beta1", 0.9), given.pop("beta2", 0.999))
+    make = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
+    try:
+        return make(model.parameters(), fused=True, **given)
+    except (RuntimeError, ValueError) as error:
+        wrong(f"--optimizer {options.optimizer}: {message(error)}")
+
+
 def capture(options) -> int:
     from .api import graph_of
 
     model, args, kwargs = made_by(options.function)
-    text = graph_of(model, args, kwargs)
+    text = graph_of(model, args, kwargs, optimizer_of(options, model))
     path = pathlib.Path(options.output or f"{type(model).__name__}.graph.json")
     part = path.with_name(path.name + ".part")
     try:
@@ -92,6 +121,8 @@ def main() -> int:
     one.set_defaults(do=capture)
     one.add_argument("function", metavar="package.module:function")
     one.add_argument("-o", "--output", metavar="x.graph.json")
+    one.add_argument("--optimizer", choices=("none", "sgd", "adam", "adamw"), default="none", help="its fused updates end the step")
+    one.add_argument("--optimizer-options", default="", metavar="lr=0.1,...", help="as in `rematlas capture`")
     one.add_argument("--json", action="store_true", help="print one object")
     one.add_argument("--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show")
     two = commands.add_parser("run", help="trains by a plan, and compares with the original")

@@ -14,7 +14,7 @@ from .library import bytes_of, ops, plan_of
 from .packing import Packing
 from .structure import flatten
 from .unplanned import CHOICES
-from .updates import unfit
+from .updates import of_another_model, unfit
 
 
 class Plan:
@@ -106,7 +106,7 @@ def apply(
     a step that is known not to fit is planned from shapes, and evicted where that cannot be, as are recorded steps of
     which nobody knows. A GPU's allocator then holds the arena also between steps, when
     the optimizer needs memory too; where that runs out, an arena of which nothing is held gives way. `optimizer`: a
-    torch.optim.SGD, Adam or AdamW with fused=True whose updates become part of the plan: each parameter is updated during
+    torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become part of the plan: each parameter is updated during
     backward, as soon as its gradient is final, which is freed with it (`.grad` is gone then, and `optimizer.step()` has
     nothing left to do). Steps are watched first; where gradients are summed, clipped or scaled, or several forwards come
     before a step, the optimizer's own steps stay. `accumulate` says that so many backwards come before each step: those before
@@ -152,7 +152,7 @@ def apply(
     if budget is not None:
         check_budget(budget)
     if optimizer is not None:
-        why = unfit(optimizer)
+        why = unfit(optimizer) or of_another_model(optimizer, module)
         if why:
             raise ValueError(f"rematlas: optimizer: {why}")
     check_ending(optimizer, accumulate, clip_norm, scaler, offload, device)
@@ -336,7 +336,8 @@ class Status:
     @property
     def gradient_norm(self):
         """Of all gradients, before they were clipped last, as a tensor of one number; None where nothing was clipped."""
-        return self._applied.updates and self._applied.updates.numbers.get("norm")
+        norm = self._applied.updates and self._applied.updates.numbers.get("norm")
+        return None if norm is None else norm.clone()
 
     @property
     def evicted(self) -> int:
@@ -400,17 +401,24 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 
 
-def graph_of(model, args, kwargs=None) -> str:
-    """The text of a graph file, recorded as `plan` does. Raises Refused."""
+def graph_of(model, args, kwargs=None, optimizer=None) -> str:
+    """The text of a graph file, recorded as `plan` does; with an optimizer its updates end the step. Raises Refused."""
 
     def text():
         for entry in of(model).entries.values():
             if entry.plan is not None:
-                entry.plan.pack(entry.packing(model).text())
-                return entry.plan.graph_text()
+                plan, packing = entry.plan, entry.packing(model)
+                if optimizer is not None:
+                    try:
+                        plan, ending = of(model).updates.ended(of(model), entry)
+                    except RuntimeError as error:
+                        raise Refused(str(error)) from None
+                    packing = packing._replace(ending=ending)
+                plan.pack(packing.text())
+                return plan.graph_text()
         raise Refused(f"rematlas: {status(model).reason}")
 
-    return recorded(model, args, "100%", kwargs, {"solver": "keep-all"}, text)
+    return recorded(model, args, "100%", kwargs, {"solver": "keep-all", "optimizer": optimizer}, text)
 
 
 def recorded(model, args, budget, kwargs, options, result):

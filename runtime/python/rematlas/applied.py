@@ -137,9 +137,14 @@ class Applied:
                 self.several = True
         if not module.training or not torch.is_grad_enabled() or self.forwarding or modes.leaves_alone():
             return module.forward(*args, **kwargs)
-        if self.updates is not None:
-            self.updates.before_forward()
-        return self.train_step(args, kwargs)
+        if self.updates is None:
+            return self.train_step(args, kwargs)
+        self.updates.before_forward()
+        try:
+            return self.train_step(args, kwargs)
+        except BaseException:
+            self.updates.note_no_forward()
+            raise
 
     def note_original(self, why):
         """Of a step that the plan cannot run. A budget in bytes may not be kept by the original."""
@@ -793,6 +798,8 @@ class Applied:
             plan = plan if ending is None else ending
         outputs, frame, why = plan.forward(tensors, inputs, self.in_arena(), self.measures)
         if why:
+            if self.updates is not None:
+                self.updates.note_original()
             self.note_original(why)
             if frame < 0:  # tensors lie otherwise than planned: recorded anew
                 entry.state, entry.plan, entry.compared = "recording", None, 0
@@ -820,6 +827,8 @@ class Applied:
             outputs = self.replanned(entry, args, kwargs, inputs, given, used)
             if outputs is not None:
                 return outputs
+        if self.updates is not None:
+            self.updates.note_original()
         self.note_original(json.loads(plan.last())["why_original"])
         self.forwarding = True
         try:
@@ -839,8 +848,22 @@ all_applied = weakref.WeakSet()
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int)
 def on_frame(frame, what):
     """Nobody above could catch what is raised here, an interrupt, say: it is raised on the way back."""
+    if what == 2:
+        for applied in list(all_applied):
+            if applied.updates is not None and applied.updates.taken_in == frame:
+                applied.updates.end_backward()
+        return
     applied = frames_of[frame].applied
+    if what == 3:
+        try:
+            if applied.updates.has_hooks():
+                ops.tell_of_hooks(frame)
+        except BaseException as error:
+            kept.append(error)
+            ops.tell_of_hooks(frame)
+        return
     if what == 1:
+        applied.updates.taken_in = frame
         for part in (applied.updates.note_faults, applied.updates.take_over):
             try:
                 part()

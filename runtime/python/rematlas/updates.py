@@ -24,6 +24,7 @@ from .library import ops, raise_kept
 log = logging.getLogger("rematlas")
 WATCHED_STEPS = 2  # of the expected course, before updates move into the backward
 UPDATE, SUM = "update", "sum"  # what becomes of the gradients of a backward
+FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (a penalty in the loss, say)"
 NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")  # a plan's states that are of no parameter; learning rates too
 
 
@@ -60,6 +61,11 @@ class Taken(torch.Tensor):
         if func is torch.ops.aten._amp_foreach_non_finite_check_and_unscale_.default and all(getattr(gradient, "found_inf", None) is not None for gradient in args[0]):
             args[1].copy_(torch.maximum(args[1], args[0][0].found_inf))
             return None
+        if func in (torch.ops.aten.add.Tensor, torch.ops.aten.add_.Tensor) and torch._C._current_graph_task_id() != -1:
+            raise RuntimeError(
+                f"rematlas: {FROM_OUTSIDE}, and were updated during this backward already (apply(..., optimizer=...)): go back to a"
+                " checkpoint; where that is part of the training, leave optimizer= out"
+            )
         raise RuntimeError(
             "rematlas: this gradient is gone: its parameter was updated during backward (apply(..., optimizer=...)). Where gradients are"
             " clipped by their norm, say so to apply with clip_norm=, which then does it: do not call clip_grad_norm_ as well; where several"
@@ -85,6 +91,20 @@ def unfit(optimizer):
     return None
 
 
+def of_another_model(optimizer, module):
+    """Why an optimizer has nothing to do with this module; None where it has."""
+    mine = {id(parameter) for parameter in module.parameters()}
+    if any(id(parameter) in mine for group in optimizer.param_groups for parameter in group["params"]):
+        return None
+    return "it has none of the model's parameters: make it of model.parameters()"
+
+
+def without_numbers(described):
+    """What a plan is made for: numbers may change from step to step; that there is momentum at all makes a state."""
+    kept = {name: value for name, value in described.items() if name in ("name", "nesterov", "amsgrad", "maximize")}
+    return kept | {"momentum": described.get("momentum", 0) != 0}
+
+
 def described(optimizer, group):
     numbers = {"lr": float(group["lr"]), "weight_decay": float(group["weight_decay"]), "maximize": bool(group["maximize"])}
     if type(optimizer) is torch.optim.SGD:
@@ -93,6 +113,10 @@ def described(optimizer, group):
     beta1, beta2 = map(float, group["betas"])
     adam = {"name": "adamw" if decoupled else "adam", "beta1": beta1, "beta2": beta2}
     return numbers | adam | {"eps": float(group["eps"]), "amsgrad": bool(group["amsgrad"])}
+
+
+def is_hooked(parameter):
+    return bool(parameter._backward_hooks or parameter._post_accumulate_grad_hooks)
 
 
 def names_of_parameters(plan):
@@ -119,7 +143,8 @@ class Ending:
     def __init__(self, plan, groups, beside, text=""):
         self.plan = plan
         self.text = text  # see Updates.ending_text
-        self.groups = groups  # that it was made for, but for their learning rates
+        self.groups = groups  # that it was made for, without their numbers
+        self.numbers = ""  # that it updates by, but for learning rates
         self.beside = beside
         self.bound = False
         self.answer = {}
@@ -143,6 +168,7 @@ class Updates:
         self.scaler = scaler
         self.declared = accumulate > 1 or clip_norm is not None or scaler is not None or copies.moves_weights
         self.own = ""  # why it does its own steps for good
+        self.aside = ""  # why it does the next one
         self.seen = 0
         self.steps = 0  # updates that were done during backward
         self.forwards = 0  # in train mode, since the last step
@@ -151,6 +177,8 @@ class Updates:
         self.open = None  # the plan with an ending whose forward may be open
         self.role = UPDATE  # of that plan
         self.parameters = []  # whose gradients it takes
+        self.taken_in = None  # the number of the forward whose backward takes them, while it goes on
+        self.sums_taken = []  # and the sums with their versions, when it had added to them
         self.taken = []  # those whose gradient is gone
         self.rates = {}  # per group of the plan, what its ops read
         self.sums = {}  # per parameter, by id: memory for its gradients' sum
@@ -180,6 +208,13 @@ class Updates:
             log.info("rematlas: the updates are no part of the plan: %s", why)
         self.own = why
 
+    def leave_for_now(self, why):
+        """What comes before a step was told beforehand: a step that is otherwise is the optimizer's own, and no other."""
+        if self.declared:
+            self.aside = why
+        else:
+            self.leave(why)
+
     # What training does.
 
     def before_forward(self):
@@ -201,8 +236,7 @@ class Updates:
                 " number; where it is not always the same, or steps are left out, leave optimizer= out"
             )
         if self.open is not None and not self.open.open():
-            self.forwards -= 1  # the last one never had its backward
-            self.open = None
+            self.note_no_forward()  # the last one never had its backward
         if self.accumulate > 1 and self.forwards and all(parameter.grad is None or type(parameter.grad) is Taken for parameter in self.module.parameters()):
             self.forwards = 0  # what was begun was given up: an interrupt, say, and then zero_grad
         self.forwards += 1
@@ -213,7 +247,16 @@ class Updates:
             )
         if self.open is not None and self.open.open():
             self.open.give_open_forwards_up()
-            self.leave("several forwards are open at a time")
+            self.leave_for_now("several forwards are open at a time")
+        self.open = None
+
+    def note_no_forward(self):
+        """The last one has, or will have, no backward."""
+        self.forwards = max(0, self.forwards - 1)
+        self.open = None
+
+    def note_original(self):
+        """The plan could not run the step that has begun: gradients come to `.grad`."""
         self.open = None
 
     def before_step(self, optimizer, args, kwargs):
@@ -228,6 +271,7 @@ class Updates:
 
     def after_step(self, optimizer, args, kwargs):
         """Gradients that are gone are still not zeroed: whoever adds to them, or uses them again, is told."""
+        self.aside = ""
         for parameter in self.taken:
             if parameter.grad is None:
                 parameter.grad = Taken(parameter)
@@ -259,13 +303,14 @@ class Updates:
         raise_kept()
         fault, self.fault = self.fault, ""
         if fault:
+            what = "the parameters were updated" if self.role == UPDATE else "gradients were summed"
             self.done = False
-            raise RuntimeError(f"rematlas: the parameters were updated during the last backward, and without a plan they would be others: {fault}; where that is meant, leave optimizer= out")
+            raise RuntimeError(f"rematlas: {what} during the last backward, and without a plan they would be others: {fault}; where that is meant, leave optimizer= out")
 
     def clip(self):
         if self.clip_norm is None:
             return
-        mine = {id(parameter) for group in self.optimizer.param_groups for parameter in group["params"]}
+        mine = self.parameters_of_optimizer()
         parameters = [parameter for parameter in self.module.parameters() if id(parameter) in mine]
         known = {id(parameter) for parameter in parameters}
         others = [parameter for group in self.optimizer.param_groups for parameter in group["params"] if id(parameter) not in known]
@@ -284,7 +329,7 @@ class Updates:
         if ranks.store() is not None:
             self.leave("gradients are reduced between processes first")
         elif closure:
-            self.leave("optimizer.step is given a closure")
+            self.leave_for_now("optimizer.step is given a closure")
         elif self.scaler is None and getattr(optimizer, "found_inf", None) is not None:
             self.leave("a GradScaler decides about steps when all gradients are there (say so with scaler=)")
         elif self.replayed is None or self.declared:
@@ -299,20 +344,25 @@ class Updates:
             self.seen += 1
 
     def as_handed_out(self):
+        """Those of the optimizer's parameters: what else has gradients may collect them."""
         plan, parameters = self.replayed
-        nothing = torch.empty(0)
-        gradients = [parameters[name].grad if name in parameters else None for name in plan.gradient_names()]
-        return plan.gradients_are_as_handed_out([nothing if gradient is None else gradient for gradient in gradients])
+        nothing, mine, gradients = torch.empty(0), self.parameters_of_optimizer(), []
+        for name in plan.gradient_names():
+            parameter = parameters.get(name)
+            asked = parameter is not None and id(parameter) in mine
+            gradients.append((nothing if parameter.grad is None else parameter.grad) if asked else None)
+        return plan.gradients_are_as_handed_out(gradients)
 
     def note_faults(self):
         """The backward has taken the gradients. What is wrong is told by the next call that can raise."""
         self.open = None
-        if any(parameter._backward_hooks or parameter._post_accumulate_grad_hooks for parameter in self.parameters):
-            self.fault = "parameters were given hooks between forward and backward"
         if any(type(parameter.grad) is Taken and not parameter.grad.zeroed for parameter in self.parameters):
             self.fault = "gradients were not zeroed since the last optimizer.step(), and would be added to"
         if self.role == UPDATE and self.accumulate == 1 and any(parameter.grad is not None and type(parameter.grad) is not Taken for parameter in self.parameters):
-            self.fault = "parameters got gradients from outside of the module's own step (a penalty in the loss, say)"
+            self.fault = FROM_OUTSIDE
+
+    def has_hooks(self):
+        return any(map(is_hooked, self.parameters))
 
     def take_over(self):
         """What stands for the gradients from here on. It may be called again where it was interrupted."""
@@ -320,6 +370,7 @@ class Updates:
             for parameter in self.parameters:
                 if parameter.grad is None or type(parameter.grad) is Taken:
                     parameter.grad = self.sums[id(parameter)]
+            self.sums_taken = [(parameter.grad, parameter.grad._version) for parameter in self.parameters]
             return
         self.done = True
         self.taken = self.parameters
@@ -329,6 +380,13 @@ class Updates:
             parameter.grad.found_inf = self.numbers.get("found_inf")
         self.steps += 1
 
+    def end_backward(self):
+        """Of a backward that took the gradients. What else came in it to `.grad` was added behind them."""
+        self.taken_in = None
+        if self.role == SUM and any(total._version != version for total, version in self.sums_taken):
+            self.fault = self.fault or FROM_OUTSIDE
+        self.sums_taken = []
+
     def give_back(self):
         """So that the optimizer finds nothing to do."""
         for parameter in self.taken:
@@ -336,6 +394,10 @@ class Updates:
                 parameter.grad = None
 
     # The plan.
+
+    def parameters_of_optimizer(self):
+        """By id."""
+        return {id(parameter) for group in self.optimizer.param_groups for parameter in group["params"]}
 
     def groups(self, names_of):
         found = []
@@ -430,20 +492,25 @@ class Updates:
         return self.sums[id(parameter)].fill_(-0.0)
 
     def next_role(self):
-        return UPDATE if self.forwards == self.accumulate else SUM
+        return UPDATE if self.accumulate == 1 or self.forwards == self.accumulate else SUM
 
     def cannot(self, applied, entry, parameters):
         """Why this step may not take its gradients itself; None: for now."""
-        if self.own or applied.several or entry.plan.open():
-            return self.own or "several forwards are open at a time"
+        if self.own or self.aside:
+            return self.own or self.aside
+        if entry.plan.open() or applied.several and not self.declared:
+            return "several forwards are open at a time"
         if not self.declared and (self.seen < WATCHED_STEPS or entry.from_shapes):
             return "it has not been watched"
         if self.declared and ranks.store() is not None:
             return "gradients are reduced between processes first"
+        mine = self.parameters_of_optimizer()
         for parameter in parameters.values():
+            if id(parameter) not in mine:
+                continue
             if parameter.grad is not None and type(parameter.grad) is not Taken and self.accumulate == 1:
                 return "there are gradients of earlier backwards (optimizer.zero_grad was not called)"
-            if parameter._backward_hooks or parameter._post_accumulate_grad_hooks:
+            if is_hooked(parameter):
                 return "parameters have hooks"
         if self.clip_norm is not None or self.scaler is not None:
             known = {id(parameter) for parameter in parameters.values()}
@@ -483,7 +550,7 @@ class Updates:
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)
         groups = self.groups(names_of)
-        return groups, json.dumps([group | {"optimizer": group["optimizer"] | {"lr": 0}} for _, group in groups])
+        return groups, json.dumps([group | {"optimizer": without_numbers(group["optimizer"])} for _, group in groups])
 
     def plan_directly(self, applied, entry, tensors, inputs):
         """Where the step cannot be planned without its end: the plans with it, found before it runs. Why there are none."""
@@ -515,6 +582,13 @@ class Updates:
 
     def ending_text(self, role, fixed):
         return json.dumps([json.loads(fixed), self.end(role)], sort_keys=True)
+
+    def ended(self, applied, entry):
+        """The step with its updates, which is not planned, and `ending_text` of it. Raises RuntimeError."""
+        watch = applied.watch
+        groups, fixed = self.described_groups(dict(zip(watch.names[: len(watch.parameters)], watch.tensors())))
+        plan = entry.plan.with_optimizer(json.dumps([group for _, group in groups]), json.dumps(self.end(UPDATE)))
+        return plan, self.ending_text(UPDATE, fixed)
 
     def take_given(self, applied, entry, text, tensors):
         """A plan from a file that ends with updates is the only one. Why it is not for this optimizer; None where it is."""
@@ -551,7 +625,8 @@ class Updates:
         """What lives beside the step and the tensors of its end."""
         states = self.optimizer.state.values() if role == UPDATE else ()
         kept = [state for of_parameter in states for state in of_parameter.values() if isinstance(state, torch.Tensor)]
-        gradients = [parameter.grad for parameter in tensors if self.accumulate > 1 and parameter.grad is not None and type(parameter.grad) is not Taken]
+        mine = self.parameters_of_optimizer() if self.accumulate > 1 else ()
+        gradients = [parameter.grad for parameter in tensors if id(parameter) in mine and parameter.grad is not None and type(parameter.grad) is not Taken]
         return ops.beside([*tensors, *kept, *gradients, *self.sums.values()], inputs, applied.device())
 
     def bound(self, applied, entry, ending, groups, parameters, tensors, inputs):
@@ -570,6 +645,10 @@ class Updates:
                 names, owner = applied.watch.names, type(applied.module).__name__
                 plan.bind_with_states(names, tensors, len(applied.watch.parameters), owner, states)
                 ending.bound = True
+            numbers = json.dumps([group | {"optimizer": group["optimizer"] | {"lr": 0}} for _, group in groups])
+            if ending.numbers != numbers:
+                plan.change_numbers(numbers)
+                ending.numbers = numbers
         except RuntimeError as error:
             self.leave(message(error))
             return None
@@ -580,8 +659,8 @@ class Updates:
                 del entry.endings[self.role]  # planned anew: for the next step, or for this one where it has no other
                 return None
         trained = names_of_parameters(plan)
-        of_optimizer = {id(parameter) for group in self.optimizer.param_groups for parameter in group["params"]}
-        taken = [parameter for parameter in parameters.values() if parameter.requires_grad and id(parameter) in of_optimizer]
+        mine = self.parameters_of_optimizer()
+        taken = [parameter for parameter in parameters.values() if parameter.requires_grad and id(parameter) in mine]
         self.parameters = [parameters[name] for name in parameters if name in trained] if self.accumulate > 1 else taken
         self.replayed, self.open = None, plan
         return plan

@@ -186,6 +186,7 @@ class StepWriter {
 Device random_links(Draw& draw) {
     const auto speed = [&](double most) { return 1e9 / (0.3 + most * draw.upto(8) / 8.0); };
     Device device{.name = "links",
+                  .memory = {},
                   .links = {.to_host_bytes_per_second = speed(4), .to_device_bytes_per_second = speed(4)}};
     if (draw.chance(0.6))
         device.links.to_host_contended_bytes_per_second =

@@ -276,6 +276,23 @@ class PlanFiles(TrainingCase):
         self.assertNotEqual(failed.returncode, 0)
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
 
+    def test_a_graph_that_ends_with_updates_is_one_of_the_command_line(self):
+        graph, _, plan = planned_by_the_command_line("sample", "--optimizer", "adamw", "--optimizer-options", "lr=0.5,beta2=0.9,eps=1e-3")
+        phases = {op["phase"] for op in json.loads(graph.read_text())["ops"]}
+        self.assertIn("optimizer", phases)
+        trained = []
+        for planned in (False, True):
+            module = models.gpt()
+            optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True)
+            if planned:
+                rematlas.apply(module, plan=plan, optimizer=optimizer)
+            torch.manual_seed(1)
+            models.train(module, models.texts, models.text_loss, optimizer, 4, after=wait if planned else lambda module: None)
+            trained.append(module.state_dict())
+        self.assertEqual(rematlas.status(module).updated, 4, rematlas.status(module).reason)
+        for name, value in trained[0].items():
+            self.assertTrue(torch.equal(value, trained[1][name]), name)
+
     def test_schedules_are_plans_with_their_graph_beside_them(self):
         graph, schedule, _ = planned_by_the_command_line("sample_that_remembers")
         module = rematlas.apply(Remembers(), plan=schedule)
@@ -364,7 +381,7 @@ class RunsOfPlans(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             nothing = pathlib.Path(folder) / "nothing.plan"
             nothing.write_text("nothing")
-            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing], ["capture", "apply_test:sample_of_another_shape"], ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"]):
+            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing], ["capture", "apply_test:sample_of_another_shape"], ["capture", "apply_test:sample", "--optimizer", "sgd", "--optimizer-options", "beta1=0.9"], ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"]):
                 told = io.StringIO()
                 # In this process: a new one would take seconds to begin.
                 with unittest.mock.patch.object(sys, "argv", ["rematlas", *map(str, words)]), contextlib.redirect_stderr(told), self.assertRaises(SystemExit) as ended:
@@ -408,12 +425,12 @@ def program(name):
 
 
 @functools.cache
-def planned_by_the_command_line(made):
+def planned_by_the_command_line(made, *options):
     """Captured, solved at 70 % and exported; the paths of graph, schedule and plan."""
     folder = pathlib.Path(planned_folder.name)
-    graph, schedule, plan = (folder / f"{made}.{kind}" for kind in ("graph.json", "schedule.json", "plan"))
+    graph, schedule, plan = (folder / f"{''.join((made, *options))}.{kind}" for kind in ("graph.json", "schedule.json", "plan"))
     solve = [program("rematlas"), "solve", graph, "--budget", "70%", "--time-limit", "0.5s", "--quiet", "-o", schedule]
-    for command in ([*COMMAND, "capture", f"apply_test:{made}", "-o", graph], solve, [program("rematlas"), "export", schedule, "-o", plan]):
+    for command in ([*COMMAND, "capture", f"apply_test:{made}", *options, "-o", graph], solve, [program("rematlas"), "export", schedule, "-o", plan]):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=pathlib.Path(__file__).parent)
     return graph, schedule, plan
 

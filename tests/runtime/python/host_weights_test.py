@@ -53,10 +53,13 @@ class Loop:
             rematlas.apply(self.module, optimizer=self.optimizer, accumulate=micro, clip_norm=clip, time_limit=8, **LINKS | ours)
         self.losses, self.norms = [], []
 
+    def loss(self, number):
+        text = texts(number)
+        return nn.functional.cross_entropy(self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()) / self.micro
+
     def step(self, number):
         for part in range(self.micro):
-            text = texts(number * self.micro + part)
-            loss = nn.functional.cross_entropy(self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()) / self.micro
+            loss = self.loss(number * self.micro + part)
             loss.backward()
             self.losses.append(loss.item())
         if self.clip is not None and not self.ours:
@@ -186,6 +189,55 @@ class SeenFromOutside(HostWeights):
             nn.functional.cross_entropy(more.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()).backward()
         with self.assertRaisesRegex(RuntimeError, "accumulate=2, and another forward|optimizer.step\\(\\) was not called"):
             more.module(text[:, :-1].contiguous())
+
+    def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
+        """Forwards that fail, graphs that are kept, several forwards at a time, closures: the original runs, and the next step
+        is planned as ever."""
+
+        def failing(loop):
+            with self.assertRaises((IndexError, RuntimeError)):
+                loop.module(torch.full((2, 32), 10**6))
+
+        def twice(loop):
+            loss = loop.loss(70)
+            loss.backward(retain_graph=True)
+            loss.backward()
+            loop.optimizer.step()
+
+        def together(loop):
+            (loop.loss(71) + loop.loss(72)).backward()
+            loop.optimizer.step()
+
+        def within_the_step(loop):
+            def closure():
+                loop.optimizer.zero_grad()
+                loss = loop.loss(73)
+                loss.backward()
+                return loss
+
+            loop.losses.append(loop.optimizer.step(closure).item())
+
+        def train(loop):
+            torch.manual_seed(1)
+            for number, odd in enumerate((failing, twice, together, within_the_step, failing)):
+                loop.step(2 * number)
+                odd(loop)
+                loop.optimizer.zero_grad()
+                loop.step(2 * number + 1)
+            return loop
+
+        plain, ours = train(Loop()), train(Loop(budget=within(0.2)))
+        self.expect_same(plain, ours)
+        status = rematlas.status(ours.module)
+        self.assertEqual((status.updates, status.updated), ("during backward", 10))
+
+    def test_what_is_seen_of_the_norm_stays(self):
+        ours = Loop(clip=0.5, budget=within(0.2))
+        ours.step(0)
+        first = rematlas.status(ours.module).gradient_norm
+        ours.step(1)
+        self.assertNotEqual(first.item(), rematlas.status(ours.module).gradient_norm.item())
+        self.assertEqual(first.item(), ours.norms[0])
 
     def test_what_cannot_be_is_said_at_once(self):
         module = build()

@@ -141,6 +141,24 @@ class Interrupts(unittest.TestCase):
             loop.run(11, 13)
             self.assertEqual(rematlas.status(loop.module).replayed, replayed + 2)
 
+    def test_signals_at_any_time_are_keyboard_interrupts(self):
+        """Also those that come when the loop itself lets go of a step."""
+        loop = Loop(True, width=64, depth=6, rows=512).run(0, 9)
+        began = time.perf_counter()
+        loop.run(9, 12)
+        lasted, interrupted = (time.perf_counter() - began) / 3, 0
+        for number in range(40):
+            timer = threading.Timer(lasted * (number + 1) / 40, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            try:
+                for again in range(200):
+                    loop.step(12 + again)
+            except KeyboardInterrupt:
+                interrupted += 1
+            timer.join()
+            loop.optimizer.zero_grad()
+        self.assertEqual(interrupted, 40)
+
     def timed(self, work, signal_after):
         """Seconds that the work takes. A signal comes while it runs."""
         began = time.perf_counter()

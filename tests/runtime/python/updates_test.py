@@ -144,17 +144,59 @@ class DuringBackward(UpdatesCase):
         self.assertEqual(plain.losses[13:STEPS], plain.losses[STEPS:])
         self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS)
 
-    def test_a_betas_that_change_are_planned_anew(self):
+    def test_numbers_that_change_in_each_step_keep_the_plan(self):
+        """Rates, betas and decays are told to it; so is momentum, as long as there is some."""
+
+        def train(loop, change):
+            ended = set()
+            for number in range(STEPS):
+                change(loop.optimizer, number)
+                loop.step(number)
+                if loop.planned:
+                    ended |= {id(ending) for entry in of(loop.module).entries.values() for ending in entry.endings.values() if ending.bound}
+            return loop, ended
+
+        def cycle(optimizer, number):
+            for place, group in enumerate(optimizer.param_groups):
+                group["lr"] = 1e-3 / (1 + number)
+                group["weight_decay"] = 0.01 * (1 + number + place)
+                if "betas" in group:
+                    group["betas"], group["eps"] = (0.8 + 0.005 * number, 0.999 - 0.001 * number), 1e-8 * (1 + number)
+                else:
+                    group["momentum"] = 0.8 + 0.005 * number
+
+        for case, optimizer in ((RESNET, "adamw"), (GPT, "two groups"), (RESNET, "sgd with momentum")):
+            with self.subTest(optimizer):
+                ours, ended = train(Loop(*case, OPTIMIZERS[optimizer], apply="75%"), cycle)
+                self.expect_same(train(Loop(*case, OPTIMIZERS[optimizer]), cycle)[0], ours)
+                self.assertEqual((rematlas.status(ours.module).updates, len(ended)), ("during backward", 1))
+                self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
+
+    def test_momentum_that_begins_later_is_planned_anew(self):
         def train(loop):
             for number in range(STEPS):
                 if number == 12:
-                    loop.optimizer.param_groups[0]["betas"] = (0.8, 0.99)
+                    loop.optimizer.param_groups[0]["momentum"] = 0.9
                 loop.step(number)
             return loop
 
-        ours = train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="75%"))
-        self.expect_same(train(Loop(*RESNET, OPTIMIZERS["adamw"])), ours)
+        ours = train(Loop(*RESNET, OPTIMIZERS["sgd"], apply="75%"))
+        self.expect_same(train(Loop(*RESNET, OPTIMIZERS["sgd"])), ours)
+
+    def test_an_optimizer_of_a_part_of_the_model(self):
+        """What nobody updates collects its gradients, as ever."""
+
+        def of_the_last_layers(module):
+            return torch.optim.AdamW(list(module.parameters())[-6:], lr=1e-3, fused=True)
+
+        plain = Loop(*GPT, of_the_last_layers).run()
+        ours = Loop(*GPT, of_the_last_layers, apply="90%").run()
+        self.expect_same(plain, ours)
         self.assertEqual(rematlas.status(ours.module).updates, "during backward")
+        self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
+        for (name, mine), theirs in zip(ours.module.named_parameters(), plain.module.parameters()):
+            self.assertEqual(mine.grad is None, theirs.grad is None, name)
+            self.assertTrue(mine.grad is None or torch.equal(mine.grad, theirs.grad), name)
 
 
 def convolutions():
@@ -342,7 +384,8 @@ class Never(UpdatesCase):
             with self.assertRaisesRegex(ValueError, why) as refused:
                 rematlas.apply(module, "75%", optimizer=make(module.parameters()))
             self.assertNotIn("\n", str(refused.exception))
-
+        with self.assertRaisesRegex(ValueError, "none of the model's parameters"):
+            rematlas.apply(models.gpt(), "75%", optimizer=torch.optim.AdamW(models.gpt().parameters(), fused=True))
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
@@ -360,9 +403,9 @@ class ToldBeforeItIsTraining(UpdatesCase):
         loss = loop.loss(loop.module(inputs), targets)
         return loss + penalty * sum(parameter.pow(2).sum() for parameter in loop.module.parameters()) if penalty else loss
 
-    def expect_told(self, why, between=lambda loop: None, then=lambda loop: loop.optimizer.step(), **how):
+    def expect_told(self, why, between=lambda loop: None, then=lambda loop: loop.optimizer.step()):
         loop = self.trained()
-        loss = self.forward(loop, **how)
+        loss = self.forward(loop)
         loss.backward()
         between(loop)
         with self.assertRaisesRegex(RuntimeError, why):
@@ -375,7 +418,18 @@ class ToldBeforeItIsTraining(UpdatesCase):
         self.expect_told("options of the optimizer", halve)
 
     def test_a_penalty_beside_the_module(self):
-        self.expect_told("gradients from outside|this gradient is gone", penalty=1e-2)
+        loop = self.trained()
+        with self.assertRaisesRegex(RuntimeError, "gradients from outside of the module's own step"):
+            self.forward(loop, penalty=1e-2).backward()
+
+    def test_a_penalty_beside_the_module_where_gradients_are_summed(self):
+        loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="90%", accumulate=2)
+        for number in range(8):
+            loop.step(number, micro=2)
+        self.assertEqual(rematlas.status(loop.module).updates, "during backward")
+        self.forward(loop, penalty=1e-2).backward()
+        with self.assertRaisesRegex(RuntimeError, "gradients were summed.*gradients from outside of the module's own step"):
+            self.forward(loop)
 
     def test_gradients_that_are_zeroed_before_the_step(self):
         self.expect_told("zeroed or replaced", lambda loop: loop.optimizer.zero_grad())
@@ -396,14 +450,6 @@ class ToldBeforeItIsTraining(UpdatesCase):
             loop.optimizer.step()
 
         self.expect_told("not zeroed since", lambda loop: loop.optimizer.step(), without_zeroing)
-
-    def test_hooks_between_forward_and_backward(self):
-        loop = self.trained()
-        loss = self.forward(loop)
-        next(loop.module.parameters()).register_hook(lambda gradient: 3 * gradient)
-        loss.backward()
-        with self.assertRaisesRegex(RuntimeError, "were given hooks"):
-            loop.optimizer.step()
 
     def test_hooks_of_the_optimizer_that_look_at_gradients(self):
         def clamp(optimizer, args, kwargs):
@@ -444,3 +490,71 @@ class ToldBeforeItIsTraining(UpdatesCase):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class TheOriginalForOneStep(UpdatesCase):
+    """Where a step wants gradients of a plan that takes them, that step is the original's, and the next ones are not."""
+
+    def check(self, odd, **options):
+        def train(loop):
+            for number in range(STEPS):
+                if number == 12:
+                    odd(loop)
+                loop.step(number)
+            return loop
+
+        plain, ours = train(Loop(*GPT, OPTIMIZERS["adamw"])), train(Loop(*GPT, OPTIMIZERS["adamw"], apply="90%", **options))
+        self.expect_same(plain, ours)
+        status = rematlas.status(ours.module)
+        self.assertEqual(status.updates, "during backward")
+        self.assertGreaterEqual(status.updated, STEPS - 10)
+
+    def loss(self, loop, number):
+        inputs, targets = loop.batches(number)
+        return loop.loss(loop.module(inputs), targets)
+
+    def test_gradients_that_are_asked_for(self):
+        def odd(loop):
+            gradients = torch.autograd.grad(self.loss(loop, 70), list(loop.module.parameters()), allow_unused=True)
+            loop.losses += [gradient.sum().item() for gradient in gradients if gradient is not None]
+            self.assertTrue(all(parameter.grad is None for parameter in loop.module.parameters()))
+
+        self.check(odd)
+
+    def test_a_backward_to_some_parameters(self):
+        def odd(loop):
+            some = list(loop.module.parameters())[2:4]
+            self.loss(loop, 70).backward(inputs=some)
+            loop.losses += [parameter.grad.sum().item() for parameter in some]
+            self.assertEqual(sum(parameter.grad is not None for parameter in loop.module.parameters()), 2)
+            loop.optimizer.step()
+            loop.optimizer.zero_grad()
+
+        self.check(odd)
+
+    def test_hooks_that_come_between_forward_and_backward(self):
+        for name in ("register_hook", "register_post_accumulate_grad_hook"):
+
+            def odd(loop):
+                loss = self.loss(loop, 70)
+                parameter = next(loop.module.parameters())
+                told = []
+                hook = getattr(parameter, name)(lambda gradient: told.append(gradient.sum().item()))
+                loss.backward()
+                hook.remove()
+                self.assertEqual(len(told), 1)
+                loop.optimizer.step()
+                loop.optimizer.zero_grad()
+
+            with self.subTest(name):
+                self.check(odd)
+
+    def test_a_forward_that_raises_is_none(self):
+        def odd(loop):
+            for _ in range(2):
+                with self.assertRaises((IndexError, RuntimeError)):
+                    loop.module(torch.full_like(loop.batches(70)[0], 10**6))
+            for name, value in loop.module.named_parameters():
+                self.assertIsNone(value.grad, name)
+
+        self.check(odd)

@@ -109,11 +109,15 @@ TEST(AtlasWithCopies, AnswersPassTheCheckerOverLinksOfEveryKind) {
 
 TEST(AtlasWithCopies, ResidentsThatLiveOnTheHostPassTheChecker) {
     int found = 0, at_home_there = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-        const Graph graph = random_graph_with_links(seed);
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        Graph graph = random_graph_with_links(seed);
+        const bool in_training = seed % 4 == 0;
+        if (in_training)
+            for (Op& op : graph.ops) op.host_time.reset();
         const FlatGraph flat = flatten(graph);
         const Bytes budget = between(flat, seed % 2 == 0 ? -0.2 : 0.3);
         const Copies copies{.what = seed % 3 == 0 ? Offload::weights : Offload::all,
+                            .in_training = in_training,
                             .links = graph.device->links};
         const auto schedule = solve_checked(graph, budget, copies, {.max_moves = 3000, .first_cycle = 500});
         if (!schedule) continue;

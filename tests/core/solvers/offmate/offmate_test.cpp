@@ -74,6 +74,29 @@ TEST(Offmate, AnswersAreRightWhateverMayBeCopied) {
     EXPECT_GT(copying, 80);
 }
 
+/// What leaves the device at all lives on the host: see moves_in_training.
+TEST(Offmate, KeepsToWhatMayMoveInTraining) {
+    const auto solver = make_offmate(brief());
+    int living_there = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        Graph graph = random_graph_with_links(seed);
+        for (Op& op : graph.ops) op.host_time.reset();
+        const FlatGraph flat = flatten(graph);
+        for (const Offload what : {Offload::weights, Offload::all}) {
+            const Problem problem{
+                graph, flat, {.what = what, .in_training = true, .links = graph.device->links}};
+            for (const Bytes budget : budgets(flat, 8)) {
+                const Answer answer = solver->solve(problem, budget, {}, {});
+                expect_right(problem, budget, answer,
+                             named(graph, *solver, budget) + " " + std::string(to_string(what)));
+                const auto* solution = std::get_if<Solution>(&answer);
+                living_there += solution && !solution->homes.on_host.empty();
+            }
+        }
+    }
+    EXPECT_GT(living_there, 80);
+}
+
 /// The checker knows no links but the graph's.
 Graph linked(Graph graph, double bytes_per_second) {
     graph.device = Device{.name = "links",
