@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cassert>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ enum class ErrorKind {
 struct Error {
     std::string message;  ///< one line that names the file, the field or the flag
     ErrorKind kind = ErrorKind::input;
+    std::exception_ptr thrown = nullptr;  ///< where that is why it fails: what a library threw
 };
 
 template <class T>

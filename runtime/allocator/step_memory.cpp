@@ -74,8 +74,9 @@ StepMemory::~StepMemory() {
     drop_arena();
 }
 
-void StepMemory::begin_step(std::uint64_t key) {
+void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     drop_recording();
+    most_ = most;
     if (!begun_ || key != key_) {
         drop_arena();
         report_ = {};
@@ -111,7 +112,8 @@ void StepMemory::plan() {
     recording_ = nullptr;
     --plans_left_;
     RequestPlan plan = plan_requests(step->requests, {.alignment = memory_.alignment});
-    if (plan.arena > kWorthTheEffort && plan.arena > plan.live_peak + plan.live_peak / 200) {
+    const bool is_loose = plan.arena > kWorthTheEffort && plan.arena > plan.live_peak + plan.live_peak / 200;
+    if (is_loose || (plan.arena > most_ && plan.arena > plan.live_peak)) {
         RequestPlan better =
             plan_requests(step->requests, {.alignment = memory_.alignment, .effort = kMoreEffort});
         if (better.arena < plan.arena) plan = std::move(better);

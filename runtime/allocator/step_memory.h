@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -39,8 +40,9 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// Another `key` than that of the last step: other requests are to be expected, all is recorded anew.
-    void begin_step(std::uint64_t key);
+    /// Another `key` than that of the last step: other requests are to be expected, all is recorded anew. `most`: bytes that an
+    /// arena should not go beyond; to stay within them is worth some effort when it is planned.
+    void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Without one, after an error, the next `begin_step` forgets what was recorded.
     void end_step();
     const StepMemoryReport& report() const { return report_; }
@@ -75,6 +77,7 @@ class StepMemory {
     ArenaMemory memory_;
     StepMemoryReport report_;
     std::uint64_t key_ = 0;
+    std::int64_t most_ = 0;
     bool begun_ = false;
     int plans_left_ = 0;
     int runs_ = 0;         ///< of the arena

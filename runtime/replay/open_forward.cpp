@@ -130,8 +130,10 @@ Result<std::vector<at::Tensor>> OpenForward::forward(const std::vector<at::Tenso
     const BoundModel& model = run_->model;
     before_ = std::make_unique<Snapshot>(
         model, model.guarded ? Snapshot::Of::all_written : Snapshot::Of::what_ops_read);
-    const ReplayOptions of_halves{
-        .measure_peak = options.measure_peak, .before_op = options.before_op, .arena = options.arena};
+    const ReplayOptions of_halves{.measure_peak = options.measure_peak,
+                                  .before_op = options.before_op,
+                                  .arena = options.arena,
+                                  .most_arena_bytes = options.most_arena_bytes};
     if (Result<void> begun = run_->begin(*plan_, inputs, of_halves); !begun) return begun.error();
     std::vector<at::Tensor> outputs;
     Result<void> played = run_->play(plan_->loss_step, [&] {

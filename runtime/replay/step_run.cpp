@@ -130,7 +130,7 @@ void StepRun::begin_memory() {
         memory_queue_ = queue;
         ++memory_key_;
     }
-    memory_->begin_step(memory_key_);
+    memory_->begin_step(memory_key_, options_.most_arena_bytes);
 }
 
 void StepRun::play_plainly(std::size_t end) {

@@ -37,6 +37,7 @@ struct ReplayOptions {
     std::function<void()> before_op;  ///< what it throws ends the run
     bool arena = false;  ///< the second step of a schedule and later ones allocate nothing from the system;
                          ///< results live in the arena, and are safe as long as they are held
+    std::int64_t most_arena_bytes = std::numeric_limits<std::int64_t>::max();  ///< see StepMemory
 };
 
 /// What one step of the schedule took.
@@ -171,7 +172,7 @@ Result<void> StepRun::play(std::size_t end, Work&& then) {
         const bool in_op = at_ < end && plan->steps[at_].runs();
         error = {"step " + std::to_string(at_) + ": " +
                      (in_op ? model.label(plan->steps[at_].op()) + ": " : "") + one_line(failure),
-                 ErrorKind::failure};
+                 ErrorKind::failure, std::current_exception()};
     }
     clear();
     return error;

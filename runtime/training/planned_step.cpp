@@ -27,6 +27,11 @@ namespace {
 
 std::atomic<std::int64_t> last_frame{0};
 
+template <class Exception>
+[[noreturn]] void throw_one(const Error& error) {
+    throw Exception({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, "rematlas: " + error.message);
+}
+
 /// Whether somebody is told of the parameter's gradient, or has been.
 bool seems_hooked(const at::Tensor& parameter) {
     namespace impl = torch::autograd::impl;
@@ -36,6 +41,27 @@ bool seems_hooked(const at::Tensor& parameter) {
 }
 
 }  // namespace
+
+void throw_as_torch_does(const Error& error) {
+    try {
+        if (error.thrown) std::rethrow_exception(error.thrown);
+    } catch (const c10::IndexError&) {
+        throw_one<c10::IndexError>(error);
+    } catch (const c10::ValueError&) {
+        throw_one<c10::ValueError>(error);
+    } catch (const c10::TypeError&) {
+        throw_one<c10::TypeError>(error);
+    } catch (const c10::NotImplementedError&) {
+        throw_one<c10::NotImplementedError>(error);
+    } catch (const c10::LinAlgError&) {
+        throw_one<c10::LinAlgError>(error);
+    } catch (const c10::OutOfMemoryError&) {
+        throw_one<c10::OutOfMemoryError>(error);
+    } catch (...) {
+        throw_one<c10::Error>(error);
+    }
+    throw_one<c10::Error>(error);
+}
 
 /// While a part of a backward runs.
 class InBackward {
@@ -85,7 +111,7 @@ class Frame {
                 }
             }();
             if (done) return take(part, *done);
-            TORCH_CHECK(done.error().kind == ErrorKind::negative, "rematlas: ", done.error().message);
+            if (done.error().kind != ErrorKind::negative) throw_as_torch_does(done.error());
             run_original(done.error().message, false, false);
         }
         variable_list result;
@@ -436,9 +462,11 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
     }
     Result<Forwarded> step = [&] {
         const NotEvicted unseen = not_evicted(inputs);
-        const ReplayOptions options{.measure_peak = measured || device_->measures_unseen(),
-                                    .before_op = [this] { stop_if_interrupted(); },
-                                    .arena = arena};
+        const ReplayOptions options{
+            .measure_peak = measured || device_->measures_unseen(),
+            .before_op = [this] { stop_if_interrupted(); },
+            .arena = arena,
+            .most_arena_bytes = (schedule_.budget - residents_on_device(*graph_, schedule_.homes)).value};
         return executor_.forward(schedule_.steps, inputs, options, schedule_.homes);
     }();
     if (!step) return step.error();

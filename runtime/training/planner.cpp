@@ -8,9 +8,11 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
 #include "core/base/files.h"
 #include "core/bounds/least_memory.h"
+#include "core/schedule/homes.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
@@ -97,14 +99,26 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
                       std::move(outcome->answer));
 }
 
+/// Bytes of an arena for what the step makes, with what does not fit between other tensors without gaps.
+Bytes arena_of(const Graph& graph, const Schedule& schedule) {
+    const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps,
+                                                    {.alignment = alignment_for(graph),
+                                                     .homes = schedule.homes,
+                                                     .links = schedule.links,
+                                                     .residents = false});
+    return plan ? plan->arena : Bytes();
+}
+
 /// What the device's allocator counts at the peak: libtorch's hands out blocks that are larger than what was
-/// asked for. An arena is one block, of the peak at least, and what the caller's loss takes comes beside all of it.
+/// asked for. An arena is one block, and what the caller's loss takes comes beside all of it.
 Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) {
     if (!graph.device || !graph.device->allocator) return schedule.peak;
     const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
         graph, schedule.steps, *graph.device->allocator, schedule.homes, schedule.links);
     const Bytes counted = peaks ? peaks->allocated : schedule.peak;
-    return in_arena ? std::max(counted, schedule.peak + taken_by_loss(graph)) : counted;
+    if (!in_arena) return counted;
+    const Bytes arena = residents_on_device(graph, schedule.homes) + arena_of(graph, schedule);
+    return std::max({counted, schedule.peak + taken_by_loss(graph), arena + taken_by_loss(graph)});
 }
 
 /// Asks for less where the allocator would count more than the budget, and for somewhat more again where nothing is found

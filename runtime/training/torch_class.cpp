@@ -220,7 +220,7 @@ struct TorchPlan : torch::CustomClassHolder {
             step->forward(tensors, inputs, arena, measured,
                           {&run_original, &forget_frame, &tell_of_taken, &tell_of_end, &has_hooks});
         if (made) return {std::move(made->outputs), made->frame, ""};
-        TORCH_CHECK(made.error().kind != ErrorKind::failure, "rematlas: ", made.error().message);
+        if (made.error().kind == ErrorKind::failure) throw_as_torch_does(made.error());
         return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
     }
 
