@@ -11,10 +11,10 @@ from .copies import Copies
 from .errors import Refused, message
 from .from_shapes import used_by_a_loss
 from .library import bytes_of, ops, plan_of
+from .optimizers import of_another_model, unfit
 from .packing import Packing
 from .structure import flatten
 from .unplanned import CHOICES
-from .updates import of_another_model, unfit
 
 
 class Plan:

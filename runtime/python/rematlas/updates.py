@@ -7,9 +7,9 @@ optimizer goes on to do its own steps. Later, whoever looks at a gradient that i
 `optimizer.step()`, which has nothing left to do.
 
 What comes between backward and step can be told beforehand instead: `accumulate` backwards before each step, `clip_norm` before
-it, and a `scaler` by which the loss is multiplied. Then nothing has to be watched. Backwards before the last one of a step run by a plan of their own, which adds the gradients to
-sums: the parameters' `.grad`, as ever, which lives on the host where weights do. Where the step does not fit without its updates
-there are such plans alone (`Entry.direct`).
+it, and a `scaler` by which the loss is multiplied. Then nothing has to be watched. Backwards before the last one of a step run by
+a plan of their own, which adds the gradients to sums: the parameters' `.grad`, as ever, which lives on the host where weights do.
+Where the step does not fit without its updates there are such plans alone (`Entry.direct`).
 """
 
 import json
@@ -20,11 +20,12 @@ import torch
 from . import ranks
 from .errors import infeasible_text, message
 from .library import ops, raise_kept
+from .optimizers import described, described_states, inverse_of, unfit, without_numbers
+from .taken import FROM_OUTSIDE, Taken
 
 log = logging.getLogger("rematlas")
 WATCHED_STEPS = 2  # of the expected course, before updates move into the backward
 UPDATE, SUM = "update", "sum"  # what becomes of the gradients of a backward
-FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (a penalty in the loss, say)"
 NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")  # a plan's states that are of no parameter; learning rates too
 
 
@@ -35,86 +36,6 @@ def number_of_rate(state):
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
 
 
-class Taken(torch.Tensor):
-    """In the place of a gradient that the planned step has used and freed, until somebody zeroes it."""
-
-    spent = False  # optimizer.step() was called since
-    zeroed = False  # in place, after that
-    found_inf = None  # of a scaled loss, whether its step was left out
-
-    @staticmethod
-    def __new__(cls, parameter):
-        return torch.Tensor._make_wrapper_subclass(
-            cls, parameter.shape, strides=parameter.stride(), dtype=parameter.dtype, device=parameter.device
-        )
-
-    @classmethod
-    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
-        zeroed = args[0] if func is torch.ops.aten._foreach_zero_.default else args[:1] if func is torch.ops.aten.zero_.default else ()
-        if zeroed and all(type(gradient) is not Taken or gradient.spent for gradient in zeroed):
-            for gradient in zeroed:
-                if type(gradient) is Taken:
-                    gradient.zeroed = True
-                else:
-                    gradient.zero_()
-            return None if func is torch.ops.aten._foreach_zero_.default else args[0]
-        if func is torch.ops.aten._amp_foreach_non_finite_check_and_unscale_.default and all(getattr(gradient, "found_inf", None) is not None for gradient in args[0]):
-            args[1].copy_(torch.maximum(args[1], args[0][0].found_inf))
-            return None
-        if func in (torch.ops.aten.add.Tensor, torch.ops.aten.add_.Tensor) and torch._C._current_graph_task_id() != -1:
-            raise RuntimeError(
-                f"rematlas: {FROM_OUTSIDE}, and were updated during this backward already (apply(..., optimizer=...)): go back to a"
-                " checkpoint; where that is part of the training, leave optimizer= out"
-            )
-        raise RuntimeError(
-            "rematlas: this gradient is gone: its parameter was updated during backward (apply(..., optimizer=...)). Where gradients are"
-            " clipped by their norm, say so to apply with clip_norm=, which then does it: do not call clip_grad_norm_ as well; where several"
-            " backwards come before a step, with accumulate=; where a GradScaler scales them, with scaler=; where they are looked at, leave"
-            " optimizer= out"
-        )
-
-    def __repr__(self):
-        return "a gradient that was used during backward"
-
-
-def unfit(optimizer):
-    """Why the updates of this optimizer cannot be part of a plan; None where they can."""
-    if type(optimizer) not in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):
-        return f"a torch.optim.SGD, Adam or AdamW can be part of a plan, this is a {type(optimizer).__name__}"
-    for group in optimizer.param_groups:
-        if not group.get("fused"):
-            return "its updates have other bits than the fused ones that a plan has; make it with fused=True"
-        if group.get("dampening"):
-            return "dampening cannot be part of a plan"
-        if group.get("differentiable"):
-            return "a differentiable optimizer cannot be part of a plan"
-    return None
-
-
-def of_another_model(optimizer, module):
-    """Why an optimizer has nothing to do with this module; None where it has."""
-    mine = {id(parameter) for parameter in module.parameters()}
-    if any(id(parameter) in mine for group in optimizer.param_groups for parameter in group["params"]):
-        return None
-    return "it has none of the model's parameters: make it of model.parameters()"
-
-
-def without_numbers(described):
-    """What a plan is made for: numbers may change from step to step; that there is momentum at all makes a state."""
-    kept = {name: value for name, value in described.items() if name in ("name", "nesterov", "amsgrad", "maximize")}
-    return kept | {"momentum": described.get("momentum", 0) != 0}
-
-
-def described(optimizer, group):
-    numbers = {"lr": float(group["lr"]), "weight_decay": float(group["weight_decay"]), "maximize": bool(group["maximize"])}
-    if type(optimizer) is torch.optim.SGD:
-        return numbers | {"name": "sgd", "momentum": float(group["momentum"]), "nesterov": bool(group["nesterov"])}
-    decoupled = type(optimizer) is torch.optim.AdamW or group.get("decoupled_weight_decay")
-    beta1, beta2 = map(float, group["betas"])
-    adam = {"name": "adamw" if decoupled else "adam", "beta1": beta1, "beta2": beta2}
-    return numbers | adam | {"eps": float(group["eps"]), "amsgrad": bool(group["amsgrad"])}
-
-
 def is_hooked(parameter):
     return bool(parameter._backward_hooks or parameter._post_accumulate_grad_hooks)
 
@@ -122,19 +43,6 @@ def is_hooked(parameter):
 def names_of_parameters(plan):
     """Those that the plan has a state of."""
     return {name.rpartition(".")[0] for name in plan.state_names() if name not in NUMBERS and number_of_rate(name) is None}
-
-
-def described_states(optimizer, group):
-    """Name and first value of each state that lies as its parameter does, as the optimizer has them when it begins. Momentum begins
-    with the gradient as it is: that is a step on negative zeros."""
-    if type(optimizer) is torch.optim.SGD:
-        return {"momentum_buffer": -0.0} if group["momentum"] else {}
-    return dict.fromkeys(("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[: 3 if group["amsgrad"] else 2], 0.0)
-
-
-def inverse_of(scale):
-    """As torch.amp.GradScaler has it."""
-    return scale.double().reciprocal().float()
 
 
 class Ending:
