@@ -82,6 +82,7 @@ IdVector<TensorId, char> may_leave(const Graph& graph, const Copies& copies) {
     if (copies.in_training)
         for (TensorId t : graph.tensors.ids())
             if (!made[t] && !is_of_training(graph.tensors[t].kind)) allowed[t] = 0;
+    for (TensorId t : copies.held) allowed[t] = 0;
     return allowed;
 }
 

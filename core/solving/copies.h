@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/base/links.h"
 #include "core/base/result.h"
@@ -45,6 +46,8 @@ struct Copies {
     bool in_training = false;
     Links links = {};  ///< between host and device; both ways where anything may be copied
     std::optional<Bytes> host_budget = {};  ///< of the peak on the host
+    /// Tensors that the program is handed before the step is over, and may hold: these stay.
+    std::vector<TensorId> held = {};
     bool operator==(const Copies&) const = default;
 };
 

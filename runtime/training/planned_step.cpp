@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/autograd/utils/grad_layout_contract.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
@@ -197,15 +198,24 @@ class Frame {
         step_->handed_out_.resize(step_->trained_.size());
         for (int place : step_->parts_[part]) {
             const at::Tensor& gradient = by_place[place];
-            if (gradient.defined())
-                step_->handed_out_[place] = {gradient.storage().unsafeGetStorageImpl(),
-                                             static_cast<std::uint32_t>(gradient._version())};
+            if (gradient.defined()) note_handed_out(place, gradient);
             result.push_back(std::move(by_place[place]));
         }
         if (done.last && step_->takes_gradients_) tell_of_taken();
         if (step_->measured_) step_->last_peak = done.peak;
         if (done.last) step_->memory = done.memory;
         return result;
+    }
+
+    /// What accumulates gradients copies those that lie otherwise than their parameter: into memory with its strides, or by a clone.
+    void note_handed_out(int place, const at::Tensor& gradient) {
+        const int binding = step_->trained_[place];
+        const at::Tensor parameter = binding >= 0 ? step_->tensors_[binding] : at::Tensor();
+        PlannedStep::HandedOut& handed = step_->handed_out_[place];
+        handed = {true, gradient.storage().unsafeGetStorageImpl(),
+                  static_cast<std::uint32_t>(gradient._version())};
+        if (parameter.defined() && !torch::autograd::utils::obeys_layout_contract(gradient, parameter))
+            handed = {true, nullptr, parameter.is_non_overlapping_and_dense() ? 1u : 0u};
     }
 
     /// What has a parameter saved notices that it is another one. Signals that came meanwhile are told when the backward is over.
@@ -256,16 +266,23 @@ class Frame {
                 seeds[static_cast<std::size_t>(found - kept_places_.begin())] = given_[i];
         }
         given_.clear();
+        // One that was frozen since the forward has no gradient.
+        const auto is_trained = [&](int binding) {
+            return binding >= 0 && step_->tensors_[binding].requires_grad();
+        };
         std::vector<at::Tensor> parameters;
         for (int binding : step_->trained_)
-            if (binding >= 0) parameters.push_back(step_->tensors_[binding]);
+            if (is_trained(binding)) parameters.push_back(step_->tensors_[binding]);
         CutForward::Gradients made = kept_->backward(seeds, parameters, keep, create_graph);
         if (!keep) kept_ = nullptr;
         std::size_t next = 0;
         by_original_.resize(step_->trained_.size());
         for (std::size_t i = 0; i < step_->trained_.size(); ++i) {
             const int input = step_->tape().gradients[i].input;
-            by_original_[i] = input >= 0 ? made.inputs[input] : made.parameters[next++];
+            if (input >= 0)
+                by_original_[i] = made.inputs[input];
+            else if (is_trained(step_->trained_[i]))
+                by_original_[i] = made.parameters[next++];
             if (step_->tape().gradients[i].operand == no_operand && !step_->is_taken(i)) accumulate(i);
         }
     }
@@ -404,6 +421,9 @@ std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& h
     if (asked && !asked->empty())
         return "gradients are asked for (torch.autograd.grad, or backward with inputs=)";
     for (std::size_t i = 0; i < trained_.size(); ++i)
+        if (is_taken(i) && !tensors_[trained_[i]].requires_grad())
+            return "parameters were frozen between forward and backward";
+    for (std::size_t i = 0; i < trained_.size(); ++i)
         if (is_taken(i) && seems_hooked(tensors_[trained_[i]]))
             return has_hooks() ? "parameters were given hooks between forward and backward" : "";
     return "";
@@ -413,9 +433,10 @@ bool PlannedStep::are_as_handed_out(const std::vector<std::optional<at::Tensor>>
     if (gradients.size() != handed_out_.size()) return false;
     for (std::size_t i = 0; i < gradients.size(); ++i) {
         const HandedOut& handed = handed_out_[i];
-        if (!handed.memory || !gradients[i]) continue;
+        if (!handed.is_there || !gradients[i]) continue;
         const at::Tensor& gradient = *gradients[i];
-        if (!gradient.defined() || gradient.storage().unsafeGetStorageImpl() != handed.memory ||
+        if (!gradient.defined() ||
+            (handed.memory && gradient.storage().unsafeGetStorageImpl() != handed.memory) ||
             static_cast<std::uint32_t>(gradient._version()) != handed.version)
             return false;
     }

@@ -114,7 +114,8 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<int> updated_;         ///< those that the step's own optimizer updates
     bool takes_gradients_ = false;     ///< the step ends with ops that do
     struct HandedOut {
-        const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at
+        bool is_there = false;
+        const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at; null: it is copied
         std::uint32_t version = 0;
     };
     std::vector<HandedOut> handed_out_;  ///< per gradient, of the last backward

@@ -335,6 +335,8 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
     }
     request.budget = *budget;
     request.limits.stop = stop_.get_token();
+    for (const int operand : tape_.outputs)
+        if (operand != no_operand) request.copies.held.push_back(tape_.operands[operand].tensor);
     future_ = std::async(std::launch::async, [graph = graph_, request = std::move(request), budget = *budget,
                                               frames, beside, in_arena, kept = kept_by_loss_] {
         PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena);

@@ -326,7 +326,7 @@ class Status:
             return f"optimizer.step(): {updates.own}"
         if any(ending.bound for entry in self._entries() for ending in entry.endings.values()):
             return "during backward"
-        return "optimizer.step(): until steps have been watched and planned"
+        return f"optimizer.step(): {updates.why or 'until steps have been watched and planned'}"
 
     @property
     def updated(self) -> int:

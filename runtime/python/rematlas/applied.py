@@ -848,6 +848,13 @@ all_applied = weakref.WeakSet()
 @ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int)
 def on_frame(frame, what):
     """Nobody above could catch what is raised here, an interrupt, say: it is raised on the way back."""
+    try:
+        answer(frame, what)
+    except BaseException as error:
+        kept.append(error)
+
+
+def answer(frame, what):
     if what == 2:
         for applied in list(all_applied):
             if applied.updates is not None and applied.updates.taken_in == frame:
@@ -858,9 +865,9 @@ def on_frame(frame, what):
         try:
             if applied.updates.has_hooks():
                 ops.tell_of_hooks(frame)
-        except BaseException as error:
-            kept.append(error)
+        except BaseException:
             ops.tell_of_hooks(frame)
+            raise
         return
     if what == 1:
         applied.updates.taken_in = frame
@@ -872,10 +879,7 @@ def on_frame(frame, what):
                 part()
         applied.updates.interrupted = bool(kept)
         return
-    try:
-        ops.original_outputs(frame, applied.original_of(frame))
-    except BaseException as error:
-        kept.append(error)
+    ops.original_outputs(frame, applied.original_of(frame))
 
 
 # Whose code is no Python: when frames go no handler of a signal runs, which could raise where nobody takes it.

@@ -105,6 +105,8 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on the module."""
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     kwargs = kwargs or {}
+    if plan.compiled("cpu").state_names():
+        raise Refused("rematlas: the plan ends with an optimizer's updates, and there is no optimizer here: train by it with apply(model, plan=, optimizer=)")
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
     planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise", arena=True))

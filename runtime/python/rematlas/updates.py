@@ -96,12 +96,17 @@ class Updates:
         self.versions = []  # of the parameters, when they had been updated
         self.interrupted = False  # the last backward that took gradients: it went on to its end, and raised then
         self.fault = ""  # of the last backward: why it was not the training that it would be without us
+        self.why = ""  # the last forward could not take its gradients itself
+        self.reloaded = False  # optimizer.load_state_dict was called since the last forward
+        self.state_versions = []  # of the states, with them, when they had been updated
         self.hook = optimizer.register_step_pre_hook(self.before_step)
         self.after = optimizer.register_step_post_hook(self.after_step)
+        self.loads = optimizer.register_load_state_dict_post_hook(self.after_loading)
 
     def close(self):
         self.hook.remove()
         self.after.remove()
+        self.loads.remove()
         self.give_back()
 
     def be_last(self):
@@ -132,11 +137,12 @@ class Updates:
             if type(parameter.grad) is Taken and parameter.grad.zeroed:
                 parameter.grad = None
         self.rates_read = self.options()
-        if self.done and self.interrupted:
-            log.warning("rematlas: the last backward was interrupted when it had updated the parameters: its step counts as done")
+        if self.done and (self.interrupted or self.reloaded):
+            if self.interrupted:
+                log.warning("rematlas: the last backward was interrupted when it had updated the parameters: its step counts as done")
             self.give_back()
             self.done, self.forwards, self.replayed = False, 0, None
-        self.interrupted = False
+        self.interrupted = self.reloaded = False
         if self.done:
             raise RuntimeError(
                 f"rematlas: the parameters were updated during the last backward, which was the last one of a step (accumulate={self.accumulate}),"
@@ -185,6 +191,10 @@ class Updates:
                 parameter.grad = Taken(parameter)
                 parameter.grad.spent = True
 
+    def after_loading(self, optimizer):
+        """Whoever goes back to a checkpoint leaves the step that had begun out."""
+        self.reloaded = True
+
     def options(self):
         return [{name: float(value) if isinstance(value, torch.Tensor) else value for name, value in group.items() if name != "params"} for group in self.optimizer.param_groups]
 
@@ -197,6 +207,8 @@ class Updates:
                 self.fault = self.fault or "gradients were zeroed or replaced between backward and optimizer.step()"
             if any(parameter._version != version for parameter, version in zip(self.parameters, self.versions)):
                 self.fault = self.fault or "parameters were written to between backward and optimizer.step()"
+            if self.reloaded or [(id(state), state._version) for state in self.kept_states()] != self.state_versions:
+                self.fault = self.fault or "states of the optimizer were loaded or written to between backward and optimizer.step()"
             if self.scaler is not None and getattr(self.optimizer, "found_inf", None) is None:
                 self.fault = self.fault or "a scaler was given, and optimizer.step() is not called by scaler.step(optimizer)"
             elif self.scaler is not None and self.clip_norm is None and getattr(self.optimizer, "grad_scale", None) is None:
@@ -283,6 +295,7 @@ class Updates:
         self.done = True
         self.taken = self.parameters
         self.versions = [parameter._version for parameter in self.parameters]
+        self.state_versions = [(id(state), state._version) for state in self.kept_states()]
         for parameter in self.taken:
             parameter.grad = Taken(parameter)
             parameter.grad.found_inf = self.numbers.get("found_inf")
@@ -385,6 +398,10 @@ class Updates:
             for parameter, tensor in zip(without, self.copies.filled(without, -0.0)):
                 self.sums[id(parameter)] = tensor
 
+    def kept_states(self):
+        """Tensors that the optimizer keeps of the parameters that the plan updates."""
+        return [state for parameter in self.parameters for state in self.optimizer.state.get(parameter, {}).values() if isinstance(state, torch.Tensor)]
+
     def can_be_sum(self, parameter):
         """Whether the gradient that is there lies as its parameter does, in memory of its own."""
         gradient = parameter.grad
@@ -417,7 +434,7 @@ class Updates:
             if id(parameter) not in mine:
                 continue
             if parameter.grad is not None and type(parameter.grad) is not Taken and self.accumulate == 1:
-                return "there are gradients of earlier backwards (optimizer.zero_grad was not called)"
+                return "there are gradients of earlier backwards (optimizer.zero_grad was not called, or with set_to_none=False)"
             if is_hooked(parameter):
                 return "parameters have hooks"
         if self.clip_norm is not None or self.scaler is not None:
@@ -428,6 +445,11 @@ class Updates:
 
     def plan_for(self, applied, entry, tensors, inputs):
         """The plan that takes the gradients itself, where this step may run it; else None, and why."""
+        plan, why = self.find_plan(applied, entry, tensors, inputs)
+        self.why = why if plan is None else ""
+        return plan, why
+
+    def find_plan(self, applied, entry, tensors, inputs):
         watch = applied.watch
         parameters = dict(zip(watch.names[: len(watch.parameters)], tensors))
         self.replayed = (entry.plan, parameters)

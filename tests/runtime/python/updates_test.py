@@ -183,6 +183,20 @@ class DuringBackward(UpdatesCase):
         ours = train(Loop(*RESNET, OPTIMIZERS["sgd"], apply="75%"))
         self.expect_same(train(Loop(*RESNET, OPTIMIZERS["sgd"])), ours)
 
+    def test_gradients_that_lie_otherwise_than_their_parameters(self):
+        """What accumulates them copies them, and nobody has changed them."""
+
+        def build():
+            torch.manual_seed(0)
+            return nn.Sequential(ChannelsLast(), nn.Conv2d(3, 32, 2, stride=2), nn.GELU(), nn.Conv2d(32, 64, 2, stride=2), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+        plain = build()
+        inputs, targets = models.images(0)
+        convolution = plain[3]
+        gradient, = torch.autograd.grad(models.image_loss(plain(inputs), targets), convolution.weight)
+        self.assertNotEqual(gradient.stride(), convolution.weight.stride())
+        self.check((build, models.images, models.image_loss), "adamw", "98%")
+
     def test_an_optimizer_of_a_part_of_the_model(self):
         """What nobody updates collects its gradients, as ever."""
 
@@ -197,6 +211,11 @@ class DuringBackward(UpdatesCase):
         for (name, mine), theirs in zip(ours.module.named_parameters(), plain.module.parameters()):
             self.assertEqual(mine.grad is None, theirs.grad is None, name)
             self.assertTrue(mine.grad is None or torch.equal(mine.grad, theirs.grad), name)
+
+
+class ChannelsLast(nn.Module):
+    def forward(self, x):
+        return x.to(memory_format=torch.channels_last)
 
 
 def convolutions():
@@ -434,6 +453,35 @@ class ToldBeforeItIsTraining(UpdatesCase):
     def test_gradients_that_are_zeroed_before_the_step(self):
         self.expect_told("zeroed or replaced", lambda loop: loop.optimizer.zero_grad())
 
+    def test_states_that_are_loaded_or_written_to_before_the_step(self):
+        def load(loop):
+            loop.optimizer.load_state_dict(copy.deepcopy(loop.optimizer.state_dict()))
+
+        def write(loop):
+            next(iter(loop.optimizer.state.values()))["exp_avg"].mul_(0.5)
+
+        for change in (load, write):
+            self.expect_told("states of the optimizer were loaded or written to", change)
+
+    def test_whoever_goes_back_to_a_checkpoint_trains_on(self):
+        """When the step that had begun was left out."""
+
+        def train(loop):
+            saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict()))
+            self.forward(loop).backward()
+            loop.optimizer.zero_grad()
+            loop.module.load_state_dict(saved[0])
+            loop.optimizer.load_state_dict(saved[1])
+            torch.manual_seed(3)
+            loop.step(20)
+            loop.step(21)
+            return loop
+
+        plain = Loop(*GPT, OPTIMIZERS["adamw"])
+        for number in range(12):
+            plain.step(number)
+        self.expect_same(train(plain), train(self.trained()))
+
     def test_parameters_that_are_written_to_before_the_step(self):
         def shrink(loop):
             with torch.no_grad():
@@ -548,6 +596,18 @@ class TheOriginalForOneStep(UpdatesCase):
 
             with self.subTest(name):
                 self.check(odd)
+
+    def test_parameters_that_are_frozen_between_forward_and_backward(self):
+        def odd(loop):
+            loss = self.loss(loop, 70)
+            parameter = next(loop.module.parameters()).requires_grad_(False)
+            loss.backward()
+            self.assertIsNone(parameter.grad)
+            loop.optimizer.step()
+            loop.optimizer.zero_grad()
+            parameter.requires_grad_(True)
+
+        self.check(odd)
 
     def test_a_forward_that_raises_is_none(self):
         def odd(loop):
