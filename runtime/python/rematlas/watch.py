@@ -7,7 +7,9 @@
 """
 
 import argparse
+import array
 import collections.abc
+import contextvars
 import dataclasses
 import dis
 import enum
@@ -40,7 +42,9 @@ APART = {"_parameters", "_buffers", "_modules", "_compiled_call_impl", "_non_per
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 STATE = "state"
 MOST = 50_000
-DEEPEST = 6
+DEEPEST = 6  # objects of others and functions within each other; lists and the program's own objects go deeper
+INWARD = 0.1  # what these count
+LONGEST = 4096  # of longer containers the entries are told apart, and not what is in them
 LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do not compare them
 numbers_made = {}
 numbers = itertools.count()
@@ -145,6 +149,10 @@ class Watch:
             if isinstance(kept, list):
                 if len(kept) != len(before) or any(map(operator.is_not, kept, before)):
                     kept[:] = before
+            elif isinstance(kept, collections.deque):
+                if len(kept) != len(before) or any(map(operator.is_not, kept, before)):
+                    kept.clear()
+                    kept.extend(before)
             elif isinstance(kept, set):
                 if kept != before:
                     kept.clear()
@@ -156,8 +164,8 @@ class Watch:
                     del kept[name]
                 kept.update((name, value) for name, value in before.items() if kept.get(name) is not value)
 
-    def add_dictionary(self, prefix, values, skip=(), depth=0):
-        if not values or len(self.held) > MOST:
+    def add_dictionary(self, prefix, values, skip=(), depth=0, inward=1):
+        if len(self.held) > MOST:
             return
         if skip:
             names = [name for name in values if name not in skip and (id(values), name) not in self.assigned]
@@ -175,7 +183,7 @@ class Watch:
         except Exception:
             return
         for name, value in zip(names, now):
-            self.add_value(f"{prefix}{name}", value, depth + 1)
+            self.add_value(f"{prefix}{name}", value, depth + inward)
 
     def add_state(self, path, state_of):
         """Of an object that hides its state: equal states give one and the same text."""
@@ -206,8 +214,10 @@ class Watch:
         if isinstance(value, torch.nn.Module):
             self.facts.append((path, id(value)))
             return
-        if type(value).__module__ == "numpy" and hasattr(value, "tobytes"):
+        if type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not value.dtype.hasobject:
             return self.add_state(path, lambda: digest_of_array(value))
+        if isinstance(value, (array.array, bytearray, memoryview)):
+            return self.add_state(path, lambda: (len(value), zlib.crc32(bytes(value))))
         if isinstance(value, itertools.count):
             return self.add_state(path, lambda: repr(value))
         if isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
@@ -222,23 +232,28 @@ class Watch:
         self.facts.append((path, type(value).__qualname__))
         if path.rpartition(".")[2].startswith("__composable_api"):
             return  # of torch.distributed
-        if isinstance(value, (list, tuple, set, frozenset, dict)) or isinstance(value, types.MappingProxyType):
-            if len(value) > 4096:
-                self.facts.append((path, len(value)))
-                return
-            if isinstance(value, (list, set)):
+        if isinstance(value, (list, tuple, set, frozenset, dict, collections.deque)) or isinstance(value, types.MappingProxyType):
+            if len(value) > LONGEST:
+                return self.add_long(path, value)
+            if isinstance(value, (list, set, collections.deque)):
                 self.contents.append((value, value.copy()))
             elif isinstance(value, dict):
                 self.contents.append((value, dict(value)))
             if isinstance(value, (dict, types.MappingProxyType)):
                 self.facts.append((path, tuple(str(key) for key in value)))
-                self.add_dictionary(path + ".", value, depth=depth)
+                self.add_dictionary(path + ".", value, depth=depth, inward=INWARD)
             else:
                 items = list(value)
                 if not isinstance(value, tuple):
                     items = self.add_values(path, None, functools.partial(list, value))
                 for index, item in enumerate(items):
-                    self.add_value(f"{path}[{index}]", item, depth + 1)
+                    self.add_value(f"{path}[{index}]", item, depth + INWARD)
+        elif isinstance(value, contextvars.ContextVar):
+            for item in self.add_values(path, None, lambda: [value.get(None)]):
+                self.add_value(f"{path}.get()", item, depth + 1)
+        elif type(value).__module__ == "numpy" and hasattr(value, "flat"):
+            for index, item in enumerate(self.add_values(path, None, lambda: list(value.flat))):
+                self.add_value(f"{path}[{index}]", item, depth + INWARD)
         elif isinstance(value, functools.partial):
             self.add_value(path, (value.func, value.args, value.keywords), depth)
         elif isinstance(value, types.MethodType):
@@ -257,19 +272,26 @@ class Watch:
             self.facts.append((path, id(value)))  # what torch hangs on modules changes as it runs
         else:
             self.facts.append((path, "object"))
+            inward = 1 if is_foreign(type(value).__module__) else INWARD
             if hasattr(value, "__dict__"):
-                if not is_foreign(type(value).__module__):
+                if inward < 1:
                     self.contents.append((value.__dict__, dict(value.__dict__)))
-                self.add_dictionary(path + ".", value.__dict__, depth=depth)
+                self.add_dictionary(path + ".", value.__dict__, depth=depth, inward=inward)
             for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
                 names = [slots] if isinstance(slots, str) else [n for n in slots if n not in ("__dict__", "__weakref__")]
                 names = [name for name in names if hasattr(value, name)]
                 if names:
                     values_of = functools.partial(lambda o, n: [getattr(o, name) for name in n], value, names)
                     for name, item in zip(names, self.add_values(path, names, values_of)):
-                        self.add_value(f"{path}.{name}", item, depth + 1)
+                        self.add_value(f"{path}.{name}", item, depth + inward)
             if not dataclasses.is_dataclass(value):
                 self.add_class(type(value))
+
+    def add_long(self, path, value):
+        """Which entries there are, and no further."""
+        values_of = functools.partial(list, value.values() if isinstance(value, (dict, types.MappingProxyType)) else value)
+        entries = self.add_values(path, None, values_of)
+        self.facts.append((path, STATE, hash(tuple(plain(entry) or id(entry) for entry in entries))))
 
     def add_function(self, path, function, depth):
         """The closure, the defaults, and the globals that the code names, of functions outside of torch."""
@@ -453,9 +475,9 @@ def watched_global(value) -> bool:
         return True
     if isinstance(value, (types.FunctionType, type)):
         return not is_foreign(value.__module__)
-    if isinstance(value, (list, dict, set)):
+    if isinstance(value, (list, dict, set, collections.deque, array.array, bytearray)):
         return len(value) <= 256
-    if isinstance(value, (torch.Tensor, types.SimpleNamespace, argparse.Namespace, collections.abc.Iterator)):
+    if isinstance(value, (contextvars.ContextVar, torch.Tensor, types.SimpleNamespace, argparse.Namespace, collections.abc.Iterator)):
         return not isinstance(value, io.IOBase)
     kind = type(value).__module__
     return kind == "numpy" or not (isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind))

@@ -82,6 +82,43 @@ class Copies(unittest.TestCase):
             rematlas.apply(models.gpt(), plan=plan, on_refuse="raise")
         self.assertEqual(len(str(refused.exception).splitlines()), 1)
 
+    def test_what_the_program_is_handed_stays_on_the_device(self):
+        """It may hold it, so that no memory would be free."""
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(0)
+                self.layers = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(12))
+
+            def forward(self, x):
+                hidden = []
+                for layer in self.layers:
+                    x = torch.tanh(layer(x))
+                    hidden.append(x)
+                return {"loss": x.square().mean(), "hidden": tuple(hidden[::3])}
+
+        trained = []
+        for planned in (False, True):
+            module = Model()
+            if planned:
+                rematlas.apply(module, "70%", offload="activations", links="pcie5", time_limit=0.5)
+            for step in range(8):
+                output = module(torch.randn(256, 64, generator=torch.Generator().manual_seed(step)))
+                output["loss"].backward()
+                with torch.no_grad():
+                    for parameter in module.parameters():
+                        parameter -= 0.1 * parameter.grad
+                module.zero_grad()
+                if planned:
+                    wait(module)
+                trained.append(output["loss"].item())
+                del output
+        self.assertEqual(trained[:8], trained[8:])
+        status = rematlas.status(module)
+        self.assertEqual((status.state, status.reason), ("planned", ""))
+        self.assertEqual(status.plans[0].compared, 2)
+
 
 if __name__ == "__main__":
     unittest.main()

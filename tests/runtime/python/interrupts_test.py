@@ -149,8 +149,8 @@ class Interrupts(unittest.TestCase):
         lasted, interrupted = (time.perf_counter() - began) / 3, 0
         for number in range(40):
             timer = threading.Timer(lasted * (number + 1) / 40, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
             try:
+                timer.start()
                 for again in range(200):
                     loop.step(12 + again)
             except KeyboardInterrupt:

@@ -203,6 +203,7 @@ class LargeSteps(unittest.TestCase):
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
         """Trains plainly, then at a share of what plain training takes beyond what stays between the steps."""
+        gc.collect()  # of other tests
         alive = models.reset_peak()
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer=optimizer)

@@ -1,15 +1,20 @@
 """Traps of what the loop changes on the model after some steps: the plan is of the model as it was."""
 
+import array
+import collections
 import contextlib
+import contextvars
 import math
 import types
 
+import numpy
 import torch
 from torch import nn
 
 from traps import CHANGE, WIDTH, Trap, after_change, blocks, data, trap
 
 factor = 1.0  # of global_number, which starts with 1
+in_context = contextvars.ContextVar("in_context", default=1.0)
 
 
 class Scaled(nn.Module):
@@ -271,6 +276,110 @@ def number_in_a_list_changed():
             return self.factors[0]
 
     return changed(Model(factors=[1.0, 2.0]), lambda model: model.factors.__setitem__(0, 0.5))
+
+
+class Holding(Scaled):
+    """The number is in what the module holds."""
+
+    def factor(self):
+        return float(self.read(self.kept))
+
+
+@trap
+def number_in_a_deque_changed():
+    """The last one counts."""
+    return changed(Holding(kept=collections.deque([1.0]), read=lambda kept: kept[-1]), lambda model: model.kept.append(0.5))
+
+
+@trap
+def number_that_a_dictionary_makes_changed():
+    """It is there when it was asked for."""
+    return changed(Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]), lambda model: model.kept.update(now=0.5), least_replayed=0)
+
+
+@trap
+def number_in_an_empty_dictionary():
+    """Something is put there later."""
+    return changed(Holding(kept={}, read=lambda kept: kept.get("now", 1.0)), lambda model: model.kept.update(now=0.5))
+
+
+@trap
+def number_in_an_array_changed():
+    """An array of the standard library."""
+    return changed(Holding(kept=array.array("d", [1.0]), read=lambda kept: kept[0]), lambda model: model.kept.__setitem__(0, 0.5))
+
+
+@trap
+def number_in_bytes_changed():
+    """A view of a bytearray, which is one memory with it."""
+    kept = bytearray(b"\x01")
+    return changed(Holding(kept=memoryview(kept), read=lambda kept: kept[0]), lambda model: kept.__setitem__(0, 2))
+
+
+@trap
+def number_in_an_array_of_objects_changed():
+    """An array of numpy whose entries are lists."""
+    kept = numpy.array([[1.0], 2], dtype=object)
+    return changed(Holding(kept=kept, read=lambda kept: kept[0][0]), lambda model: kept[0].__setitem__(0, 0.5))
+
+
+@trap
+def number_of_a_context_changed():
+    """A global variable of the context."""
+    in_context.set(1.0)
+
+    class Model(Scaled):
+        def factor(self):
+            return in_context.get()
+
+    return changed(Model(), lambda model: in_context.set(0.5))
+
+
+@trap
+def number_in_deep_lists_changed():
+    """Lists in lists."""
+    innermost = kept = [1.0]
+    for _ in range(12):
+        kept = [kept]
+
+    def read(kept):
+        while isinstance(kept, list):
+            kept = kept[0]
+        return kept
+
+    return changed(Holding(kept=kept, read=read), lambda model: innermost.__setitem__(0, 0.5))
+
+
+@trap
+def number_at_the_end_of_a_chain_changed():
+    """Thirty objects, each of which holds the next."""
+
+    class Link:
+        def __init__(self, to):
+            self.to = to
+
+    last = kept = Link(1.0)
+    for _ in range(30):
+        kept = Link(kept)
+
+    def read(kept):
+        while isinstance(kept, Link):
+            kept = kept.to
+        return kept
+
+    return changed(Holding(kept=kept, read=read), lambda model: setattr(last, "to", 0.5))
+
+
+@trap
+def number_in_a_long_table_changed():
+    """A list and a dictionary of many thousands."""
+    kept = [[1.0] * 6000, dict.fromkeys(range(20000), 1.0)]
+
+    def change(model):
+        kept[0][5999] = 0.5
+        kept[1][19999] = 0.25
+
+    return changed(Holding(kept=kept, read=lambda kept: kept[0][5999] * kept[1][19999]), change)
 
 
 @trap
