@@ -10,6 +10,7 @@
 
 #include "core/base/files.h"
 #include "runtime/replay/compare.h"
+#include "runtime/training/outside_gradients.h"
 #include "runtime/training/within_eviction.h"
 
 namespace rematlas {
@@ -67,6 +68,8 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
 }
 
 CutForward::Gradients Comparison::backward(const variable_list& gradients) {
+    TORCH_CHECK(!step_->sums_gradients || !get_gradients_from_outside(trained_),
+                "rematlas: ", summed_otherwise, "; train without a plan (rematlas.remove)");
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
     const bool keep = keep_graph || around || create_graph;

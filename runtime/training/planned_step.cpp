@@ -15,6 +15,7 @@
 #include "core/schedule/homes.h"
 #include "core/solving/copies.h"
 #include "runtime/training/cut_forward.h"
+#include "runtime/training/outside_gradients.h"
 #include "runtime/training/python_error.h"
 #include "runtime/training/shared_outputs.h"
 
@@ -164,6 +165,7 @@ class Frame {
                     "rematlas: outputs that share memory were written to between forward and backward, which "
                     "they were not when the step was recorded: their gradients would be others than the "
                     "original's; train without a plan (rematlas.remove), or write to copies");
+        step_->check_sums();
         begun_ = true;
         variable_list planned(step_->differentiable_.size());
         for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -414,6 +416,16 @@ bool PlannedStep::is_taken(std::size_t place) const {
 }
 
 /// In a backward that has begun: why gradients that the step takes itself have to be handed out.
+/// In a backward that has begun.
+void PlannedStep::check_sums() const {
+    if (!sums_gradients) return;
+    std::vector<at::Tensor> trained;
+    for (const int binding : trained_)
+        if (binding >= 0) trained.push_back(tensors_[binding]);
+    TORCH_CHECK(!get_gradients_from_outside(trained), "rematlas: ", summed_otherwise,
+                "; train without a plan (rematlas.remove)");
+}
+
 /// `has_hooks`: asked where some seem to be there.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
@@ -423,9 +435,15 @@ std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& h
     for (std::size_t i = 0; i < trained_.size(); ++i)
         if (is_taken(i) && !tensors_[trained_[i]].requires_grad())
             return "parameters were frozen between forward and backward";
+    bool seem_hooked = false;
     for (std::size_t i = 0; i < trained_.size(); ++i)
-        if (is_taken(i) && seems_hooked(tensors_[trained_[i]]))
-            return has_hooks() ? "parameters were given hooks between forward and backward" : "";
+        seem_hooked = seem_hooked || (is_taken(i) && seems_hooked(tensors_[trained_[i]]));
+    if (seem_hooked && has_hooks()) return "parameters were given hooks between forward and backward";
+    std::vector<at::Tensor> taken;
+    for (std::size_t i = 0; i < trained_.size(); ++i)
+        if (is_taken(i)) taken.push_back(tensors_[trained_[i]]);
+    if (get_gradients_from_outside(taken))
+        return "parameters get gradients from outside of the module (a penalty in the loss, say)";
     return "";
 }
 

@@ -89,6 +89,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     const Tape& tape() const { return executor_.tape(); }
     std::size_t open() const { return executor_.open(); }
 
+    bool sums_gradients = false;     ///< the module uses some parameter several times
     std::optional<Bytes> last_peak;  ///< of the last step where it was measured, residents included
     StepMemoryReport memory;         ///< of the last step's arena
     std::int64_t originals = 0;      ///< backwards that the original had to run
@@ -126,6 +127,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     bool in_backward_ = false;
     bool is_guarded() const;
     bool is_taken(std::size_t place) const;
+    void check_sums() const;
     std::string why_gradients_are_wanted(const std::function<bool()>& has_hooks) const;
     void stop_if_interrupted();
     NotEvicted not_evicted(const std::vector<at::Tensor>& read) const;

@@ -433,6 +433,7 @@ TORCH_LIBRARY(rematlas, library) {
                      change_numbers(self->step->executor().change_values(), groups_from(groups));
                  TORCH_CHECK(changed, "rematlas: ", changed.error().message);
              })
+        .def("set_sums_gradients", [](const Planned& self, bool sums) { self->step->sums_gradients = sums; })
         .def("state_names",
              [](const Planned& self) {
                  std::vector<std::string> names;

@@ -476,7 +476,7 @@ class Applied:
         except RuntimeError as error:
             self.failed(entry, message(error))
             return
-        entry.sums, entry.endings = sums, {}
+        entry.sums, entry.sums_within, entry.endings = sums, second.recording.sums_gradients(), {}
         entry.template, entry.sources, entry.kept = second.template, second.sources, second.kept
         entry.beside, entry.frames = second.beside, self.frames
         entry.first = None
@@ -564,6 +564,7 @@ class Applied:
         watch = self.watch or Watch(self.module, frozenset(self.assigned))
         try:
             entry.plan.bind(watch.names, watch.tensors(), len(watch.parameters), type(self.module).__name__)
+            entry.plan.set_sums_gradients(entry.sums_within)
         except RuntimeError as error:
             self.refuse(entry, message(error))
             return
@@ -589,6 +590,7 @@ class Applied:
             self.refuse(entry, f"the plan is another module's: {message(error)}")
             return
         self.note_assigned(entry.kept)
+        entry.sums_within = entry.sums
         if self.watch is None:
             return
         if not entry.plan.state_names():
@@ -663,7 +665,8 @@ class Applied:
         held = entry.held_by_open()
         self.frames = max(self.frames, len(held) + 1)
         entry.plan, entry.first, entry.from_shapes, entry.used = plan, None, True, found.used
-        entry.sums = found.recording.sums_gradients() or found.shares_casts
+        entry.sums_within = found.recording.sums_gradients()
+        entry.sums = entry.sums_within or found.shares_casts
         entry.template, entry.sources, entry.kept = found.template, found.sources, tuple(self.assigned.values())
         entry.beside, entry.frames = ops.beside(self.watch.tensors(), inputs, device) - sum(held), self.frames
         if self.updates is not None and self.updates.declared and self.plan_directly(entry):

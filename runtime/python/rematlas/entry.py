@@ -37,6 +37,7 @@ class Entry:
         self.too_large = False  # a step that was recorded did not fit on the device
         self.used = ()  # of a plan from shapes, see Recorded
         self.endings = {}  # by what becomes of the gradients: plans that take them themselves (updates.py)
+        self.sums_within = False  # the module uses some parameter several times
         self.direct = False  # there are such plans alone; `plan` is the one with updates
         self.base_plan = None  # then: the step without its end, which is not solved
         self.shared = None  # a plan that all processes of the training are to use, while it is being made

@@ -574,6 +574,7 @@ class Updates:
             else:
                 names, owner = applied.watch.names, type(applied.module).__name__
                 plan.bind_with_states(names, tensors, len(applied.watch.parameters), owner, states)
+                plan.set_sums_gradients(entry.sums_within)
                 ending.bound = True
             numbers = json.dumps([group | {"optimizer": group["optimizer"] | {"lr": 0}} for _, group in groups])
             if ending.numbers != numbers:

@@ -44,10 +44,12 @@ class Loop:
         self.losses = []
         torch.manual_seed(1)
 
-    def step(self, number, between=lambda loop: None, micro=1, backward=lambda loss: loss.backward()):
+    def step(self, number, between=lambda loop: None, micro=1, backward=lambda loss: loss.backward(), penalty=0):
         for part in range(micro):
             inputs, targets = self.batches(number * micro + part)
             loss = self.loss(self.module(inputs), targets) / micro
+            if penalty:
+                loss = loss + penalty * sum(parameter.pow(2).sum() for parameter in self.module.parameters())
             backward(loss)
             self.losses.append(loss.item())
         between(self)
@@ -417,10 +419,9 @@ class ToldBeforeItIsTraining(UpdatesCase):
         self.assertEqual(rematlas.status(loop.module).updates, "during backward")
         return loop
 
-    def forward(self, loop, penalty=0.0):
+    def forward(self, loop):
         inputs, targets = loop.batches(50)
-        loss = loop.loss(loop.module(inputs), targets)
-        return loss + penalty * sum(parameter.pow(2).sum() for parameter in loop.module.parameters()) if penalty else loss
+        return loop.loss(loop.module(inputs), targets)
 
     def expect_told(self, why, between=lambda loop: None, then=lambda loop: loop.optimizer.step()):
         loop = self.trained()
@@ -435,20 +436,6 @@ class ToldBeforeItIsTraining(UpdatesCase):
             loop.optimizer.param_groups[0]["lr"] *= 0.5
 
         self.expect_told("options of the optimizer", halve)
-
-    def test_a_penalty_beside_the_module(self):
-        loop = self.trained()
-        with self.assertRaisesRegex(RuntimeError, "gradients from outside of the module's own step"):
-            self.forward(loop, penalty=1e-2).backward()
-
-    def test_a_penalty_beside_the_module_where_gradients_are_summed(self):
-        loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="90%", accumulate=2)
-        for number in range(8):
-            loop.step(number, micro=2)
-        self.assertEqual(rematlas.status(loop.module).updates, "during backward")
-        self.forward(loop, penalty=1e-2).backward()
-        with self.assertRaisesRegex(RuntimeError, "gradients were summed.*gradients from outside of the module's own step"):
-            self.forward(loop)
 
     def test_gradients_that_are_zeroed_before_the_step(self):
         self.expect_told("zeroed or replaced", lambda loop: loop.optimizer.zero_grad())
@@ -618,3 +605,54 @@ class TheOriginalForOneStep(UpdatesCase):
                 self.assertIsNone(value.grad, name)
 
         self.check(odd)
+
+
+class FromOutside(UpdatesCase):
+    """Parameters that get gradients from a penalty in the loss, too."""
+
+    def test_in_all_steps_and_from_some_on(self):
+        for first in (0, 12):
+            for options in ({}, {"accumulate": 2}, {"clip_norm": 1e9}, {"offload": "all", "links": "pcie5"}):
+                with self.subTest(first=first, **options):
+                    micro, clip = options.get("accumulate", 1), options.get("clip_norm")
+                    between = (lambda loop: loop.planned or nn.utils.clip_grad_norm_(loop.module.parameters(), clip)) if clip else None
+
+                    def train(loop):
+                        for number in range(STEPS):
+                            loop.step(number, **({"between": between} if between else {}), micro=micro, penalty=1e-2 if number >= first else 0)
+                        return loop
+
+                    plain, ours = train(Loop(*RESNET, OPTIMIZERS["adamw"])), train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="90%", **options))
+                    self.expect_same(plain, ours)
+                    self.assertGreater(rematlas.status(ours.module).replayed, 6)
+
+    def test_of_tied_parameters_is_told(self):
+        """They would be summed in another order."""
+
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(0)
+                self.words = nn.Embedding(50, 32)
+                self.layers = nn.Sequential(*[nn.Linear(32, 32) for _ in range(6)])
+
+            def forward(self, text):
+                return nn.functional.linear(self.layers(self.words(text)).tanh(), self.words.weight)
+
+        def texts(number):
+            ids = torch.randint(0, 50, (8, 17), generator=torch.Generator().manual_seed(number))
+            return ids[:, :-1], ids[:, 1:]
+
+        def loss(logits, targets):
+            return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+        ours = Loop(Tied, texts, loss, OPTIMIZERS["adamw"], apply="95%")
+        with self.assertWarnsRegex(rematlas.RefusedWarning, "uses several times gets gradients from outside"):
+            for number in range(4):
+                ours.step(number, penalty=1e-2)
+        later = Loop(Tied, texts, loss, OPTIMIZERS["adamw"], apply="95%")
+        for number in range(12):
+            later.step(number)
+        self.assertEqual(rematlas.status(later.module).updates, "during backward", rematlas.status(later.module).reason)
+        with self.assertRaisesRegex(RuntimeError, "uses several times gets gradients from outside.*rematlas.remove"):
+            later.step(12, penalty=1e-2)

@@ -1,0 +1,19 @@
+// Gradients that parameters get in a backward from elsewhere than from the module: by a penalty in the loss, say.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <vector>
+
+namespace rematlas {
+
+/// Within a node of a backward that runs: some node that is none of ours leads to one of the parameters too. Cost: the nodes
+/// and edges of the caller's graph.
+bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
+
+inline constexpr const char* summed_otherwise =
+    "a parameter that the module uses several times gets gradients from outside of it as well (a penalty in "
+    "the loss, say): they "
+    "would be summed in another order";
+
+}  // namespace rematlas
