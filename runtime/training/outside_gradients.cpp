@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/graph_task.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 
@@ -16,12 +17,13 @@ bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters) {
     for (const at::Tensor& parameter : parameters)
         if (parameter.requires_grad())
             accumulators.insert(torch::autograd::impl::gradient_edge(parameter).function.get());
-    for (const Node* node : *reached) {
-        if (node->name().starts_with("Rematlas")) continue;
-        for (const torch::autograd::Edge& edge : node->next_edges())
-            if (accumulators.contains(edge.function.get())) return true;
-    }
-    return false;
+    const auto leads_there = [&](const torch::autograd::Edge& edge) {
+        return accumulators.contains(edge.function.get());
+    };
+    return std::any_of(reached->begin(), reached->end(), [&](const Node* node) {
+        return std::any_of(node->next_edges().begin(), node->next_edges().end(), leads_there) &&
+               !node->name().starts_with("Rematlas");
+    });
 }
 
 }  // namespace rematlas
