@@ -13,7 +13,6 @@ bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
 inline constexpr const char* summed_otherwise =
     "a parameter that the module uses several times gets gradients from outside of it as well (a penalty in "
-    "the loss, say): they "
-    "would be summed in another order";
+    "the loss, say): they would be summed in another order";
 
 }  // namespace rematlas

@@ -415,7 +415,6 @@ bool PlannedStep::is_taken(std::size_t place) const {
     return takes_gradients_ && trained_[place] >= 0 && tape().gradients[place].operand == no_operand;
 }
 
-/// In a backward that has begun: why gradients that the step takes itself have to be handed out.
 /// In a backward that has begun.
 void PlannedStep::check_sums() const {
     if (!sums_gradients) return;
@@ -426,7 +425,8 @@ void PlannedStep::check_sums() const {
                 "; train without a plan (rematlas.remove)");
 }
 
-/// `has_hooks`: asked where some seem to be there.
+/// In a backward that has begun: why gradients that the step takes itself have to be handed out. `has_hooks`: asked where some seem
+/// to be there.
 std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& has_hooks) const {
     if (!takes_gradients_) return "";
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();
