@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/solvers/gpt2_xl.h"
 #include "bench/solvers/thread_time.h"
 #include "core/graph/graph_file.h"
 #include "core/planning/solve.h"
 #include "core/schedule/run_sequence.h"
 #include "core/solvers/annealing/anneal_copies.h"
 #include "core/solvers/atlas/atlas.h"
-#include "tests/core/support/gpt_graph.h"
 
 namespace rematlas {
 namespace {
@@ -108,13 +108,8 @@ void bench_file(const char* path, double seconds) {
 }
 
 void bench_optimizer(bool on_host, double seconds) {
-    const GptShape shape = gpt2_xl_with_adamw();
-    Graph graph = gpt_graph(shape);
+    Graph graph = gpt2_xl_step(on_host);
     graph.name = on_host ? "gpt2_xl_adamw_anywhere" : "gpt2_xl_adamw";
-    for (Op& op : graph.ops)
-        if (on_host && op.phase == Phase::optimizer)
-            op.host_time = Nanoseconds(static_cast<std::int64_t>(static_cast<double>(op.time.value) *
-                                                                 shape.bytes_per_nanosecond / 200));
     const FlatGraph flat = flatten(graph);
     SharedProcessor processor(seconds);
     for (const double percent : {20.0, 10.0, 7.1})

@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/solvers/gpt2_xl.h"
 #include "core/checking/check.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
-#include "tests/core/support/gpt_graph.h"
 
 namespace rematlas {
 namespace {
@@ -75,14 +75,9 @@ void bench_all(Graph graph, const std::vector<double>& shares, Offload what, dou
 
 /// Once with updates on the device alone, once where they may run on a host of 200 GB/s.
 void bench_adamw(double seconds) {
-    const GptShape shape = gpt2_xl_with_adamw();
     for (const bool on_host : {false, true}) {
-        Graph graph = gpt_graph(shape);
+        Graph graph = gpt2_xl_step(on_host);
         graph.name = on_host ? "gpt2-xl adamw anywhere" : "gpt2-xl adamw";
-        for (Op& op : graph.ops)
-            if (on_host && op.phase == Phase::optimizer)
-                op.host_time = Nanoseconds(static_cast<std::int64_t>(static_cast<double>(op.time.value) *
-                                                                     shape.bytes_per_nanosecond / 200));
         bench_all(std::move(graph), {0.2, 0.1}, Offload::all, seconds);
     }
 }

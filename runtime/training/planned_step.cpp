@@ -59,8 +59,7 @@ void throw_as_torch_does(const Error& error) {
         throw_one<c10::LinAlgError>(error);
     } catch (const c10::OutOfMemoryError&) {
         throw_one<c10::OutOfMemoryError>(error);
-    } catch (...) {
-        throw_one<c10::Error>(error);
+    } catch (...) {  // of no class that Python tells apart
     }
     throw_one<c10::Error>(error);
 }
@@ -432,16 +431,14 @@ std::string PlannedStep::why_gradients_are_wanted(const std::function<bool()>& h
     const auto* asked = torch::autograd::get_current_graph_task_exec_info();
     if (asked && !asked->empty())
         return "gradients are asked for (torch.autograd.grad, or backward with inputs=)";
-    for (std::size_t i = 0; i < trained_.size(); ++i)
-        if (is_taken(i) && !tensors_[trained_[i]].requires_grad())
-            return "parameters were frozen between forward and backward";
-    bool seem_hooked = false;
-    for (std::size_t i = 0; i < trained_.size(); ++i)
-        seem_hooked = seem_hooked || (is_taken(i) && seems_hooked(tensors_[trained_[i]]));
-    if (seem_hooked && has_hooks()) return "parameters were given hooks between forward and backward";
     std::vector<at::Tensor> taken;
     for (std::size_t i = 0; i < trained_.size(); ++i)
         if (is_taken(i)) taken.push_back(tensors_[trained_[i]]);
+    const auto is_frozen = [](const at::Tensor& parameter) { return !parameter.requires_grad(); };
+    if (std::any_of(taken.begin(), taken.end(), is_frozen))
+        return "parameters were frozen between forward and backward";
+    if (std::any_of(taken.begin(), taken.end(), seems_hooked) && has_hooks())
+        return "parameters were given hooks between forward and backward";
     if (get_gradients_from_outside(taken))
         return "parameters get gradients from outside of the module (a penalty in the loss, say)";
     return "";

@@ -52,7 +52,7 @@ class Ending:
         self.plan = plan
         self.text = text  # see Updates.ending_text
         self.groups = groups  # that it was made for, without their numbers
-        self.numbers = ""  # that it updates by, but for learning rates
+        self.numbers = []  # that it updates by, of each group, but for learning rates
         self.beside = beside
         self.bound = False
         self.answer = {}
@@ -207,7 +207,7 @@ class Updates:
                 self.fault = self.fault or "gradients were zeroed or replaced between backward and optimizer.step()"
             if any(parameter._version != version for parameter, version in zip(self.parameters, self.versions)):
                 self.fault = self.fault or "parameters were written to between backward and optimizer.step()"
-            if self.reloaded or [(id(state), state._version) for state in self.kept_states()] != self.state_versions:
+            if self.reloaded or self.versions_of_states() != self.state_versions:
                 self.fault = self.fault or "states of the optimizer were loaded or written to between backward and optimizer.step()"
             if self.scaler is not None and getattr(self.optimizer, "found_inf", None) is None:
                 self.fault = self.fault or "a scaler was given, and optimizer.step() is not called by scaler.step(optimizer)"
@@ -295,7 +295,7 @@ class Updates:
         self.done = True
         self.taken = self.parameters
         self.versions = [parameter._version for parameter in self.parameters]
-        self.state_versions = [(id(state), state._version) for state in self.kept_states()]
+        self.state_versions = self.versions_of_states()
         for parameter in self.taken:
             parameter.grad = Taken(parameter)
             parameter.grad.found_inf = self.numbers.get("found_inf")
@@ -398,9 +398,9 @@ class Updates:
             for parameter, tensor in zip(without, self.copies.filled(without, -0.0)):
                 self.sums[id(parameter)] = tensor
 
-    def kept_states(self):
-        """Tensors that the optimizer keeps of the parameters that the plan updates."""
-        return [state for parameter in self.parameters for state in self.optimizer.state.get(parameter, {}).values() if isinstance(state, torch.Tensor)]
+    def versions_of_states(self):
+        """Of what the optimizer keeps of the parameters that the plan updates."""
+        return [self.version_of(state) for parameter in self.parameters for state in self.optimizer.state.get(parameter, {}).values() if isinstance(state, torch.Tensor)]
 
     def can_be_sum(self, parameter):
         """Whether the gradient that is there lies as its parameter does, in memory of its own."""
@@ -576,9 +576,9 @@ class Updates:
                 plan.bind_with_states(names, tensors, len(applied.watch.parameters), owner, states)
                 plan.set_sums_gradients(entry.sums_within)
                 ending.bound = True
-            numbers = json.dumps([group | {"optimizer": group["optimizer"] | {"lr": 0}} for _, group in groups])
+            numbers = [group["optimizer"] | {"lr": 0} for _, group in groups]
             if ending.numbers != numbers:
-                plan.change_numbers(numbers)
+                plan.change_numbers(json.dumps([group for _, group in groups]))
                 ending.numbers = numbers
         except RuntimeError as error:
             self.leave(message(error))

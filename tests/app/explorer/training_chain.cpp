@@ -71,9 +71,10 @@ GraphPtr loaded_chain(int layers, const std::optional<Device>& device) {
     return prepare_graph(graph.take(), text, "chain.graph.json");
 }
 
-QString write_chain(const QTemporaryDir& folder, int layers, const QString& name) {
+QString write_chain(const QTemporaryDir& folder, int layers, const QString& name, Bytes bytes,
+                    Nanoseconds time) {
     const QString path = folder.filePath(name + ".graph.json");
-    Graph graph = training_chain(layers);
+    Graph graph = training_chain(layers, bytes, time);
     const Result<void> written = write_graph(graph, path.toStdString());
     return written ? path : QString();
 }

@@ -17,7 +17,8 @@ Graph training_chain(int layers, Bytes bytes = Bytes(1 << 20), Nanoseconds time 
 GraphPtr loaded_chain(int layers, const std::optional<Device>& device = {});
 
 /// Writes the chain into the folder and returns its path.
-QString write_chain(const QTemporaryDir& folder, int layers, const QString& name = "chain");
+QString write_chain(const QTemporaryDir& folder, int layers, const QString& name = "chain",
+                    Bytes bytes = Bytes(1 << 20), Nanoseconds time = Nanoseconds(1000));
 
 /// Runs the event loop until the condition holds; false after 20 seconds.
 template <class Condition>

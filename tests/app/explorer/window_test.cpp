@@ -24,7 +24,6 @@
 #include "app/explorer/docks/tradeoff_view.h"
 #include "app/explorer/window/main_window.h"
 #include "core/costs/link_profile.h"
-#include "core/graph/graph_file.h"
 #include "core/hierarchy/decompose.h"
 #include "core/schedule/schedule_file.h"
 #include "tests/app/explorer/window_fixture.h"
@@ -84,11 +83,13 @@ TEST_F(Windows, ExplainsABudgetThatNothingFits) {
     EXPECT_TRUE(child<QPushButton>("solve")->isVisible()) << "one can try again";
 }
 
+/// A step whose tensors take some milliseconds to be copied.
+QString write_heavy_chain(const QTemporaryDir& folder, const QString& name) {
+    return write_chain(folder, 12, name, Bytes(16 << 20), Nanoseconds(1'600'000));
+}
+
 TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
-    const QString file = folder.filePath("slow.graph.json");
-    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
-    ASSERT_TRUE(write_graph(chain, file.toStdString()));
-    open(file);
+    open(write_heavy_chain(folder, "slow"));
     auto* copies = child<QComboBox>("copies");
     auto* link = child<QComboBox>("link");
     EXPECT_EQ(link->findText("as captured"), -1) << "the graph names no device";
@@ -125,10 +126,7 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
 }
 
 TEST_F(Windows, AsksWhatThePlanWouldCostOverAnotherLinkAndSolvesForIt) {
-    const QString file = folder.filePath("asked.graph.json");
-    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
-    ASSERT_TRUE(write_graph(chain, file.toStdString()));
-    open(file);
+    open(write_heavy_chain(folder, "asked"));
     Session& session = window->session();
     auto* asked = child<QComboBox>("what_if_link");
     EXPECT_TRUE(asked->parentWidget()->isHidden()) << "nothing is copied";
@@ -222,9 +220,7 @@ TEST_F(Windows, SweepsAndKeepsEveryPointsSchedule) {
 }
 
 TEST_F(Windows, SweepsWithAndWithoutCopiesAtOnceAndOpensTheirPoints) {
-    const QString file = folder.filePath("linked.graph.json");
-    Graph chain = training_chain(12, Bytes(16 << 20), Nanoseconds(1'600'000));
-    ASSERT_TRUE(write_graph(chain, file.toStdString()));
+    const QString file = write_heavy_chain(folder, "linked");
     open(file);
     Session& session = window->session();
     auto* link = child<QComboBox>("link");

@@ -128,15 +128,18 @@ TEST(AtlasWithCopies, ResidentsThatLiveOnTheHostPassTheChecker) {
     EXPECT_GT(at_home_there, 10);
 }
 
-TEST(AtlasWithCopies, StreamsOptimizerStatesThroughLessThanTheyTake) {
+Graph small_gpt_with_adamw() {
     GptShape shape = gpt2_xl_with_adamw();
     shape.layers = 3;
     shape.width = 256;
     shape.heads = 4;
     shape.vocabulary = 2000;
     shape.batch = 1;
-    const Graph graph =
-        linked(gpt_graph(shape), {.to_host_bytes_per_second = 55e9, .to_device_bytes_per_second = 55e9});
+    return linked(gpt_graph(shape), {.to_host_bytes_per_second = 55e9, .to_device_bytes_per_second = 55e9});
+}
+
+TEST(AtlasWithCopies, StreamsOptimizerStatesThroughLessThanTheyTake) {
+    const Graph graph = small_gpt_with_adamw();
     const FlatGraph flat = flatten(graph);
     const Bytes budget(flat.resident_bytes);
     EXPECT_FALSE(solve_checked(graph, budget, activations_over(graph)));
@@ -209,14 +212,7 @@ Graph with_marks(Graph graph) {
 }
 
 TEST(AtlasWithCopies, UpdatesRunOnTheHostWhereThatTakesLess) {
-    GptShape shape = gpt2_xl_with_adamw();
-    shape.layers = 3;
-    shape.width = 256;
-    shape.heads = 4;
-    shape.vocabulary = 2000;
-    shape.batch = 1;
-    Graph graph = with_marks(
-        linked(gpt_graph(shape), {.to_host_bytes_per_second = 55e9, .to_device_bytes_per_second = 55e9}));
+    Graph graph = with_marks(small_gpt_with_adamw());
     const Copies copies{.what = Offload::all, .links = graph.device->links};
     const AnnealingOptions brief{.max_moves = 60'000, .first_cycle = 5000};
     const Bytes budget(flatten(graph).resident_bytes);
