@@ -5,6 +5,7 @@
 //
 // Errors are RuntimeErrors of one line. Answers of several fields are JSON.
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 #include <torch/custom_class.h>
 
 #include <atomic>
@@ -349,6 +350,16 @@ std::vector<std::int64_t> as_int64(const std::vector<int>& numbers) {
     return {numbers.begin(), numbers.end()};
 }
 
+/// Returns when autograd's thread of the device has dropped all that earlier backwards left it. A backward
+/// returns before its thread frees the gradients it handed out, and for tensors that Python knows that takes
+/// Python's lock: libtorch ends the process when Python is going down by then. The backward here comes after
+/// the others in the thread's queue, and Python knows none of its tensors.
+void wait_for_autograd(const std::string& device) {
+    const at::AutoGradMode with_gradients(true);
+    const at::Tensor leaf = at::zeros({}, at::TensorOptions(c10::Device(device))).requires_grad_();
+    leaf.mul(1).backward();
+}
+
 TORCH_LIBRARY(rematlas, library) {
     using Recording = c10::intrusive_ptr<TorchRecording>;
     using Planned = c10::intrusive_ptr<TorchPlan>;
@@ -558,6 +569,7 @@ TORCH_LIBRARY(rematlas, library) {
                     return memory_without_eviction(runtime).alive_bytes() -
                            counted_residents(named, inputs, runtime);
                 });
+    library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));
         if (budget.of != Budget::Of::nothing) return std::nullopt;

@@ -441,6 +441,8 @@ def recorded(model, args, budget, kwargs, options, result):
                 return result()
             finally:
                 remove(model)
+                for device in devices:
+                    ops.wait_for_autograd(f"cuda:{device}")
     finally:
         with torch.no_grad():
             for buffer, before in buffers:

@@ -132,6 +132,8 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
             same["random_state"] &= identical(planned.random, original.random)
     finally:
         remove(model)
+        if planned.device.type == "cuda":
+            ops.wait_for_autograd(str(planned.device))
     report = {
         "steps": steps,
         "step_seconds": planned.seconds[1:],
