@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import unittest
@@ -11,30 +12,48 @@ from torch import nn
 
 import rematlas
 
-raises = {"forward": None, "backward": None}  # what the op below raises
+torch.set_num_threads(1)  # two tests run at a time
+
+raises = {"forward": None, "backward": None}  # what the next op below raises
+interrupts = {"forward": None, "backward": None}  # the run of the ops below, counted from 1, that lets a signal come
+runs = {"forward": 0, "backward": 0}  # of the ops below
+asks_for_signal = threading.Event()
 
 
-def raise_asked(where):
+def run_of_an_op(where):
     error, raises[where] = raises[where], None
     if error is not None:
         raise error
+    runs[where] += 1
+    if runs[where] == interrupts[where]:
+        asks_for_signal.set()
 
 
 @torch.library.custom_op("rematlas_tests::through", mutates_args=())
 def through(x: torch.Tensor) -> torch.Tensor:
-    raise_asked("forward")
+    run_of_an_op("forward")
     return x.clone()
 
 
 @torch.library.custom_op("rematlas_tests::back", mutates_args=())
 def back(x: torch.Tensor) -> torch.Tensor:
-    raise_asked("backward")
+    run_of_an_op("backward")
     return x.clone()
 
 
 through.register_fake(torch.empty_like)
 back.register_fake(torch.empty_like)
 through.register_autograd(lambda context, gradient: back(gradient))
+
+
+def is_in_an_op_of_python(thread):
+    """There a signal is raised by Python itself."""
+    frame = sys._current_frames()[thread.ident]
+    while frame is not None:
+        if "_library" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class Through(nn.Module):
@@ -52,20 +71,21 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, width, depth, between):
+    def __init__(self, width, depth, between, ends):
         super().__init__()
-        self.between = between
+        self.between, self.begins, self.ends = between, ends, ends
         self.first = nn.Sequential(*[Block(width) for _ in range(depth)])
         self.second = nn.Sequential(*[Block(width) for _ in range(depth)])
 
     def forward(self, x):
-        return self.second(self.between(self.first(x)))
+        x = self.begins(self.first[0](x))
+        return self.ends(self.second(self.between(self.first[1:](x))))
 
 
 class Loop:
-    def __init__(self, planned, width=32, depth=2, rows=64, between=nn.Identity(), **options):
+    def __init__(self, planned, width=32, depth=2, rows=64, between=nn.Identity(), ends=nn.Identity(), **options):
         torch.manual_seed(0)
-        self.module = Model(width, depth, between)
+        self.module = Model(width, depth, between, ends)
         self.optimizer = torch.optim.AdamW(self.module.parameters(), fused=True)
         self.planned, self.rows, self.width = planned, rows, width
         if planned:
@@ -128,17 +148,18 @@ class Interrupts(unittest.TestCase):
         ours.run(11, 13)
 
     def test_a_signal_ends_a_forward_and_a_backward_at_their_next_op(self):
-        loop = Loop(True, width=256, depth=6, rows=2048).run(0, 9)
-        for half in (self.forward, self.backward):
-            lasted = half(loop, 9)
-            loop.optimizer.zero_grad()
-            began = time.perf_counter()
-            with self.assertRaises(KeyboardInterrupt):
-                half(loop, 10, lasted / 3)
-            self.assertLess(time.perf_counter() - began, 0.75 * lasted + (loop.forward_lasted if half == self.backward else 0))
-            loop.optimizer.zero_grad()
+        loop = Loop(True, width=256, depth=6, rows=2048, between=Through(), ends=Through()).run(0, 9)
+        for half in ("forward", "backward"):
+            for number in range(20):
+                with self.assertRaises(KeyboardInterrupt):
+                    self.interrupted(loop, 10 + number, half, 2)
+                loop.optimizer.zero_grad()
+                if runs[half] == 2:
+                    break
+                self.assertEqual(runs[half], 3)  # the signal came late
+            self.assertEqual(runs[half], 2, "the signal ended nothing")
             replayed = rematlas.status(loop.module).replayed
-            loop.run(11, 13)
+            loop.run(31, 33)
             self.assertEqual(rematlas.status(loop.module).replayed, replayed + 2)
 
     def test_signals_at_any_time_are_keyboard_interrupts(self):
@@ -159,38 +180,40 @@ class Interrupts(unittest.TestCase):
             loop.optimizer.zero_grad()
         self.assertEqual(interrupted, 40)
 
-    def timed(self, work, signal_after):
-        """Seconds that the work takes. A signal comes while it runs."""
-        began = time.perf_counter()
-        if signal_after is None:
-            return work(), time.perf_counter() - began
-        timer = threading.Timer(signal_after, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        try:
-            work()
-        finally:
-            timer.cancel()
-        self.fail("the work was over before the signal came, or is not interrupted")
-
-    def forward(self, loop, number, signal_after=None):
+    def interrupted(self, loop, number, half, run):
+        """A forward and a backward, in one of which a signal comes after that run of the ops that count them."""
         loop.loss = None  # its backward will not come
-        loop.loss, loop.forward_lasted = self.timed(lambda: loop.module(loop.batch(number)).square().mean(), signal_after)
-        return loop.forward_lasted
+        asks_for_signal.clear()
 
-    def backward(self, loop, number, signal_after=None):
-        self.forward(loop, number)
-        return self.timed(lambda: loop.loss.backward(), signal_after)[1]
+        def send():
+            asks_for_signal.wait()
+            while is_in_an_op_of_python(threading.main_thread()):
+                time.sleep(0.001)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        sender = threading.Thread(target=send, daemon=True)
+        sender.start()
+        try:
+            for each in ("forward", "backward"):
+                runs[each], interrupts[each] = 0, run if each == half else None
+                if each == "forward":
+                    loop.loss = loop.module(loop.batch(number)).square().mean()
+                else:
+                    loop.loss.backward()
+                if each == half:
+                    sender.join()
+                    time.sleep(60)  # where it comes at the latest
+        finally:
+            interrupts[half] = None
+            sender.join(60)
 
     def test_a_backward_that_updates_goes_on_to_its_end_and_counts_as_a_step(self):
-        how = {"width": 256, "depth": 6, "rows": 2048}
+        how = {"width": 256, "depth": 6, "rows": 2048, "between": Through()}
         plain = Loop(False, **how).run(0, 12)
-        ours = Loop(True, updates=True, **how).run(0, 10)
+        ours = Loop(True, updates=True, **how).run(0, 11)
         self.assertGreater(rematlas.status(ours.module).updated, 2)
-        lasted = self.backward(ours, 10)
-        ours.optimizer.step()
-        ours.optimizer.zero_grad()
         with self.assertRaises(KeyboardInterrupt):
-            self.backward(ours, 11, lasted / 3)
+            self.interrupted(ours, 11, "backward", 1)
         ours.optimizer.zero_grad()
         self.expect_same(ours.state(), plain.state())
         for loop in (plain, ours):
