@@ -1,5 +1,6 @@
 """What is raised below a planned step, an interrupt say, reaches the training loop as Python's own exception, and training goes on."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -15,18 +16,15 @@ import rematlas
 torch.set_num_threads(1)  # two tests run at a time
 
 raises = {"forward": None, "backward": None}  # what the next op below raises
-interrupts = {"forward": None, "backward": None}  # the run of the ops below, counted from 1, that lets a signal come
-runs = {"forward": 0, "backward": 0}  # of the ops below
-asks_for_signal = threading.Event()
+asks_for_signal = {"forward": None, "backward": None}  # the event that the next op below sets
 
 
 def run_of_an_op(where):
     error, raises[where] = raises[where], None
     if error is not None:
         raise error
-    runs[where] += 1
-    if runs[where] == interrupts[where]:
-        asks_for_signal.set()
+    if asks_for_signal[where] is not None:
+        asks_for_signal[where].set()
 
 
 @torch.library.custom_op("rematlas_tests::through", mutates_args=())
@@ -71,21 +69,20 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    def __init__(self, width, depth, between, ends):
+    def __init__(self, width, depth, between):
         super().__init__()
-        self.between, self.begins, self.ends = between, ends, ends
+        self.between = between
         self.first = nn.Sequential(*[Block(width) for _ in range(depth)])
         self.second = nn.Sequential(*[Block(width) for _ in range(depth)])
 
     def forward(self, x):
-        x = self.begins(self.first[0](x))
-        return self.ends(self.second(self.between(self.first[1:](x))))
+        return self.second(self.between(self.first(x)))
 
 
 class Loop:
-    def __init__(self, planned, width=32, depth=2, rows=64, between=nn.Identity(), ends=nn.Identity(), **options):
+    def __init__(self, planned, width=32, depth=2, rows=64, between=nn.Identity(), **options):
         torch.manual_seed(0)
-        self.module = Model(width, depth, between, ends)
+        self.module = Model(width, depth, between)
         self.optimizer = torch.optim.AdamW(self.module.parameters(), fused=True)
         self.planned, self.rows, self.width = planned, rows, width
         if planned:
@@ -148,19 +145,31 @@ class Interrupts(unittest.TestCase):
         ours.run(11, 13)
 
     def test_a_signal_ends_a_forward_and_a_backward_at_their_next_op(self):
-        loop = Loop(True, width=256, depth=6, rows=2048, between=Through(), ends=Through()).run(0, 9)
+        loop = Loop(True, width=256, depth=6, rows=2048, between=Through()).run(0, 9)
         for half in ("forward", "backward"):
+            whole = self.ops_of(lambda: self.run_half(loop, 9, half))
+            loop.optimizer.zero_grad()
             for number in range(20):
-                with self.assertRaises(KeyboardInterrupt):
-                    self.interrupted(loop, 10 + number, half, 2)
+                ops = self.ops_of(lambda: self.interrupted(loop, 10 + number, half), KeyboardInterrupt)
                 loop.optimizer.zero_grad()
-                if runs[half] == 2:
-                    break
-                self.assertEqual(runs[half], 3)  # the signal came late
-            self.assertEqual(runs[half], 2, "the signal ended nothing")
+                if ops < 0.9 * whole:
+                    break  # or the signal came late
+            self.assertLess(ops, 0.9 * whole)
             replayed = rematlas.status(loop.module).replayed
             loop.run(31, 33)
             self.assertEqual(rematlas.status(loop.module).replayed, replayed + 2)
+
+    def ops_of(self, work, raised=None):
+        with torch.autograd.profiler.profile() as profiled, self.assertRaises(raised) if raised else contextlib.nullcontext():
+            work()
+        return len(profiled.function_events)
+
+    def run_half(self, loop, number, half):
+        """A forward, and its backward if that is the half; or it will not come."""
+        loop.loss = None
+        loop.loss = loop.module(loop.batch(number)).square().mean()
+        if half == "backward":
+            loop.loss.backward()
 
     def test_signals_at_any_time_are_keyboard_interrupts(self):
         """Also those that come when the loop itself lets go of a step."""
@@ -180,31 +189,25 @@ class Interrupts(unittest.TestCase):
             loop.optimizer.zero_grad()
         self.assertEqual(interrupted, 40)
 
-    def interrupted(self, loop, number, half, run):
-        """A forward and a backward, in one of which a signal comes after that run of the ops that count them."""
-        loop.loss = None  # its backward will not come
-        asks_for_signal.clear()
+    def interrupted(self, loop, number, half):
+        """In that half a signal comes after the op in the middle."""
+        asked = threading.Event()
 
         def send():
-            asks_for_signal.wait()
+            asked.wait()
             while is_in_an_op_of_python(threading.main_thread()):
                 time.sleep(0.001)
             os.kill(os.getpid(), signal.SIGINT)
 
         sender = threading.Thread(target=send, daemon=True)
         sender.start()
+        asks_for_signal[half] = asked
         try:
-            for each in ("forward", "backward"):
-                runs[each], interrupts[each] = 0, run if each == half else None
-                if each == "forward":
-                    loop.loss = loop.module(loop.batch(number)).square().mean()
-                else:
-                    loop.loss.backward()
-                if each == half:
-                    sender.join()
-                    time.sleep(60)  # where it comes at the latest
+            self.run_half(loop, number, half)
+            sender.join()
+            time.sleep(60)  # where it comes at the latest
         finally:
-            interrupts[half] = None
+            asks_for_signal[half] = None
             sender.join(60)
 
     def test_a_backward_that_updates_goes_on_to_its_end_and_counts_as_a_step(self):
@@ -213,7 +216,7 @@ class Interrupts(unittest.TestCase):
         ours = Loop(True, updates=True, **how).run(0, 11)
         self.assertGreater(rematlas.status(ours.module).updated, 2)
         with self.assertRaises(KeyboardInterrupt):
-            self.interrupted(ours, 11, "backward", 1)
+            self.interrupted(ours, 11, "backward")
         ours.optimizer.zero_grad()
         self.expect_same(ours.state(), plain.state())
         for loop in (plain, ours):
