@@ -12,7 +12,7 @@
 
 namespace {
 
-thread_local bool told = false;  ///< the caller still sleeps: the next signal wakes it
+thread_local bool told = false;  ///< that its backward is over; the next signal wakes the caller
 thread_local int slow_unlocks = 0;
 
 template <class Function>
