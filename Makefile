@@ -1,15 +1,16 @@
 # make run    the main job on two example models, end to end
 # make test   build everything and run the tests
 # make package   a Debian package: build/release/rematlas_*.deb
+# make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-integrations, make test-package, make wheel, make bench: see README.md
 # All install what is missing first. PRESET: release (default), debug, headless, asan, asan-explorer, tsan.
 PRESET ?= release
 BUILD := build/$(PRESET)
 
-.PHONY: help setup build run test test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
+.PHONY: help setup build run test test-clocks test-integrations package test-package wheel bench bench-cuda asan asan-explorer tsan headless clean
 
 help:
-	@sed -n '1,5s/^# //p' Makefile
+	@sed -n '1,6s/^# //p' Makefile
 
 setup:
 	@resources/setup/setup.sh $(if $(filter headless asan tsan,$(PRESET)),--core) $(if $(filter asan-explorer,$(PRESET)),--explorer)
@@ -25,6 +26,10 @@ run: build
 
 test: build
 	@ctest --preset $(PRESET) --no-tests=error -j 2
+
+# Measured times scaled at random, hurried searches, a busy machine: no test may depend on them.
+test-clocks: build
+	@tests/clocks/run.sh $(BUILD)
 
 # Models and training loops of other libraries, in an environment of its own (about 1 GB).
 test-integrations: build

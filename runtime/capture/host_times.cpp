@@ -8,6 +8,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
 #include "runtime/replay/step_run.h"
 
@@ -57,8 +58,9 @@ Nanoseconds median_of_five(const torch::jit::Stack& arguments, Run&& run) {
 Nanoseconds time_on_host(const TapeOp& op, const Tape& tape) {
     const BelowAutograd below;
     const auto kernel = c10::Dispatcher::singleton().findSchemaOrThrow(op.name.c_str(), op.overload.c_str());
-    return median_of_five(arguments_on(op, tape, c10::DeviceType::CPU),
-                          [&](torch::jit::Stack& stack) { kernel.callBoxed(stack); });
+    const Nanoseconds time = median_of_five(arguments_on(op, tape, c10::DeviceType::CPU),
+                                            [&](torch::jit::Stack& stack) { kernel.callBoxed(stack); });
+    return counted_time("host " + op.name, time);
 }
 
 /// With its counter, as in a step.
@@ -76,6 +78,7 @@ void measure_on_device(Graph& graph, OpId id, const Tape& tape, DeviceRuntime& d
         kernel.callBoxed(stack);
         device.synchronize();
     });
+    op.time = counted_time(of.name, op.time);
     std::int64_t made = 0;
     for (std::size_t i = 0; i < of.returns.size(); ++i)
         if (of.returns[i].valid()) made += graph.tensors[of.returns[i]].bytes.value;

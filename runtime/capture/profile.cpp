@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/schedule/run_sequence.h"
+#include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
 
 namespace rematlas {
@@ -103,7 +104,8 @@ Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Ten
         if (options.progress) options.progress(double(replay + 1) / options.most_replays);
     }
     for (Group& group : groups) {
-        const Nanoseconds time(median(group.times));
+        const std::string work = signature_of(executor.tape(), group.ops.front());
+        const Nanoseconds time = counted_time(work, Nanoseconds(median(group.times)));
         for (OpId op : group.ops) graph.ops[op].time = time, graph.ops[op].workspace = group.workspace;
     }
     return {};

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/device/measured_time.h"
 #include "runtime/eviction/evictor.h"
 
 namespace rematlas {
@@ -25,16 +26,19 @@ c10::impl::VirtualGuardImpl streams_of(const c10::Device& device) {
 std::int64_t Evictor::run_timed(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                                 torch::jit::Stack* stack) {
     if (options_.costs_from_bytes) return run_kernel(op, keys, stack), 0;
+    const auto counted = [&](std::int64_t time) {
+        return counted_time(op.operator_name().name, Nanoseconds(time)).value;
+    };
     if (device_.device().is_cpu()) {
         const std::int64_t began = wall_clock();
         run_kernel(op, keys, stack);
-        return wall_clock() - began;
+        return counted(wall_clock() - began);
     }
     const std::uint64_t kind = OpTimes::kind_of(op, *stack);
     if (const auto known = times_.of(kind)) return run_kernel(op, keys, stack), *known;
     const std::int64_t began = device_.now();
     run_kernel(op, keys, stack);
-    return times_.measured(kind, device_.now() - began);
+    return times_.measured(kind, counted(device_.now() - began));
 }
 
 // Queues.

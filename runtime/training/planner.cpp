@@ -18,6 +18,7 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/host_times.h"
 #include "runtime/capture/record_step.h"
+#include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
 #include "runtime/shapes/profile_ops.h"
 
@@ -49,7 +50,8 @@ void settle_costs(CapturedStep& step, const CapturedStep& other) {
     }
     for (OpId op : step.graph.ops.ids()) {
         if (step.tape.ops[op].name == output_gradients_op) continue;
-        step.graph.ops[op].time = Nanoseconds(median(of[op.index()]->times));
+        step.graph.ops[op].time =
+            counted_time(signature_of(step.tape, op), Nanoseconds(median(of[op.index()]->times)));
         step.graph.ops[op].workspace = of[op.index()]->workspace;
     }
 }
