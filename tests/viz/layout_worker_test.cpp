@@ -160,9 +160,10 @@ TEST_F(LayoutWorkers, TooLittleMemoryIsAnError) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "a sanitizer's tables are beyond any limit on addresses: the program keeps none";
 #endif
-    auto layout = layout_in_worker(ladder(3000), {.time = 30s, .bytes = Bytes(24 << 20)});
+    auto layout = layout_in_worker(ladder(3000), {.time = 600s, .bytes = Bytes(24 << 20)});
     ASSERT_FALSE(layout);
     EXPECT_EQ(layout.error().message.rfind("layout: ", 0), 0u) << layout.error().message;
+    EXPECT_EQ(layout.error().message.find("not done within"), std::string::npos) << layout.error().message;
 }
 
 /// What the program prints for `input`.

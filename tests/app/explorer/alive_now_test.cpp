@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/planning/registry.h"
 #include "core/schedule/run_sequence.h"
+#include "core/solvers/atlas/atlas.h"
 #include "tests/app/explorer/training_chain.h"
 #include "tests/core/support/random_graph.h"
 
@@ -14,9 +14,9 @@ namespace {
 SchedulePtr solved(Graph graph) {
     const GraphPtr loaded = prepare_graph(std::move(graph), {}, {});
     const Bytes budget((loaded->least.bytes.value + loaded->full_peak.value) / 2);
-    const auto solver = make_solver("atlas", nullptr).take();
+    const auto solver = make_atlas({.max_moves = 1'000, .first_cycle = 200});
     const Answer answer =
-        solver->solve({loaded->graph, loaded->flat}, budget, {.time = std::chrono::milliseconds(50)}, {});
+        solver->solve({loaded->graph, loaded->flat}, budget, {.time = std::chrono::hours(1)}, {});
     const auto* solution = std::get_if<Solution>(&answer);
     if (!solution) return nullptr;
     Schedule schedule;

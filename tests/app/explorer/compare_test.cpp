@@ -24,7 +24,7 @@ class Comparing : public Windows {
         const LoadedGraph& graph = *session().graph();
         const Bytes budget((graph.least.bytes.value + graph.full_peak.value) / 2);
         session().solve(
-            {.solver = "atlas", .budget = budget, .limits = {.time = std::chrono::milliseconds(300)}});
+            {.solver = "atlas", .budget = budget, .limits = {.time = std::chrono::minutes(1), .gap = 1}});
         ASSERT_TRUE(
             eventually([&] { return idle() && compared() && compared()->a == session().schedule(); }));
         ASSERT_GT(session().schedule()->reruns, 0);

@@ -216,8 +216,13 @@ void Tour::asks_why_and_pins() {
     ASSERT_GT(width(*again), 0);
     const Rect plot = lanes.plot();
     const double middle = (again->begin + again->end) / 2 / data.length;
-    QTest::mouseClick(&lanes, Qt::LeftButton, {},
-                      QPoint(static_cast<int>(plot.x + middle * plot.width), static_cast<int>(plot.y + 10)));
+    const double pixels = (again->end - again->begin) / data.length * plot.width;
+    if (pixels < 3)  // where ops that take longer leave no room for a click on this one
+        session().selection.select(Selected::of(session().schedule()->schedule.steps[again->step].op()));
+    else
+        QTest::mouseClick(
+            &lanes, Qt::LeftButton, {},
+            QPoint(static_cast<int>(plot.x + middle * plot.width), static_cast<int>(plot.y + 10)));
     const OpId op = session().selection.current().op;
     ASSERT_TRUE(op.valid());
     ASSERT_GT(session().schedule()->decisions.runs[op], 1);

@@ -28,7 +28,7 @@ void process_events();
 
 template <class Condition>
 bool eventually(Condition condition) {
-    for (int i = 0; i < 4000; ++i) {
+    for (int i = 0; i < 24'000; ++i) {
         if (condition()) return true;
         process_events();
     }

@@ -8,12 +8,14 @@
 #include "core/checking/check.h"
 #include "core/checking/check_addresses.h"
 #include "core/graph/graph_file.h"
-#include "core/planning/registry.h"
+#include "core/planning/curve_budgets.h"
 #include "core/planning/solve_in_arena.h"
 #include "core/planning/sweep.h"
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/schedule_file.h"
 #include "core/schedule/simulate.h"
+#include "core/solvers/atlas/atlas.h"
+#include "tests/core/support/long_chain.h"
 #include "tests/core/support/random_graph.h"
 #include "tests/core/support/small_graph.h"
 
@@ -231,9 +233,9 @@ TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_doe
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 25, .unit = 64});
         const FlatGraph flat = flatten(graph);
-        const auto solver = make_solver("atlas").take();
+        const auto solver = make_atlas({.max_moves = 2'000, .first_cycle = 500});
         const Bytes budget(keep_all_peak(flat).value * 8 / 10);
-        const Limits limits{.time = std::chrono::milliseconds(200)};
+        const Limits limits{.time = std::chrono::hours(1)};
         const Result<Outcome> outcome = solve_in_arena({graph, flat}, *solver, budget, limits);
         ASSERT_TRUE(outcome) << outcome.error().message;
         if (!outcome->schedule()) continue;
@@ -254,11 +256,13 @@ TEST(Addresses, a_budget_on_the_arena_bounds_it_and_the_checker_sees_when_it_doe
 }
 
 TEST(Addresses, a_sweep_over_arenas_keeps_every_budget) {
-    const Graph graph = random_training_graph(5, {.forward_ops = 20, .unit = 64});
-    const Result<Sweep> sweep = run_sweep(graph, {.solvers = {"atlas"},
-                                                  .count = 4,
-                                                  .arena = true,
-                                                  .limits = {.time = std::chrono::milliseconds(600)}});
+    const Graph graph = long_chain(ChainKind::uneven, 20, 3);
+    const std::int64_t most = keep_all_peak(flatten(graph)).value;
+    const Result<Sweep> sweep =
+        run_sweep(graph, {.solvers = {"rotor"},
+                          .budgets = even_budgets(Bytes(most * 7 / 10), Bytes(most), 4),
+                          .arena = true,
+                          .limits = {.time = std::chrono::hours(1)}});
     ASSERT_TRUE(sweep);
     const Result<Sweep> read = parse_sweep(sweep_text(*sweep), "sweep");
     ASSERT_TRUE(read);

@@ -256,9 +256,8 @@ void expect_whole_below_optimum(const Graph& graph, MilpLibrary library, WholeTa
         const DualValue relaxed = solve_relaxation(relaxation.programme(), {.iterations = 200}).value;
         for (const std::int64_t known :
              {std::numeric_limits<std::int64_t>::max(), c.optimum + 5, c.optimum}) {
-            const Result<WholeMoments> whole =
-                solve_whole_moments(c.flat, Bytes(c.budget), relaxed, library,
-                                    {.time = std::chrono::seconds(60), .known = known});
+            const Result<WholeMoments> whole = solve_whole_moments(
+                c.flat, Bytes(c.budget), relaxed, library, {.time = std::chrono::hours(1), .known = known});
             ASSERT_TRUE(whole);
             EXPECT_LE(whole->bound, c.optimum) << c.name << " known " << known;
             EXPECT_GE(whole->bound, relaxed.bound) << c.name;
@@ -300,7 +299,7 @@ TEST(BestBound, is_never_above_the_optimum_and_often_meets_it) {
         for (const Graph& graph : graphs) {
             for_each_case(graph, [&](const Case& c) {
                 const ProvenBound bound =
-                    best_bound(c.flat, Bytes(c.budget), {.time = std::chrono::seconds(60)});
+                    best_bound(c.flat, Bytes(c.budget), {.time = std::chrono::hours(1)});
                 EXPECT_LE(bound.time, c.optimum) << c.name;
                 EXPECT_GE(bound.time, c.required) << c.name;
                 ++cases;
@@ -334,7 +333,7 @@ TEST(Solve, claims_less_of_a_schedule_that_copies_to_the_host) {
     Schedule copying = schedule;
     copying.steps = {Step::run(OpId(0)), Step::offload(graph.ops[OpId(0)].outputs.front())};
     for (Schedule* s : {&schedule, &copying})
-        ASSERT_TRUE(add_bound({graph, flat}, budget, {.time = std::chrono::seconds(20)}, *s));
+        ASSERT_TRUE(add_bound({graph, flat}, budget, {.time = std::chrono::hours(1)}, *s));
     EXPECT_EQ(schedule.bound->over, ScheduleClass::any_order);
     EXPECT_EQ(copying.bound->over, ScheduleClass::with_copies);
     EXPECT_LT(copying.bound->overhead, copying.overhead);
@@ -352,9 +351,9 @@ TEST(Solve, takes_more_time_for_the_bound_and_calls_a_schedule_without_gap_optim
         const auto by_rotor = [&](std::chrono::nanoseconds bound_time) {
             return solve(graph, {.solver = "rotor",
                                  .budget = budget,
-                                 .limits = {.time = std::chrono::seconds(20), .bound_time = bound_time}});
+                                 .limits = {.time = std::chrono::hours(1), .bound_time = bound_time}});
         };
-        const Result<Outcome> brief = by_rotor({}), outcome = by_rotor(std::chrono::seconds(20));
+        const Result<Outcome> brief = by_rotor({}), outcome = by_rotor(std::chrono::hours(1));
         ASSERT_TRUE(brief && outcome && optimum);
         const Schedule* schedule = outcome->schedule();
         if (!schedule || !brief->schedule()) continue;

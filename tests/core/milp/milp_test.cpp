@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/milp/milp_thread.h"
+#include "tests/core/support/market_split.h"
 
 namespace rematlas {
 namespace {
@@ -165,33 +166,10 @@ TEST_P(MilpLibraries, without_time_tell_no_more_than_they_know) {
     }
 }
 
-/// Four equalities over thirty columns of 0 and 1, with a price on what each is missed by: points are found at
-/// once, and proofs take very long (market split: Cornuejols and Dawande 1998).
-MilpModel market_split() {
-    std::mt19937 random(4);
-    MilpModel model;
-    std::vector<std::pair<int, double>> rows[4];
-    double sums[4] = {};
-    for (int i = 0; i < 30; ++i) {
-        const int column = model.add_column({.lower = 0, .upper = 1, .integer = true});
-        for (int row = 0; row < 4; ++row) {
-            rows[row].emplace_back(column, static_cast<double>(random() % 100));
-            sums[row] += rows[row].back().second;
-        }
-    }
-    for (int row = 0; row < 4; ++row) {
-        rows[row].emplace_back(model.add_column({.cost = 1}), 1.0);
-        rows[row].emplace_back(model.add_column({.cost = 1}), -1.0);
-        const double half = std::floor(sums[row] / 2);
-        model.add_row(half, half, rows[row]);
-    }
-    model.offset = 1;
-    return model;
-}
-
 TEST_P(MilpLibraries, that_end_within_the_gap_are_optimal_and_those_that_are_stopped_are_not) {
     const MilpModel model = market_split();
-    const Result<MilpAnswer> within = solve_milp(GetParam(), model, {.relative_gap = 1});
+    const Result<MilpAnswer> within =
+        solve_milp(GetParam(), model, {.time = std::chrono::hours(1), .relative_gap = 1});
     ASSERT_TRUE(within) << within.error().message;
     EXPECT_EQ(within->status, MilpStatus::optimal);
     EXPECT_TRUE(holds(model, within->values));
@@ -199,8 +177,11 @@ TEST_P(MilpLibraries, that_end_within_the_gap_are_optimal_and_those_that_are_sto
     const auto stop_at_first_point = [&](const MilpNews& news) {
         if (!news.values.empty()) source.request_stop();
     };
-    const Result<MilpAnswer> stopped = solve_milp(
-        GetParam(), model, {.stop = source.get_token(), .relative_gap = 0, .progress = stop_at_first_point});
+    const Result<MilpAnswer> stopped = solve_milp(GetParam(), model,
+                                                  {.time = std::chrono::hours(1),
+                                                   .stop = source.get_token(),
+                                                   .relative_gap = 0,
+                                                   .progress = stop_at_first_point});
     ASSERT_TRUE(stopped) << stopped.error().message;
     EXPECT_EQ(stopped->status, MilpStatus::feasible);
     EXPECT_TRUE(holds(model, stopped->values));

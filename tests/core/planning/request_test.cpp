@@ -54,8 +54,10 @@ TEST(SolveRequest, ItsOptionsAreTheSchedulesConfiguration) {
 
 TEST(SolveRequest, WithAnArenaTheBudgetBoundsThePlannedAddresses) {
     const Graph graph = long_chain(ChainKind::uneven, 12);
-    const Result<Outcome> outcome = solve(
-        graph, {.budget = *parse_budget("90%"), .arena = true, .limits = {.time = std::chrono::seconds(1)}});
+    const Result<Outcome> outcome = solve(graph, {.solver = "rotor",
+                                                  .budget = *parse_budget("90%"),
+                                                  .arena = true,
+                                                  .limits = {.time = std::chrono::hours(1)}});
     ASSERT_TRUE(outcome) << outcome.error().message;
     ASSERT_TRUE(outcome->schedule() && outcome->schedule()->addresses);
     EXPECT_LE(outcome->schedule()->addresses->arena, outcome->budget);

@@ -38,25 +38,21 @@ TEST_P(SampleGraph, has_a_hierarchy_with_a_twin_for_each_forward_module_that_lea
     EXPECT_GE(twins, 4u);
 }
 
-/// A number of moves ends the search, not the clock. Checkmate, which starts from atlas, is not held against
-/// it.
-TEST_P(SampleGraph, atlas_is_no_worse_than_any_other_solver) {
+/// All of them end by themselves. The solvers that end by the clock are not held against it: how far they come
+/// follows from the machine.
+TEST_P(SampleGraph, atlas_is_no_worse_than_any_solver_that_ends_by_itself) {
     const FlatGraph flat = flatten(graph_);
     const Problem problem{graph_, flat};
     const Bytes least = least_peak(flat).bytes, most = keep_all_peak(flat);
     for (int share : {35, 60, 85}) {
         const Bytes budget = least + Bytes((most - least).value * share / 100);
         const Result<Outcome> atlas =
-            solve(problem, *make_atlas({.max_moves = 100'000}), budget, {.time = std::chrono::seconds(10)});
+            solve(problem, *make_atlas({.max_moves = 100'000}), budget, {.time = std::chrono::hours(1)});
         ASSERT_TRUE(atlas) << atlas.error().message;
-        for (const SolverEntry* entry : all_solvers()) {
-            const std::string_view name = entry->traits.name;
-            if (name == "atlas" || name == "checkmate") continue;
+        for (const char* name : {"keep-all", "chen-greedy", "chen-sqrt", "dtr", "revolve", "rotor"}) {
             const Result<std::unique_ptr<Solver>> solver = make_solver(name);
-            if (!solver && milp_libraries().empty()) continue;
             ASSERT_TRUE(solver) << solver.error().message;
-            const Result<Outcome> outcome =
-                solve(problem, **solver, budget, {.time = std::chrono::milliseconds(100)});
+            const Result<Outcome> outcome = solve(problem, **solver, budget, {.time = std::chrono::hours(1)});
             ASSERT_TRUE(outcome) << outcome.error().message;
             if (!outcome->schedule()) continue;
             ASSERT_TRUE(atlas->schedule()) << name << " at " << share;

@@ -9,6 +9,7 @@
 #include "core/bounds/one_moment.h"
 #include "core/checking/check.h"
 #include "core/milp/milp.h"
+#include "core/planning/curve_budgets.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
@@ -37,7 +38,8 @@ TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
         for (const SweepCurve& curve : sweep->curves) {
             ASSERT_FALSE(curve.points.empty());
             if (curve.solver == "atlas") {
-                EXPECT_NE(curve.points.front().status, "infeasible");
+                const SweepPoint& first = curve.points.front();
+                EXPECT_TRUE(first.status != "infeasible" || first.budget == least_peak(flat).bytes);
             }
             EXPECT_EQ(curve.points.back().budget, keep_all_peak(flat));
             EXPECT_NE(curve.points.back().status, "infeasible");
@@ -56,12 +58,14 @@ TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
 }
 
 TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_of_its_own) {
+    int in_arenas = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         for (const bool arena : {false, true}) {
-            const Graph graph = random_chain(seed, 12);
+            // Tensors of a few bytes need more for their alignment than recomputation saves.
+            const Graph graph = arena ? long_chain(ChainKind::uneven, 12, seed) : random_chain(seed, 12);
             SweepOptions options = quick({"rotor"});
             options.count = 12;
-            options.limits.time = 60s;
+            options.limits.time = 1h;
             options.arena = arena;
             const Result<Sweep> sweep = run_sweep(graph, options);
             ASSERT_TRUE(sweep) << sweep.error().message;
@@ -69,9 +73,11 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
             for (const SweepPoint& point : sweep->curves.front().points) {
                 if (arena) {
                     EXPECT_TRUE(point.status == "infeasible" || point.arena <= point.budget);
+                    in_arenas += point.status != "infeasible";
                     continue;
                 }
-                const Result<Outcome> alone = solve(graph, {.solver = "rotor", .budget = point.budget});
+                const Result<Outcome> alone =
+                    solve(graph, {.solver = "rotor", .budget = point.budget, .limits = {.time = 1h}});
                 ASSERT_TRUE(alone) << alone.error().message;
                 if (!alone->schedule()) continue;
                 ASSERT_NE(point.status, "infeasible");
@@ -79,6 +85,7 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
             }
         }
     }
+    EXPECT_GT(in_arenas, 8);
 }
 
 /// A cheap exact curve: steep at the smallest budgets.
@@ -177,10 +184,12 @@ TEST(Sweep, keeps_the_budgets_that_it_is_asked_for) {
 }
 
 TEST(Sweep, gives_atlas_what_any_other_solver_found) {
+    int recomputing = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 20});
         SweepOptions options = quick({"atlas", "dtr", "chen-greedy", "rotor"});
-        options.limits.time = 40ms;
+        const Bytes least = least_peak(flatten(graph)).bytes, most = keep_all_peak(flatten(graph));
+        options.budgets = even_budgets(Bytes((least + most).value / 2), most, 6);
         const Result<Sweep> sweep = run_sweep(graph, options);
         ASSERT_TRUE(sweep) << sweep.error().message;
         for (std::size_t k = 0; k < sweep->curves.front().points.size(); ++k) {
@@ -190,10 +199,12 @@ TEST(Sweep, gives_atlas_what_any_other_solver_found) {
                     if (point.status == "infeasible" || point.peak > atlas.budget) continue;
                     ASSERT_NE(atlas.status, "infeasible");
                     EXPECT_LE(atlas.overhead, point.overhead);
+                    recomputing += other.solver != "atlas" && point.overhead > 1;
                 }
             }
         }
     }
+    EXPECT_GT(recomputing, 0) << "another solver's schedule is one that atlas could lack";
 }
 
 TEST(CurveBudgets, are_the_middle_of_what_is_least_known) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 #include "core/checking/check.h"
 #include "core/planning/registry.h"
@@ -138,6 +139,8 @@ TEST(OrderedUpdates, WhatReadsAfterAnUpdateWaitsForIt) {
 }
 
 TEST(OrderedUpdates, EverySolversAnswersAreValid) {
+    // These end by themselves. What the others find follows from the time that they are given.
+    const std::set<std::string> ending = {"keep-all", "chen-sqrt", "chen-greedy", "revolve", "rotor", "dtr"};
     int found = 0, invalid_alone = 0;
     for (std::uint64_t seed = 0; seed < 24; ++seed) {
         const Graph base = random_training_graph(seed / 2);
@@ -147,20 +150,23 @@ TEST(OrderedUpdates, EverySolversAnswersAreValid) {
         const Bytes budget((keep_all_peak(flat).value + 2 * least_peak(flat).bytes.value) / 3);
         for (const SolverEntry* entry : all_solvers()) {
             const std::string name(entry->traits.name);
+            const bool ends = ending.contains(name);
+            const Limits limits{.time = ends ? std::chrono::nanoseconds(1h) : 60ms};
             const Result<Outcome> outcome =
-                solve(graph, {.solver = name, .budget = budget, .limits = {.time = 60ms}});
+                solve(graph, {.solver = name, .budget = budget, .limits = limits});
             ASSERT_TRUE(outcome) << name << " " << seed << ": " << outcome.error().message;
             if (const Schedule* schedule = outcome->schedule()) {
-                ++found;
+                found += ends;
                 EXPECT_TRUE(is_valid(graph, schedule->steps)) << name << " " << seed;
                 EXPECT_LE(schedule->peak, budget);
             }
-            const Answer alone = make_solver(name).take()->solve({graph, flat}, budget, {.time = 30ms}, {});
+            if (!ends) continue;
+            const Answer alone = make_solver(name).take()->solve({graph, flat}, budget, limits, {});
             if (const auto* solution = std::get_if<Solution>(&alone))
                 invalid_alone += !is_valid(graph, solution->steps);
         }
     }
-    EXPECT_GT(found, 30);
+    EXPECT_GT(found, 20);
     EXPECT_GT(invalid_alone, 0) << "the graphs do not ask for any order";
 }
 

@@ -259,18 +259,18 @@ TEST(AtlasWithCopies, SweepsNeverRiseWithTheBudget) {
     ASSERT_TRUE(sweep) << sweep.error().message;
     EXPECT_EQ(sweep->curves.front().copies.what, Offload::activations);
     double before = std::numeric_limits<double>::infinity();
-    bool copies = false;
     for (const SweepPoint& point : sweep->curves.front().points) {
         if (point.status == "infeasible") continue;
         EXPECT_LE(point.overhead, before);
         before = point.overhead;
         EXPECT_LE(point.peak, point.budget);
-        copies = copies || class_of(point.steps) == ScheduleClass::with_copies;
         const Result<Simulation> played = simulate(graph, point.steps, point.homes);
         ASSERT_TRUE(played) << played.error().message;
         EXPECT_EQ(played->peak, point.peak);
     }
-    EXPECT_TRUE(copies);
+    const auto copying = solve_checked(graph, between(flat, 0.35), activations_over(graph));
+    ASSERT_TRUE(copying);
+    EXPECT_EQ(class_of(copying->steps), ScheduleClass::with_copies);
     EXPECT_EQ(parse_sweep(sweep_text(*sweep), "s")->curves.front().copies, sweep->curves.front().copies);
 }
 
@@ -325,10 +325,11 @@ TEST(AtlasWithCopies, SweepsGoBelowWhatIsNeededWhereWeightsStay) {
                                                   .limits = {.time = std::chrono::seconds(3)},
                                                   .copies = {Copies{}, {.what = Offload::all}}});
     ASSERT_TRUE(sweep) << sweep.error().message;
-    bool below = false;
-    for (const SweepPoint& point : curve_of(*sweep, "atlas", Offload::all)->points)
-        below = below || (point.status != "infeasible" && point.peak < stays);
-    EXPECT_TRUE(below);
+    EXPECT_LT(curve_of(*sweep, "atlas", Offload::all)->points.front().budget, stays);
+    const Copies all{.what = Offload::all, .links = graph.device->links};
+    const auto streamed = solve_checked(graph, Bytes(stays.value * 95 / 100), all);
+    ASSERT_TRUE(streamed);
+    EXPECT_LT(streamed->peak, stays);
     for (const SweepPoint& point : curve_of(*sweep, "atlas", Offload::none)->points)
         EXPECT_TRUE(point.status == "infeasible" || point.peak >= stays);
 }

@@ -113,7 +113,7 @@ TEST(BlockTable, options_cost_what_their_runs_do_and_none_dominates_another) {
 BlockTableOptions by(BlockSolver solver) {
     BlockTableOptions options = kBrief;
     options.bottom.solver = solver;
-    options.bottom.programme = {.time = std::chrono::seconds(20), .gap = 1e-6};
+    options.bottom.programme = {.time = std::chrono::hours(1), .gap = 1e-6};
     return options;
 }
 

@@ -25,7 +25,7 @@ TEST(Hiremate, DependsOnTheSeedAloneWhateverTheThreads) {
     options.blocks.level_moves = 1000;
     const auto steps = [&](int threads) {
         const Answer answer = make_hiremate(options)->solve(
-            {graph, flat}, budget, {.time = std::chrono::minutes(5), .threads = threads}, {});
+            {graph, flat}, budget, {.time = std::chrono::hours(1), .threads = threads}, {});
         return std::get<Solution>(answer).steps;
     };
     EXPECT_EQ(steps(1), steps(3));
@@ -39,13 +39,13 @@ TEST(Hiremate, AnswersManyBudgetsFromOneTable) {
     HiremateOptions options;
     options.blocks.level_moves = 1000;
     const auto hiremate = make_hiremate(options);
-    const auto prepared = hiremate->up_to(problem, Bytes(most), {.time = std::chrono::minutes(5)});
+    const auto prepared = hiremate->up_to(problem, Bytes(most), {.time = std::chrono::hours(1)});
     ASSERT_TRUE(prepared);
     for (const double share : {0.6, 0.8}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
-        const auto alone = time_of(*hiremate, problem, budget, std::chrono::minutes(5));
+        const auto alone = time_of(*hiremate, problem, budget, std::chrono::hours(1));
         ASSERT_TRUE(alone);
-        EXPECT_EQ(time_of(*prepared, problem, budget, std::chrono::minutes(5)), alone) << share;
+        EXPECT_EQ(time_of(*prepared, problem, budget, std::chrono::hours(1)), alone) << share;
     }
 }
 
@@ -57,7 +57,8 @@ TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
         const FlatGraph flat = flatten(file.graph);
         for (const ProblemFile::Reference& reference : file.references) {
             if (reference.lower_bound < reference.best_known * 0.999) continue;
-            const auto time = time_of(*make_hiremate(), {file.graph, flat}, reference.budget.value);
+            const auto time =
+                time_of(*make_hiremate(), {file.graph, flat}, reference.budget.value, std::chrono::hours(1));
             const double best = reference.best_known * static_cast<double>(flat.base_time);
             ++all;
             near += time && static_cast<double>(*time) <= 1.03 * best;
@@ -70,7 +71,7 @@ TEST(Hiremate, IsNearTheOptimumOfTheReferenceProblems) {
 TEST(Hilp, IsNotWorseThanRotorOnShortChains) {
     HilpOptions options;
     options.hiremate.blocks.level_moves = 100;
-    options.hiremate.blocks.programme->time = std::chrono::seconds(30);
+    options.hiremate.blocks.programme->time = std::chrono::hours(1);
     options.hiremate.blocks.programme->gap = 0;
     int found = 0, better = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed) {
@@ -79,8 +80,8 @@ TEST(Hilp, IsNotWorseThanRotorOnShortChains) {
         const std::int64_t most = keep_all_peak(flat).value, least = least_peak(flat).bytes.value;
         for (int i = 0; i <= 4; ++i) {
             const std::int64_t budget = least + (most - least) * i / 4;
-            const auto rotor = time_of(*make_rotor(), {graph, flat}, budget);
-            const auto hilp = time_of(*make_hilp(options), {graph, flat}, budget);
+            const auto rotor = time_of(*make_rotor(), {graph, flat}, budget, std::chrono::hours(1));
+            const auto hilp = time_of(*make_hilp(options), {graph, flat}, budget, std::chrono::hours(1));
             if (!rotor) continue;
             ASSERT_TRUE(hilp) << graph.name << " at " << budget;
             EXPECT_LE(*hilp, *rotor) << graph.name << " at " << budget;

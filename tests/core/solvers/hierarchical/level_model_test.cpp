@@ -19,7 +19,7 @@ struct SmallLevels {
           flat(flatten(graph)),
           table(Problem{graph, flat}, training_tree(graph, flat, {.most_items = 3, .single_ops = true}),
                 options) {
-        table.fill(Deadline({.time = std::chrono::minutes(1)}), 1);
+        table.fill(Deadline({.time = std::chrono::hours(1)}), 1);
         for (int block = 0; block < static_cast<int>(table.tree().blocks.size()); ++block) {
             const auto& children = table.tree().blocks[block].children;
             bool few = children.size() == 2 || children.size() == 3;
@@ -168,10 +168,9 @@ TEST(LevelModel, IsSolvedToTheBestScheduleOfItsClass) {
                 const std::vector<Seen> all = all_schedules(level);
                 for (const std::int64_t budget : tight_budgets(all)) {
                     const LevelSchedule start = level.once(std::vector<std::int32_t>(level.size(), 0));
-                    const LevelSchedule found =
-                        solve_programme(level, start, budget,
-                                        {.library = library, .time = std::chrono::seconds(60), .gap = 0},
-                                        Deadline({.time = std::chrono::minutes(2)}));
+                    const LevelSchedule found = solve_programme(
+                        level, start, budget, {.library = library, .time = std::chrono::hours(1), .gap = 0},
+                        Deadline({.time = std::chrono::hours(1)}));
                     const LevelCost cost = level.cost_of(found, budget);
                     EXPECT_EQ(cost.excess, 0);
                     EXPECT_EQ(cost.time, least_time(all, budget)) << seed << " " << block << " " << budget;
@@ -196,7 +195,7 @@ TEST(LevelSearch, IsMostlyAsGoodAsTheBestScheduleOfTheProgrammesClass) {
             for (const std::int64_t budget : tight_budgets(all)) {
                 const LevelSchedule found =
                     search_level(level, start, {.budget = budget, .seed = seed, .moves = 1000},
-                                 Deadline({.time = std::chrono::minutes(1)}));
+                                 Deadline({.time = std::chrono::hours(1)}));
                 const LevelCost cost = level.cost_of(found, budget);
                 ASSERT_TRUE(cost.executable);
                 ++searched;
@@ -214,7 +213,7 @@ TEST(LevelModel, KeepsAStartThatItCannotImprove) {
     const Level level = levels.table.level_of(levels.blocks.front());
     const LevelSchedule start = level.once(std::vector<std::int32_t>(level.size(), 0));
     const LevelSchedule same = solve_programme(level, start, level.cost_of(start, kNone).peak, {},
-                                               Deadline({.time = std::chrono::minutes(1)}));
+                                               Deadline({.time = std::chrono::hours(1)}));
     EXPECT_EQ(same.visits, start.visits);
     const LevelSchedule late = solve_programme(level, start, 0, {}, Deadline({.time = {}}));
     EXPECT_EQ(late.visits, start.visits);

@@ -152,23 +152,23 @@ class TableCacheTest : public OptionCacheTest {
 
 TEST_F(TableCacheTest, HasTheOptionsOfBlocksWithoutASearch) {
     const Graph graph = layers();
-    const auto searched = filled(graph, OptionCache(folder), std::chrono::minutes(1));
+    const auto searched = filled(graph, OptionCache(folder), std::chrono::hours(1));
     EXPECT_EQ(filled(graph, OptionCache(folder), {}), searched);
     EXPECT_NE(filled(graph, OptionCache({}), {}), searched);
 }
 
 TEST_F(TableCacheTest, HasThemWhateverTheIdsAndTheOrder) {
     const Graph graph = layers();
-    const auto searched = filled(graph, OptionCache(folder), std::chrono::minutes(1));
+    const auto searched = filled(graph, OptionCache(folder), std::chrono::hours(1));
     EXPECT_EQ(filled(shuffled(graph, 3), OptionCache(folder), {}), searched);
 }
 
 TEST_F(TableCacheTest, SearchesAnewWhatIsDamaged) {
     const Graph graph = layers();
-    const auto searched = filled(graph, OptionCache(folder), std::chrono::minutes(1));
+    const auto searched = filled(graph, OptionCache(folder), std::chrono::hours(1));
     for (const fs::path& path : files()) fs::resize_file(path, fs::file_size(path) / 2);
     const OptionCache cache(folder);
-    EXPECT_EQ(filled(graph, cache, std::chrono::minutes(1)), searched);
+    EXPECT_EQ(filled(graph, cache, std::chrono::hours(1)), searched);
     EXPECT_EQ(cache.damaged(), static_cast<int>(files().size()));
     EXPECT_EQ(filled(graph, OptionCache(folder), {}), searched);
 }
@@ -181,14 +181,14 @@ TEST_F(TableCacheTest, KeepsNothingOfASearchThatWasStopped) {
 
 TEST_F(TableCacheTest, OptionsThatCannotRunAreSearchedAnew) {
     const Graph graph = layers();
-    const auto searched = filled(graph, OptionCache(folder), std::chrono::minutes(1));
+    const auto searched = filled(graph, OptionCache(folder), std::chrono::hours(1));
     for (const fs::path& path : files()) {
         auto kept = parse_cached(*read_file(path));
         ASSERT_TRUE(kept);
         for (RunSequence& runs : kept->options) std::reverse(runs.begin(), runs.end());
         ASSERT_TRUE(write_file(path, cached_text(*kept)));
     }
-    EXPECT_EQ(filled(graph, OptionCache(folder), std::chrono::minutes(1)), searched);
+    EXPECT_EQ(filled(graph, OptionCache(folder), std::chrono::hours(1)), searched);
 }
 
 TEST_F(TableCacheTest, AnswersDoNotDependOnIt) {
@@ -200,7 +200,7 @@ TEST_F(TableCacheTest, AnswersDoNotDependOnIt) {
     const auto steps = [&](const fs::path& at) {
         const Answer answer =
             make_hiremate(small)->solve({graph, flat}, Bytes(least + (most - least) * 7 / 10),
-                                        {.time = std::chrono::minutes(2), .cache = at}, {});
+                                        {.time = std::chrono::hours(1), .cache = at}, {});
         return std::get<Solution>(answer).steps;
     };
     const auto without = steps({});

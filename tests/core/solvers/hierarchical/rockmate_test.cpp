@@ -12,6 +12,8 @@
 namespace rematlas {
 namespace {
 
+constexpr std::chrono::hours kAmple(1);  // tables end by themselves
+
 TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
     int found = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -20,8 +22,8 @@ TEST(Rockmate, EqualsRotorOnChainsOfSingleOps) {
         const std::int64_t most = keep_all_peak(flat).value, least = least_peak(flat).bytes.value;
         for (int i = 0; i <= 6; ++i) {
             const std::int64_t budget = least + (most - least) * i / 6;
-            const auto rotor = time_of(*make_rotor(), {graph, flat}, budget);
-            EXPECT_EQ(time_of(*make_rockmate(), {graph, flat}, budget), rotor)
+            const auto rotor = time_of(*make_rotor(), {graph, flat}, budget, kAmple);
+            EXPECT_EQ(time_of(*make_rockmate(), {graph, flat}, budget, kAmple), rotor)
                 << graph.name << " at " << budget;
             found += rotor.has_value();
         }
@@ -41,8 +43,8 @@ TEST(Rockmate, IsBetterThanRotorWhereLayersHaveChoices) {
     int better = 0;
     for (const double share : {0.5, 0.6, 0.7, 0.8, 0.9}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
-        const auto rotor = time_of(*make_rotor(), {graph, flat}, budget);
-        const auto rockmate = time_of(*make_rockmate(), {graph, flat}, budget);
+        const auto rotor = time_of(*make_rotor(), {graph, flat}, budget, kAmple);
+        const auto rockmate = time_of(*make_rockmate(), {graph, flat}, budget, kAmple);
         ASSERT_TRUE(rockmate) << share;
         better += !rotor || *rockmate < *rotor;
     }
@@ -54,11 +56,13 @@ TEST(Rockmate, AnswersManyBudgetsFromOneTable) {
     const FlatGraph flat = flatten(graph);
     const Problem problem{graph, flat};
     const std::int64_t most = keep_all_peak(flat).value;
-    const auto curve = make_rockmate()->up_to(problem, Bytes(most), {});
+    const auto curve = make_rockmate()->up_to(problem, Bytes(most), {.time = kAmple});
     ASSERT_TRUE(curve);
     for (const double share : {0.5, 0.7, 0.9}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(most));
-        EXPECT_EQ(time_of(*curve, problem, budget), time_of(*make_rockmate(), problem, budget)) << share;
+        EXPECT_EQ(time_of(*curve, problem, budget, kAmple),
+                  time_of(*make_rockmate(), problem, budget, kAmple))
+            << share;
     }
 }
 

@@ -107,7 +107,9 @@ Graph linked(Graph graph, double bytes_per_second) {
 }
 
 TEST(Offmate, IsNeverBetterThanExhaustiveSearchOnTinyChainsAndOftenAsGood) {
-    const auto solver = make_offmate(brief());
+    OffmateOptions options = brief();
+    options.programme.time = std::chrono::minutes(10);  // programmes so small end by themselves
+    const auto solver = make_offmate(options);
     int compared = 0, equal = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const Graph graph = linked(random_chain(seed, 3, seed % 2 == 0), 1e9);
@@ -115,7 +117,7 @@ TEST(Offmate, IsNeverBetterThanExhaustiveSearchOnTinyChainsAndOftenAsGood) {
         const Problem problem{graph, flat, {.what = Offload::activations, .links = graph.device->links}};
         for (const Bytes budget : budgets(flat, 8)) {
             const auto least = brute_force_with_host(graph, budget.value);
-            const Answer answer = solver->solve(problem, budget, {}, {});
+            const Answer answer = solver->solve(problem, budget, {.time = std::chrono::hours(1)}, {});
             expect_right(problem, budget, answer, named(graph, *solver, budget));
             if (!least || !time_of(answer)) continue;
             ++compared;
@@ -137,18 +139,20 @@ TEST(Offmate, IsNeverWorseThanRockmateWithoutCopies) {
     OffmateOptions options;  // of Rockmate's own, all as it has them
     options.trials = 50;
     options.sequences = 3;
-    options.programme.time = std::chrono::milliseconds(300);
+    options.programme.gap = 0.1;
+    options.programme.time = std::chrono::minutes(10);
+    const std::chrono::hours ample(1);
     const auto solver = make_offmate(options);
     int better = 0;
     for (const double share : {0.4, 0.5, 0.7, 0.9}) {
         const auto budget = static_cast<std::int64_t>(share * static_cast<double>(keep_all_peak(flat).value));
-        const auto plain = time_of(*make_rockmate(), {graph, flat}, budget);
-        const auto copying = time_of(
-            *solver, {graph, flat, {.what = Offload::activations, .links = graph.device->links}}, budget);
+        const auto plain = time_of(*make_rockmate(), {graph, flat}, budget, ample);
+        const Problem copies{graph, flat, {.what = Offload::activations, .links = graph.device->links}};
+        const auto copying = time_of(*solver, copies, budget, ample);
         ASSERT_TRUE(copying) << share;
         EXPECT_LE(*copying, plain.value_or(*copying)) << share;
         better += plain && *copying < *plain;
-        EXPECT_EQ(time_of(*solver, {graph, flat}, budget), plain) << "where nothing may be copied";
+        EXPECT_EQ(time_of(*solver, {graph, flat}, budget, ample), plain) << "where nothing may be copied";
     }
     EXPECT_GE(better, 3);
 }
@@ -185,11 +189,13 @@ TEST(Offmate, TrainsWithATenthOfTheBytesWhereParametersAndStatesDoNotFit) {
             const Bytes budget(keep_all_peak(flat).value / parts);
             ASSERT_GT(flat.resident_bytes, 2 * budget.value);
             const Problem problem{graph, flat, {.what = what, .links = graph.device->links}};
-            // Nothing fits but what a programme finds: it has time, on a slow machine too.
+            // Nothing fits but what a programme finds: a slow machine gives it more time.
             OffmateOptions options = brief();
-            options.programme.time = std::chrono::seconds(3);
-            const auto solver = make_offmate(options);
-            const Answer answer = solver->solve(problem, budget, {.time = std::chrono::seconds(60)}, {});
+            Answer answer = Infeasible{};
+            for (std::chrono::seconds time(3); !time_of(answer) && time.count() < 600; time *= 3) {
+                options.programme.time = time;
+                answer = make_offmate(options)->solve(problem, budget, {.time = 20 * time}, {});
+            }
             expect_right(problem, budget, answer, std::string(to_string(what)));
             ASSERT_TRUE(time_of(answer)) << to_string(what) << " " << on_host;
             const auto& steps = std::get<Solution>(answer).steps;

@@ -269,7 +269,7 @@ TEST(Rotor, is_the_optimum_of_a_plain_programme_on_equal_chains_of_256_layers) {
         const int memory = layers > 100 ? 400 : 12 * layers + 20;
         RotorTable table(chain.stages, memory * unit, 100'000);
         ASSERT_TRUE(table.exhaustive());
-        ASSERT_TRUE(table.fill(Deadline({})));
+        ASSERT_TRUE(table.fill(Deadline({.time = std::chrono::hours(1)})));
         const PlainChain plain(chain.stages, unit, memory);
         int reached = 0;
         for (int m = 0; m <= memory; ++m) {
@@ -282,7 +282,8 @@ TEST(Rotor, is_the_optimum_of_a_plain_programme_on_equal_chains_of_256_layers) {
             }
         }
         EXPECT_GT(reached, 5);
-        const Answer answer = make_rotor()->solve({graph, flat}, Bytes(memory * unit), {}, {});
+        const Answer answer =
+            make_rotor()->solve({graph, flat}, Bytes(memory * unit), {.time = std::chrono::hours(1)}, {});
         expect_valid(graph, Bytes(memory * unit), answer, graph.name);
         ASSERT_TRUE(time_of(answer));
         EXPECT_LE(*time_of(answer), table.least_time(0, layers - 1, memory * unit - chain.always, false));
@@ -298,7 +299,8 @@ TEST(Rotor, stays_within_half_a_per_cent_of_the_whole_table_where_it_tries_the_n
     RotorTable whole(chain.stages, most, 100'000, RotorTable::Splits::all),
         near(chain.stages, most, 100'000, RotorTable::Splits::near),
         nearer(chain.stages, most / 3, 100'000, RotorTable::Splits::near);
-    for (RotorTable* table : {&whole, &near, &nearer}) ASSERT_TRUE(table->fill(Deadline({})));
+    for (RotorTable* table : {&whole, &near, &nearer})
+        ASSERT_TRUE(table->fill(Deadline({.time = std::chrono::hours(1)})));
     const std::int64_t least = whole.curve().front().bytes;
     EXPECT_EQ(near.curve().front().bytes, least);
     for (int share = 0; share <= 100; ++share) {
