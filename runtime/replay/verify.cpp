@@ -121,9 +121,9 @@ class Session {
             if (options_.progress)
                 options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
             if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
-            if (i == 0 && options_.cuda_graphs) record(inputs_of(i));
+            if (i == 0 && options_.cuda_graphs) capture_graphs(inputs_of(i));
         }
-        executor_.drop_recording();  // its memory is needed
+        executor_.drop_graphs();  // its memory is needed
         if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
         report_.time_ratio_to_eager = median(ratios_);
         if (original) judge();
@@ -154,8 +154,8 @@ class Session {
     Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
-        Result<Replayed> step = report_.recorded
-                                    ? executor_.run_recorded(inputs, gradient_seed)
+        Result<Replayed> step = report_.cuda_graphs
+                                    ? executor_.run_graphs(inputs, gradient_seed)
                                     : executor_.run(plan_.schedule.steps, inputs,
                                                     {.gradient_seed = gradient_seed, .arena = options_.arena},
                                                     plan_.schedule.homes);
@@ -174,11 +174,11 @@ class Session {
         return outcome;
     }
 
-    /// Once libraries have chosen their kernels. Without a recording, plain replay goes on.
-    void record(const std::vector<at::Tensor>& inputs) {
-        const Result<void> recorded = executor_.record(plan_.schedule.steps, inputs);
-        report_.recorded = static_cast<bool>(recorded);
-        if (!recorded) report_.why_not_recorded = recorded.error().message;
+    /// Once libraries have chosen their kernels. Without graphs, plain replay goes on.
+    void capture_graphs(const std::vector<at::Tensor>& inputs) {
+        const Result<void> captured = executor_.capture_graphs(plan_.schedule.steps, inputs);
+        report_.cuda_graphs = static_cast<bool>(captured);
+        if (!captured) report_.why_no_cuda_graphs = captured.error().message;
     }
 
     Result<void> step(int index, bool timed, OriginalModel* original) {
