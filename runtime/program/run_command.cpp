@@ -7,7 +7,7 @@
 #include "core/base/sizes.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/comparison_fields.h"
-#include "runtime/program/progress.h"
+#include "runtime/program/progress_line.h"
 #include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
 #include "runtime/replay/verify.h"
@@ -112,7 +112,7 @@ Result<Exit> run_run(const RunFlags& flags) {
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
     if (!plan) return plan.error();
-    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     RunOptions options{
         .steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};
     options.cuda_graphs = flags.cuda_graphs;
