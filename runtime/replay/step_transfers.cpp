@@ -104,7 +104,7 @@ Result<std::unique_ptr<StepTransfers>> StepTransfers::open(const BoundModel& mod
                                                            std::shared_ptr<const StepTransferPlan> plan,
                                                            StepLinks& links) {
     if (!links.copies) {
-        Result<std::unique_ptr<CopyLanes>> copies = open_copies(model.device);
+        Result<std::unique_ptr<CopyQueues>> copies = open_copies(model.device);
         if (!copies) return copies.error();
         links.copies = copies.take();
     }
@@ -266,7 +266,7 @@ void StepTransfers::copy_in(TensorId t, const c10::Storage& to) {
     model_.device.synchronize();  // whoever had this memory before
     links_.copies->copy_in(const_cast<void*>(to.data()), player_.place(static_cast<std::size_t>(place_[t])),
                            bytes_[t]);
-    links_.copies->synchronize(Lane::in);
+    links_.copies->synchronize(CopyQueue::in);
 }
 
 void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands) {

@@ -1,8 +1,8 @@
-// The copies of one run of a step: memory on the device that comes and goes, and the lanes that move its bytes.
+// The copies of one run of a step: memory on the device that comes and goes, and the queues that move its bytes.
 //
 //     Result<std::unique_ptr<StepTransfers>> transfers = StepTransfers::open(model, plan, links);
 //     transfers->begin(operands, inputs, nullptr);
-//     transfers->before(step, operands);   // a fetch takes memory, the lanes get their orders
+//     transfers->before(step, operands);   // a fetch takes memory, the queues get their orders
 //     ... the step itself ...
 //     transfers->after(step);
 //     transfers->end();
@@ -25,7 +25,7 @@ namespace rematlas {
 
 /// What all runs of a model share.
 struct StepLinks {
-    std::shared_ptr<CopyLanes> copies = {};    ///< opened when they are first needed
+    std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
     TransferPlayer::Forgotten forgotten = {};  ///< told of memory, on both sides, that nobody needs any more:
                                                ///< for tests, on the CPU
 };
