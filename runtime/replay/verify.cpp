@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 }
 
 /// What one step left behind.
-struct Outcome {
+struct StepOutcome {
     std::vector<at::Tensor> outputs, gradients;
     std::unique_ptr<GeneratorState> generator;
     Bytes peak;
@@ -40,14 +40,14 @@ struct OriginalModel {
     std::int64_t resident_bytes;
     std::optional<OriginalOptimizer> optimizer = {};  ///< where it is part of the step
 
-    Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
-                         DeviceRuntime& device) {
+    Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
+                             DeviceRuntime& device) {
         device.set_generator_state(*generator);
         device.synchronize();
         device.reset_peak();
         const std::int64_t before = device.alive_bytes() - resident_bytes;
         const std::int64_t began = device.now();
-        Outcome outcome;
+        StepOutcome outcome;
         try {
             StepResult result = training_step(model, inputs, loss, gradient_seed);
             outcome.outputs = std::move(result.outputs);
@@ -151,7 +151,7 @@ class Session {
         return inputs;
     }
 
-    Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+    Result<StepOutcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
         Result<Replayed> step = report_.cuda_graphs
@@ -165,10 +165,10 @@ class Session {
             report_.measured_host_peak =
                 std::max(report_.measured_host_peak.value_or(Bytes()), step->host_peak);
         report_.slab = step->slab;
-        Outcome outcome{.outputs = std::move(step->outputs),
-                        .gradients = std::move(step->gradients),
-                        .generator = device_.generator_state(),
-                        .peak = step->peak};
+        StepOutcome outcome{.outputs = std::move(step->outputs),
+                            .gradients = std::move(step->gradients),
+                            .generator = device_.generator_state(),
+                            .peak = step->peak};
         outcome.seconds = double(device_.now() - began) * 1e-9;
         generator_ = device_.generator_state();
         return outcome;
@@ -184,14 +184,14 @@ class Session {
     Result<void> step(int index, bool timed, OriginalModel* original) {
         const std::vector<at::Tensor> inputs = inputs_of(index);
         const std::uint64_t gradient_seed = options_.seed * 7919 + index;
-        Outcome first;
+        StepOutcome first;
         if (original) {
-            Result<Outcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
+            Result<StepOutcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
             if (!eager) return eager.error();
             first = eager.take();
             report_.original_peak = std::max(report_.original_peak, first.peak);
         }
-        Result<Outcome> replayed = replay(inputs, gradient_seed);
+        Result<StepOutcome> replayed = replay(inputs, gradient_seed);
         if (!replayed) return replayed.error();
         report_.measured_peak = std::max(report_.measured_peak, replayed->peak);
         if (timed) report_.step_seconds.push_back(replayed->seconds);

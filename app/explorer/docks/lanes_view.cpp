@@ -130,7 +130,8 @@ void LanesView::publish_range() {
 /// Of the step without recomputation, which was made for no budget, what a schedule is asked to keep next.
 Bytes LanesView::budget_line() const {
     const int row = session_.plans.shown();
-    const bool all_kept = row != PlanList::none && session_.plans.plan(row).origin == Plan::Origin::all_kept;
+    const bool all_kept =
+        row != PlanList::none && session_.plans.plan(row).origin == PlanRow::Origin::all_kept;
     if (!all_kept) return session_.schedule()->schedule.budget;
     return session_.budget.valid() ? session_.budget.budget() : Bytes(0);
 }

@@ -630,7 +630,7 @@ TEST_F(Windows, WhatWasFoundIsThereWhenTheGraphIsOpenedAgainAndOpeningLeavesNoFi
     open(chain);
     PlanList& plans = window->session().plans;
     ASSERT_EQ(plans.rowCount(), 2);
-    EXPECT_EQ(plans.plan(0).origin, Plan::Origin::all_kept);
+    EXPECT_EQ(plans.plan(0).origin, PlanRow::Origin::all_kept);
     EXPECT_EQ(plans.plan(1).name, "mine");
     EXPECT_EQ(plans.shown(), 1) << "and what was shown is shown";
     EXPECT_EQ(window->session().schedule()->schedule.steps, steps);
