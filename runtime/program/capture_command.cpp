@@ -5,9 +5,9 @@
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
+#include "runtime/capture/capture_shapes.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/progress_line.h"
-#include "runtime/shapes/capture_shapes.h"
 
 namespace rematlas {
 namespace {
