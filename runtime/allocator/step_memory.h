@@ -41,7 +41,8 @@ class StepMemory {
     ~StepMemory();
 
     /// Another `key` than that of the last step: other requests are to be expected, all is logged anew.
-    /// `most`: bytes that an arena should not go beyond; to stay within them is worth some effort when it is planned.
+    /// `most`: bytes that an arena should not go beyond; to stay within them is worth some effort when it is
+    /// planned.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
     /// Without one, after an error, the next `begin_step` forgets what was logged.
     void end_step();

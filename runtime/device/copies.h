@@ -1,4 +1,5 @@
-// The links between a device and the host, and the host memory that they copy to (runtime/transfers/copy_queues.h).
+// The links between a device and the host, and the host memory that they copy to
+// (runtime/transfers/copy_queues.h).
 //
 //     Result<std::unique_ptr<PinnedSlab>> slab = open_slab(*device, bytes);
 //     Result<std::unique_ptr<CopyQueues>> copies = open_copies(*device);

@@ -44,7 +44,8 @@ class Marks {
     virtual std::vector<std::int64_t> read() = 0;
 };
 
-/// Work that was captured once (CUDA graphs) and is submitted as often as wanted: the same kernels on the same addresses.
+/// Work that was captured once (CUDA graphs) and is submitted as often as wanted: the same kernels on the
+/// same addresses.
 class DeviceGraphs {
   public:
     virtual ~DeviceGraphs() = default;
@@ -119,8 +120,8 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>>) {
         TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }
-    /// Within `capture_graphs`: the next random op draws what it would so many draws after the generator's state at
-    /// submission.
+    /// Within `capture_graphs`: the next random op draws what it would so many draws after the generator's
+    /// state at submission.
     virtual void place_generator(std::int64_t) {
         TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }

@@ -58,8 +58,8 @@ class Inspector {
         return nullptr;
     }
 
-    /// Fused attention makes a seed and an offset, on the host or, while graphs are captured, on the device. Without
-    /// dropout its backward does not look at them.
+    /// Fused attention makes a seed and an offset, on the host or, while graphs are captured, on the device.
+    /// Without dropout its backward does not look at them.
     static bool attends_without_dropout(const TapeOp& op) {
         if (!op.name.starts_with("aten::_scaled_dot_product_")) return false;
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});

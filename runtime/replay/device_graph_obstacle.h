@@ -1,6 +1,6 @@
 // Whether the device can capture the steps of a schedule as graphs and submit them as a whole (CUDA graphs).
 //
-//     if (const auto obstacle = device_graph_obstacle(graph, tape, steps)) use plain replay, because of *obstacle
+//     if (const auto obstacle = device_graph_obstacle(graph, tape, steps)) ...  // *obstacle says why
 //
 // A graph repeats the same kernels on the same addresses and leaves out what the host did in between. So
 // no op may wait for the device, read or make tensors in host memory, or have a shape that depends on values;

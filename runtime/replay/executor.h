@@ -91,9 +91,9 @@ class Executor {
     /// Other links than the device's. No step is open.
     void use(StepLinks links);
 
-    /// Captures the steps as graphs that the device repeats as a whole (CUDA graphs), without running them. The
-    /// memory that they take stays with the graphs, of which there is one set. Errors: as `run`; a device that
-    /// captures no graphs; the op that prevents it. The halves below run plainly.
+    /// Captures the steps as graphs that the device repeats as a whole (CUDA graphs), without running them.
+    /// The memory that they take stays with the graphs, of which there is one set. Errors: as `run`; a device
+    /// that captures no graphs; the op that prevents it. The halves below run plainly.
     Result<void> capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
     /// Submits what was captured, as `run` would have run it. Outputs and gradients lie where every
     /// submission leaves them: they hold until the next one. Replayed::peak is that of the capture. Errors:

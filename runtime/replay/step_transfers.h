@@ -1,4 +1,5 @@
-// The copies of one run of a step: memory on the device that comes and goes, and the queues that move its bytes.
+// The copies of one run of a step: memory on the device that comes and goes, and the queues that move its
+// bytes.
 //
 //     Result<std::unique_ptr<StepTransfers>> transfers = StepTransfers::open(model, plan, links);
 //     transfers->begin(operands, inputs, nullptr);

@@ -11,8 +11,8 @@ namespace rematlas {
 namespace {
 
 /// Who waits for what, by vector clocks. Positions of compute count steps over all repetitions: what it has
-/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another queue count what it
-/// was given.
+/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another queue count
+/// what it was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,

@@ -1,4 +1,5 @@
-// Carries out a transfer plan: gives the queues their orders, step by step, in one repetition after the other.
+// Carries out a transfer plan: gives the queues their orders, step by step, in one repetition after the
+// other.
 //
 //     TransferPlayer player(plan, copies, slab);
 //     player.begin();
@@ -41,8 +42,8 @@ class TransferPlayer {
     void set_home(std::size_t number, void* data) { homes_[number] = data; }
     /// A repetition begins. `clock` runs with it, when there is one.
     void begin(LinkClock* clock = nullptr);
-    /// Before a step: the queues get what belongs to it. `device`: of a step that copies, where the tensor lies
-    /// there, and how many bytes of it are copied. `work`: of an op that runs on the host.
+    /// Before a step: the queues get what belongs to it. `device`: of a step that copies, where the tensor
+    /// lies there, and how many bytes of it are copied. `work`: of an op that runs on the host.
     void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0,
               std::function<void()> work = {});
     /// After a step: what it leaves on the host has no place there any more.

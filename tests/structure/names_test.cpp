@@ -1,5 +1,5 @@
-// One name, one type: two types of one name in one namespace are merged by the linker without a word, and the program
-// runs the destructor of one on the other.
+// One name, one type: two types of one name in one namespace are merged by the linker without a word, and the
+// program runs the destructor of one on the other.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

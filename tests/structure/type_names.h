@@ -3,8 +3,8 @@
 //     std::vector<TypeDefinition> types = types_in(text, "core/graph/graph.h");
 //     for (const std::string& fault : doubles(types)) ...
 //
-// A type is what class, struct, union, enum or `using X =` defines at the scope of a namespace. Forward declarations,
-// specializations and members of classes are none. Both branches of an #if are read.
+// A type is what class, struct, union, enum or `using X =` defines at the scope of a namespace. Forward
+// declarations, specializations and members of classes are none. Both branches of an #if are read.
 #pragma once
 
 #include <filesystem>
@@ -31,7 +31,8 @@ std::vector<TypeDefinition> types_under(const std::filesystem::path& root,
 /// "rematlas::X: core/a.h:3, viz/b.cpp:7", for each name that one namespace gives to several types.
 std::vector<std::string> doubles(const std::vector<TypeDefinition>& types);
 
-/// "rematlas::explorer::X (app/a.h:3) hides rematlas::X (core/b.h:7)", for each name that an outer namespace has too.
+/// "rematlas::explorer::X (app/a.h:3) hides rematlas::X (core/b.h:7)", for each name that an outer namespace
+/// has too.
 std::vector<std::string> hiding(const std::vector<TypeDefinition>& types);
 
 }  // namespace rematlas::test

@@ -12,8 +12,8 @@
 
 namespace rematlas {
 
-/// The seed and offset of captured graphs lie in two tensors that libtorch makes when it captures. Until then, and
-/// afterwards, these keep their place, so that a step takes the same bytes with and without graphs.
+/// The seed and offset of captured graphs lie in two tensors that libtorch makes when it captures. Until
+/// then, and afterwards, these keep their place, so that a step takes the same bytes with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { keep(); }
