@@ -38,7 +38,7 @@ Result<void> DeviceGraphStep::capture() {
     run_.turns.capturing = true;
     std::string failure;
     try {
-        work_ = model.device.capture(parts);
+        graphs_ = model.device.capture_graphs(parts);
     } catch (const std::exception& error) {
         const std::size_t at = run_.at();
         failure = (at < steps.size() && steps[at].runs() ? model.label(steps[at].op()) + ": " : "") +
@@ -89,10 +89,10 @@ Result<void> DeviceGraphStep::submit(const std::vector<at::Tensor>& inputs, std:
     try {
         at::NoGradGuard no_grad;
         for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].copy_(inputs[i]);
-        work_->submit(0);
+        graphs_->submit(0);
         if (!output_gradients_.empty()) {
             draw_output_gradients(output_gradients_, gradient_seed);
-            work_->submit(1);
+            graphs_->submit(1);
         }
         const std::unique_ptr<GeneratorState> generator = model.device.generator_state();
         generator->advance(draws_);

@@ -30,7 +30,7 @@ class DeviceGraphStep {
 
     StepRun run_;
     StepPlan plan_;
-    std::unique_ptr<DeviceGraphs> work_;
+    std::unique_ptr<DeviceGraphs> graphs_;
     std::vector<at::Tensor> inputs_, output_gradients_;
     std::vector<const void*> bound_;  ///< addresses of parameters and buffers
     std::int64_t draws_ = 0;          ///< how far a step moves the generator

@@ -48,9 +48,9 @@ void overwrite(const c10::Storage& to, const c10::Storage& from) {
 
 }  // namespace
 
-class GraphCapturingDevice::Work final : public DeviceGraphs, public DispatchMode {
+class GraphCapturingDevice::Graphs final : public DeviceGraphs, public DispatchMode {
   public:
-    explicit Work(GraphCapturingDevice& device) : device_(device) {}
+    explicit Graphs(GraphCapturingDevice& device) : device_(device) {}
 
     void begin_part() { parts_.emplace_back(); }
     void add(std::function<void()> entry) { parts_.back().push_back(std::move(entry)); }
@@ -122,12 +122,12 @@ std::unique_ptr<DeviceGraphs> GraphCapturingDevice::capture_graphs(
     std::span<const std::function<void()>> parts) {
     const std::vector<at::Tensor> before = copies_of(untouched_);
     const std::unique_ptr<GeneratorState> generator = cpu_.generator_state();
-    auto work = std::make_unique<Work>(*this);
-    capturing_ = work.get();
+    auto graphs = std::make_unique<Graphs>(*this);
+    capturing_ = graphs.get();
     {
-        DispatchModeGuard guard(*work);
+        DispatchModeGuard guard(*graphs);
         for (const std::function<void()>& part : parts) {
-            work->begin_part();
+            graphs->begin_part();
             part();
         }
     }
@@ -135,7 +135,7 @@ std::unique_ptr<DeviceGraphs> GraphCapturingDevice::capture_graphs(
     cpu_.set_generator_state(*generator);
     for (std::size_t i = 0; i < untouched_.size(); ++i)
         overwrite(untouched_[i].storage(), before[i].storage());
-    return work;
+    return graphs;
 }
 
 }  // namespace rematlas::test

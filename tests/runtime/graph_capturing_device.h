@@ -39,10 +39,10 @@ class GraphCapturingDevice final : public DeviceRuntime {
     void place_generator(std::int64_t draws) override;
 
   private:
-    class Work;
+    class Graphs;
     DeviceRuntime& cpu_;
     std::vector<at::Tensor> untouched_;
-    Work* capturing_ = nullptr;
+    Graphs* capturing_ = nullptr;
 };
 
 }  // namespace rematlas::test

@@ -269,12 +269,12 @@ class CudaRuntime final : public DeviceRuntime {
         prepare();
         if (!place_of_generator_) place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
         const GeneratorForCapture generator(index_);
-        auto work = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
+        auto graphs = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
         capturing_ = generator.state().get();
         const auto done = c10::make_scope_exit([this] { capturing_ = nullptr; });
-        for (const std::function<void()>& part : parts) work->capture_graphs(part);
+        for (const std::function<void()>& part : parts) graphs->capture(part);
         synchronize();
-        return work;
+        return graphs;
     }
     void place_generator(std::int64_t draws) override {
         TORCH_CHECK(capturing_, "no graphs are captured");
