@@ -19,7 +19,7 @@ using test::GraphCapturingDevice;
 using test::model_path;
 using ::testing::HasSubstr;
 
-std::vector<at::Tensor> tensors_of(const Model& model) {
+std::vector<at::Tensor> all_tensors(const Model& model) {
     std::vector<at::Tensor> tensors;
     for (const NamedTensor& named : model.tensors) tensors.push_back(named.tensor);
     return tensors;
@@ -33,7 +33,7 @@ TEST_P(DeviceGraphStep, IsIdenticalToPlainReplayOverSteps) {
     const FlatGraph flat = flatten(graph);
     Model plain_model = load_model(model_path(GetParam())).take();
     Model captured_model = load_model(model_path(GetParam())).take();
-    GraphCapturingDevice device(cpu(), tensors_of(captured_model));
+    GraphCapturingDevice device(cpu(), all_tensors(captured_model));
     Result<Executor> plain = Executor::create(graph, plain_model, cpu());
     Result<Executor> captured_once = Executor::create(graph, captured_model, device);
     ASSERT_TRUE(plain && captured_once);
@@ -55,7 +55,7 @@ TEST_P(DeviceGraphStep, IsIdenticalToPlainReplayOverSteps) {
         of_captured = cpu().generator_state();
         EXPECT_TRUE(identical(step->outputs, expected->outputs)) << i;
         EXPECT_TRUE(identical(step->gradients, expected->gradients)) << i;
-        EXPECT_TRUE(identical(tensors_of(captured_model), tensors_of(plain_model))) << i;
+        EXPECT_TRUE(identical(all_tensors(captured_model), all_tensors(plain_model))) << i;
         EXPECT_TRUE(of_captured->equals(*of_plain)) << i;
         for (const auto& [model, result] :
              {std::pair(&plain_model, &*expected), std::pair(&captured_model, &*step)}) {
@@ -82,7 +82,7 @@ TEST(DeviceGraphSteps, WhatCannotBeDoneIsSaid) {
     Result<Executor> plain = Executor::create(graph, model, cpu());
     ASSERT_TRUE(plain);
     EXPECT_THAT(plain->capture_graphs(steps, inputs).error().message, HasSubstr("cpu cannot be captured"));
-    GraphCapturingDevice device(cpu(), tensors_of(model));
+    GraphCapturingDevice device(cpu(), all_tensors(model));
     Result<Executor> executor = Executor::create(graph, model, device);
     ASSERT_TRUE(executor);
     EXPECT_THAT(executor->run_graphs(inputs, 1).error().message, HasSubstr("no step was captured"));
