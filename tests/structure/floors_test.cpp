@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 using Floors = std::vector<std::vector<std::string>>;
 
 struct House {
-    std::string
-        folder;  ///< whose folders the floors are; empty: the whole tree, of which only these are looked at
+    /// Whose folders the floors are. Empty: the whole tree, of which only these are looked at.
+    std::string folder;
     Floors floors;
 };
 
