@@ -7,12 +7,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/base/exit.h"
 #include "core/base/result.h"
 
 namespace rematlas {
-
-/// Exit status of every command.
-enum class Exit { success = 0, negative = 1, wrong_input = 2 };
 
 struct OutputFlags {
     bool json = false;   ///< one object on standard output

@@ -9,7 +9,7 @@
 #include "core/base/links.h"
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 #include "core/schedule/schedule_file.h"
 #include "viz/paint/draw.h"
 
@@ -55,7 +55,7 @@ bool uses_host(const Schedule& schedule) {
 }
 
 void print_headers(const Schedule& a, const Schedule& b, const Result<Graph>& graph,
-                   const std::optional<Comparison>& compared) {
+                   const std::optional<ScheduleDiff>& compared) {
     const auto row = [](const char* name, const std::string& left, const std::string& right) {
         std::printf("%-12s %18s %18s\n", name, left.c_str(), right.c_str());
     };
@@ -103,7 +103,7 @@ std::string updates(int count) {
     return std::to_string(count) + (count == 1 ? " update" : " updates");
 }
 
-void print_comparison(const Graph& graph, const Comparison& found) {
+void print_comparison(const Graph& graph, const ScheduleDiff& found) {
     std::printf("b takes %s and needs %s at the peak\n", more_or_less(found.time_b - found.time_a).c_str(),
                 more_or_less(found.peak_b - found.peak_a).c_str());
     std::printf("it runs ops %d times more (%s) and %d times less (%s)\n", found.more_runs,
@@ -138,7 +138,7 @@ void print_runs(const std::vector<RunDifference>& found) {
     print_more(found.size());
 }
 
-json to_json(const Comparison& found) {
+json to_json(const ScheduleDiff& found) {
     json ops = json::array();
     for (const OpDifference& d : found.ops)
         ops.push_back({{"op", d.op.value},
@@ -205,9 +205,9 @@ Result<Exit> diff_command(const std::string& left_path, const std::string& right
     if (!graph && !(graph_path.empty() && plot.empty())) return graph.error();
     if (const Result<void> can = plot.empty() ? Result<void>() : check_picture_path(plot); !can)
         return can.error();
-    std::optional<Comparison> compared;
+    std::optional<ScheduleDiff> compared;
     if (graph) {
-        Result<Comparison> found = compare(*graph, *a, *b);
+        Result<ScheduleDiff> found = compare(*graph, *a, *b);
         if (!found) return found.error();
         compared = std::move(*found);
         const Result<void> drawn = plot.empty() ? Result<void>() : draw_comparison_file(*graph, *a, *b, plot);

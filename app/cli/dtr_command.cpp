@@ -45,15 +45,15 @@ const char* word(DtrOutcome::Status status) {
     return "stopped";
 }
 
-struct Point {
+struct BudgetPoint {
     Bytes budget;
     double ratio = 0;
     double seconds = 0;
     DtrOutcome outcome;
 };
 
-Result<std::vector<Point>> points_from(const DtrFlags& flags, Bytes peak) {
-    std::vector<Point> points;
+Result<std::vector<BudgetPoint>> points_from(const DtrFlags& flags, Bytes peak) {
+    std::vector<BudgetPoint> points;
     const double full = static_cast<double>(std::max<std::int64_t>(peak.value, 1));
     if (!flags.budget.empty()) {
         const Result<Budget> given = budget_flag(flags.budget);
@@ -72,7 +72,7 @@ Result<std::vector<Point>> points_from(const DtrFlags& flags, Bytes peak) {
     return points;
 }
 
-json to_json(const Point& point) {
+json to_json(const BudgetPoint& point) {
     return {{"status", word(point.outcome.status)},
             {"ratio", point.ratio},
             {"budget_bytes", point.budget.value},
@@ -83,7 +83,7 @@ json to_json(const Point& point) {
             {"seconds", point.seconds}};
 }
 
-json to_json(const DtrFlags& flags, Bytes peak, std::size_t calls, const std::vector<Point>& points) {
+json to_json(const DtrFlags& flags, Bytes peak, std::size_t calls, const std::vector<BudgetPoint>& points) {
     json object = {{"log", flags.log},
                    {"heuristic", flags.heuristic},
                    {"deallocation", flags.deallocation},
@@ -93,16 +93,16 @@ json to_json(const DtrFlags& flags, Bytes peak, std::size_t calls, const std::ve
         object.update(to_json(points.front()));
     } else {
         object["points"] = json::array();
-        for (const Point& point : points) object["points"].push_back(to_json(point));
+        for (const BudgetPoint& point : points) object["points"].push_back(to_json(point));
     }
     return object;
 }
 
-void print(const std::vector<Point>& points, Bytes peak, std::size_t calls) {
+void print(const std::vector<BudgetPoint>& points, Bytes peak, std::size_t calls) {
     std::printf("%zu calls, a peak of %s without evictions\n", calls, format_bytes(peak).c_str());
     std::printf("%6s %12s %8s %9s %12s %10s %8s\n", "ratio", "budget", "status", "overhead", "peak",
                 "evictions", "reruns");
-    for (const Point& point : points) {
+    for (const BudgetPoint& point : points) {
         std::printf("%6.3f %12s %8s %9.4f %12s %10lld %8lld\n", point.ratio,
                     format_bytes(point.budget).c_str(), word(point.outcome.status), point.outcome.overhead(),
                     format_bytes(point.outcome.peak).c_str(), static_cast<long long>(point.outcome.evictions),
@@ -120,11 +120,11 @@ Result<Exit> dtr_command(const DtrFlags& flags, const OutputFlags& output) {
                              .ignore_small = flags.ignore_small,
                              .seed = flags.seed};
     const Bytes peak = unbounded_peak(*trace);
-    Result<std::vector<Point>> points = points_from(flags, peak);
+    Result<std::vector<BudgetPoint>> points = points_from(flags, peak);
     if (!points) return points.error();
     const std::stop_token stop = catch_interrupt();
     bool all_ok = true;
-    for (Point& point : *points) {
+    for (BudgetPoint& point : *points) {
         const auto start = std::chrono::steady_clock::now();
         point.outcome = evict_online(*trace, point.budget, options, [&](const DtrOutcome&, double done) {
             if (output.shows_progress())

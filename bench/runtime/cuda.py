@@ -4,7 +4,7 @@
     cuda.py BIN [--models resnet101,unet] [--pairs 5] [--output bench/results/cuda.csv]
     cuda.py BIN --device cpu --small          the same commands on small models, to try them out
 
-Captures, solves and runs each model with verification: plainly, and recorded as CUDA graphs. Prints CSV
+Captures, solves and runs each model with verification: plainly, and captured as CUDA graphs. Prints CSV
 (name,run,value,unit): replay against eager (median of `pairs` pairs, taken alternately in one process), overhead
 predicted against measured, and the peak predicted, measured, and as the model of the allocator has it. Without
 a device it says so and ends with status 1.

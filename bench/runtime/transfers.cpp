@@ -24,15 +24,15 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 /// Links on which nothing takes any time.
-class NoCopies final : public CopyLanes {
+class NoCopies final : public CopyQueues {
   public:
     void copy_out(void*, const void*, std::size_t) override {}
     void copy_in(void*, const void*, std::size_t) override {}
     void run(std::function<void()>) override {}
-    Mark record(Lane) override { return {}; }
-    void wait(Lane, Mark) override {}
+    Mark mark(CopyQueue) override { return {}; }
+    void wait(CopyQueue, Mark) override {}
     void release(Mark) override {}
-    void synchronize(Lane) override {}
+    void synchronize(CopyQueue) override {}
 };
 
 void bench_plan(int layers) {
@@ -80,7 +80,7 @@ void bench_links() {
     const std::unique_ptr<PinnedSlab> host = mapped_slab(2 * bytes);
     std::vector<char> device(2 * bytes, 1);
     std::memset(host->data(), 1, 2 * bytes);
-    const std::unique_ptr<CopyLanes> copies = worker_copies();
+    const std::unique_ptr<CopyQueues> copies = worker_copies();
     auto* const place = static_cast<char*>(host->data());
     const auto copy = [&](bool out, bool in) {
         constexpr int repetitions = 8;
@@ -89,7 +89,7 @@ void bench_links() {
                 if (out) copies->copy_out(place, device.data(), bytes);
                 if (in) copies->copy_in(device.data() + bytes, place + bytes, bytes);
             }
-            copies->synchronize(Lane::out), copies->synchronize(Lane::in);
+            copies->synchronize(CopyQueue::out), copies->synchronize(CopyQueue::in);
         });
         return 1e-9 * repetitions * double(bytes) * (out + in) / seconds;
     };

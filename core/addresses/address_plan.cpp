@@ -12,9 +12,9 @@ namespace rematlas {
 namespace {
 
 /// Plays possible steps and notes the lifetimes; lifetimes that share an address are linked to one block.
-class Recorder {
+class LifetimePlayer {
   public:
-    Recorder(const Graph& graph, const AddressOptions& options)
+    LifetimePlayer(const Graph& graph, const AddressOptions& options)
         : graph_(graph), options_(options), current_(graph.tensors.size(), kNone) {
         const IdVector<TensorId, char> there = on_device_at_start(graph, options.homes);
         for (TensorId t : graph.tensors.ids()) {
@@ -159,9 +159,9 @@ Result<AddressPlan> plan_addresses(const Graph& graph, const std::vector<Step>& 
         return Error{"alignment must be at least 1, not " + std::to_string(options.alignment)};
     if (const Result<Simulation> possible = simulate(graph, steps, options.homes, options.links); !possible)
         return possible.error();
-    Recorder recorder(graph, options);
-    recorder.play(steps);
-    return recorder.plan();
+    LifetimePlayer player(graph, options);
+    player.play(steps);
+    return player.plan();
 }
 
 std::int64_t alignment_for(const Graph& graph) {

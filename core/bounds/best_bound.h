@@ -36,8 +36,8 @@ struct BestBoundLimits {
     /// For schedules that may also copy tensors to the host and back: a bound of the class `with_copies`.
     std::optional<HostLinks> host = {};
     int moments = 64;  ///< with copies: at most so many are tried one at a time
-    /// For schedules in which ops may also run on the host: these, where the graph is `HostOps::device`. A bound of the
-    /// class `with_host_ops`.
+    /// For schedules in which ops may also run on the host: these, where the graph is
+    /// `StepWithoutHostOps::device`. A bound of the class `with_host_ops`.
     std::span<const HostOp> host_ops = {};
 };
 

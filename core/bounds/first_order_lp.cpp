@@ -89,7 +89,7 @@ class Matrix {
     Vector column_value_;
 };
 
-struct Point {
+struct LpPoint {
     Vector x, y;
 };
 
@@ -250,7 +250,7 @@ class Iteration {
     Matrix matrix_;
     Vector row_scale_, column_scale_, cost_, upper_, least_;
     double cost_unit_ = 1, step_ = 0, weight_ = 1;
-    Point at_, image_, start_;
+    LpPoint at_, image_, start_;
     Vector ahead_;
     double first_residual_ = 0, last_residual_ = std::numeric_limits<double>::infinity();
     int run_ = 0, next_check_ = kPatience;

@@ -20,8 +20,8 @@ Lists filtered(const Lists& lists, const Stays& stays) {
 
 }  // namespace
 
-HostOps host_ops(const Graph& graph, const FlatGraph& flat) {
-    HostOps host{.device = flat, .ops = {}};
+StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& flat) {
+    StepWithoutHostOps host{.device = flat, .ops = {}};
     FlatGraph& device = host.device;
     const auto on_host = [&](std::int32_t op) { return graph.ops[OpId(op)].host_time.has_value(); };
     IdVector<TensorId, char> touched(graph.tensors.size(), 0);  // by a run that must be on the device

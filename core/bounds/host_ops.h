@@ -1,6 +1,6 @@
 // Ops that may run on the host, as bounds take them.
 //
-//     const HostOps host = host_ops(graph, flat);
+//     const StepWithoutHostOps host = step_without_host_ops(graph, flat);
 //     best_bound(host.device, budget, {.host = fastest_of(links), .host_ops = host.ops});
 #pragma once
 
@@ -24,7 +24,7 @@ struct HostOp {
     std::vector<std::int32_t> back;
 };
 
-struct HostOps {
+struct StepWithoutHostOps {
     /// The step as if these ops were nothing: they need not run, read nothing, take no time, and what they make
     /// has no bytes. Ops and tensors have their ids, and `base_time` is that of the whole step.
     FlatGraph device;
@@ -32,6 +32,6 @@ struct HostOps {
 };
 
 /// Cost: linear.
-HostOps host_ops(const Graph& graph, const FlatGraph& flat);
+StepWithoutHostOps step_without_host_ops(const Graph& graph, const FlatGraph& flat);
 
 }  // namespace rematlas

@@ -6,10 +6,10 @@
 namespace rematlas {
 namespace {
 
-class Simulation final : public EvictionHost {
+class TracePlayer final : public EvictionHost {
   public:
-    Simulation(const Trace& trace, Bytes budget, const DtrOptions& options,
-               const std::function<bool(const DtrOutcome&, double)>& go_on, std::vector<DtrEvent>* events)
+    TracePlayer(const Trace& trace, Bytes budget, const DtrOptions& options,
+                const std::function<bool(const DtrOutcome&, double)>& go_on, std::vector<DtrEvent>* events)
         : trace_(trace),
           budget_(budget.value),
           go_on_(go_on),
@@ -159,7 +159,7 @@ class Simulation final : public EvictionHost {
 DtrOutcome evict_online(const Trace& trace, Bytes budget, const DtrOptions& options,
                         const std::function<bool(const DtrOutcome&, double)>& go_on,
                         std::vector<DtrEvent>* events) {
-    return Simulation(trace, budget, options, go_on, events).run();
+    return TracePlayer(trace, budget, options, go_on, events).run();
 }
 
 Bytes unbounded_peak(const Trace& trace) {

@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 struct Delete {
     void operator()(glp_prob* problem) const { glp_delete_prob(problem); }
 };
-using Problem = std::unique_ptr<glp_prob, Delete>;
+using GlpkProblem = std::unique_ptr<glp_prob, Delete>;
 
 /// GLPK keeps an environment for every thread that calls it and leaves freeing it to that thread.
 struct ThreadEnvironment {
@@ -27,8 +27,8 @@ int bounds_type(double lower, double upper) {
     return below && above ? GLP_DB : below ? GLP_LO : above ? GLP_UP : GLP_FR;
 }
 
-Problem make_problem(const MilpModel& model, bool relaxed) {
-    Problem problem(glp_create_prob());
+GlpkProblem make_problem(const MilpModel& model, bool relaxed) {
+    GlpkProblem problem(glp_create_prob());
     glp_set_obj_dir(problem.get(), GLP_MIN);
     glp_set_obj_coef(problem.get(), 0, model.offset);
     if (!model.columns.empty()) glp_add_cols(problem.get(), static_cast<int>(model.columns.size()));
@@ -145,7 +145,7 @@ Result<MilpAnswer> solve_by_glpk(const MilpModel& model, const MilpLimits& limit
     const Clock::time_point end = Clock::now() + limits.time;
     const ThreadEnvironment environment;  // outlives the problem
     glp_term_out(GLP_OFF);
-    const Problem problem = make_problem(model, limits.relaxed);
+    const GlpkProblem problem = make_problem(model, limits.relaxed);
     const bool solved = solve_relaxation(problem.get(), limits, end);
     MilpAnswer answer = relaxed_answer(problem.get(), solved);
     if (limits.relaxed || answer.status != MilpStatus::optimal) return answer;

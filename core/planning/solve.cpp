@@ -85,9 +85,9 @@ Links links_of(const Problem& problem, const Schedule& schedule) {
 void bound_with_copies(const Problem& problem, Bytes budget, const Limits& limits, ScheduleClass over,
                        Schedule& schedule) {
     const bool activations_only = over == ScheduleClass::with_activation_copies;
-    HostOps host;
+    StepWithoutHostOps host;
     const FlatGraph flat = with_results_from_host(problem.graph, problem.flat);
-    if (over == ScheduleClass::with_host_ops) host = host_ops(problem.graph, flat);
+    if (over == ScheduleClass::with_host_ops) host = step_without_host_ops(problem.graph, flat);
     const ProvenBound bound = best_bound(host.ops.empty() ? flat : host.device, budget,
                                          {.time = std::max(bound_limits(limits).time, limits.bound_time),
                                           .stop = limits.stop,

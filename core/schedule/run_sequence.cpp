@@ -9,13 +9,13 @@ namespace {
 enum class Next : std::uint8_t { none, use, run };
 
 /// For each run, whether each of its inputs and outputs is kept after it: its next event is a use.
-struct Lifetimes {
+struct KeptAfterRuns {
     std::vector<std::uint8_t> kept;     ///< inputs then outputs of each run, in order
     std::vector<std::size_t> begin{0};  ///< per run, into `kept`
 };
 
-Lifetimes lifetimes_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
-    Lifetimes lives;
+KeptAfterRuns kept_after_runs(const FlatGraph& graph, std::span<const std::int32_t> runs) {
+    KeptAfterRuns lives;
     lives.begin.reserve(runs.size() + 1);
     for (std::int32_t op : runs) {
         lives.begin.push_back(lives.begin.back() + graph.inputs[op].size() + graph.outputs[op].size());
@@ -52,7 +52,7 @@ std::int64_t saved_in_place(const FlatGraph& graph, int op) {
 }  // namespace
 
 std::vector<std::int64_t> memory_of(const FlatGraph& graph, std::span<const std::int32_t> runs) {
-    const Lifetimes lives = lifetimes_of(graph, runs);
+    const KeptAfterRuns lives = kept_after_runs(graph, runs);
     std::vector<std::int64_t> memory;
     memory.reserve(runs.size());
     std::int64_t alive = graph.resident_bytes;
@@ -116,7 +116,7 @@ bool is_executable(const FlatGraph& graph, std::span<const std::int32_t> runs) {
 }
 
 std::vector<Step> lower(const FlatGraph& graph, std::span<const std::int32_t> runs) {
-    const Lifetimes lives = lifetimes_of(graph, runs);
+    const KeptAfterRuns lives = kept_after_runs(graph, runs);
     std::vector<Step> steps;
     steps.reserve(3 * runs.size());
     for (std::size_t i = 0; i < runs.size(); ++i) {

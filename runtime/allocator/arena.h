@@ -1,4 +1,4 @@
-// One piece of memory from which a recorded sequence of requests is served again, each at its planned
+// One piece of memory from which a logged sequence of requests is served again, each at its planned
 // address.
 //
 //     auto arena = Arena::create(requests, plan_requests(requests), host_memory());

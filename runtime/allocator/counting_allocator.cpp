@@ -62,7 +62,7 @@ std::atomic<int> own_pages_everywhere{0};
 bool gets_own_pages(std::size_t bytes, const StepMemory* step) {
     return bytes >= smallest_mapped &&
            (own_pages > 0 || own_pages_everywhere.load(std::memory_order_relaxed) > 0 ||
-            (step && step->records()));
+            (step && step->logs()));
 }
 
 /// Null when there is no memory.

@@ -5,8 +5,8 @@
 
 namespace rematlas {
 
-/// The requests of a step so far.
-struct RecordedStep {
+/// The requests of a step so far, in order.
+struct RequestLog {
     std::vector<Request> requests;
     std::int32_t moments = 0;
 };
@@ -23,13 +23,13 @@ constexpr std::int64_t kMoreEffort = 300'000'000;
 
 thread_local StepMemory* innermost = nullptr;
 
-/// What the system served to steps that are recorded, by address: any thread may give it back.
-class RecordedMemory {
+/// What the system served to steps that are logged, by address: any thread may give it back.
+class LoggedMemory {
   public:
-    void taken(void* data, std::int64_t bytes, const std::shared_ptr<RecordedStep>& step) {
+    void taken(void* data, std::int64_t bytes, const std::shared_ptr<RequestLog>& log) {
         std::lock_guard lock(mutex_);
-        step->requests.push_back({.bytes = bytes, .taken = step->moments++, .returned = -1});
-        held_.insert_or_assign(data, Holder{step, step->requests.size() - 1});
+        log->requests.push_back({.bytes = bytes, .taken = log->moments++, .returned = -1});
+        held_.insert_or_assign(data, Holder{log, log->requests.size() - 1});
         count_.store(held_.size(), std::memory_order_release);
     }
     void returned(void* data) {
@@ -37,21 +37,21 @@ class RecordedMemory {
         std::lock_guard lock(mutex_);
         const auto found = held_.find(data);
         if (found == held_.end()) return;
-        RecordedStep& step = *found->second.step;
-        step.requests[found->second.request].returned = step.moments++;
+        RequestLog& log = *found->second.log;
+        log.requests[found->second.request].returned = log.moments++;
         held_.erase(found);
         count_.store(held_.size(), std::memory_order_release);
     }
     /// What is held now was held at the end.
-    void end(const std::shared_ptr<RecordedStep>& step) {
+    void end(const std::shared_ptr<RequestLog>& log) {
         std::lock_guard lock(mutex_);
-        std::erase_if(held_, [&](const auto& entry) { return entry.second.step == step; });
+        std::erase_if(held_, [&](const auto& entry) { return entry.second.log == log; });
         count_.store(held_.size(), std::memory_order_release);
     }
 
   private:
     struct Holder {
-        std::shared_ptr<RecordedStep> step;
+        std::shared_ptr<RequestLog> log;
         std::size_t request;
     };
     std::mutex mutex_;
@@ -60,8 +60,8 @@ class RecordedMemory {
 };
 
 /// Never destroyed: tensors may outlive every static.
-RecordedMemory& recorded_memory() {
-    static auto* all = new RecordedMemory;
+LoggedMemory& logged_memory() {
+    static auto* all = new LoggedMemory;
     return *all;
 }
 
@@ -70,12 +70,12 @@ RecordedMemory& recorded_memory() {
 StepMemory::StepMemory(const ArenaMemory& memory) : memory_(memory) {}
 
 StepMemory::~StepMemory() {
-    drop_recording();
+    drop_log();
     drop_arena();
 }
 
 void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
-    drop_recording();
+    drop_log();
     most_ = most;
     if (!begun_ || key != key_) {
         drop_arena();
@@ -86,7 +86,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     key_ = key;
     report_.system_allocations = 0;
     if (arena_) {
-        if (++runs_ == 2) memory_.trim();  // what the recorded step handed out is given back by now
+        if (++runs_ == 2) memory_.trim();  // what the logged step handed out is given back by now
         memory_.await_users();
         fitted_ = arena_->begin_step();
         report_.arena_bytes = fitted_ ? arena_->bytes() : 0;
@@ -94,11 +94,11 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
     }
     if (plans_left_ == 0) return;
     memory_.trim();  // what ran before took other blocks
-    recording_ = std::make_shared<RecordedStep>();
+    log_ = std::make_shared<RequestLog>();
 }
 
 void StepMemory::end_step() {
-    if (recording_) return plan();
+    if (log_) return plan();
     if (!arena_) return;
     arena_->end_step();
     if (!fitted_ || (arena_->on_plan() && arena_->complete())) return;
@@ -107,20 +107,20 @@ void StepMemory::end_step() {
 }
 
 void StepMemory::plan() {
-    recorded_memory().end(recording_);
-    const std::shared_ptr<RecordedStep> step = std::move(recording_);
-    recording_ = nullptr;
+    logged_memory().end(log_);
+    const std::shared_ptr<RequestLog> log = std::move(log_);
+    log_ = nullptr;
     --plans_left_;
-    RequestPlan plan = plan_requests(step->requests, {.alignment = memory_.alignment});
+    RequestPlan plan = plan_requests(log->requests, {.alignment = memory_.alignment});
     const bool is_loose = plan.arena > kWorthTheEffort && plan.arena > plan.live_peak + plan.live_peak / 200;
     if (is_loose || (plan.arena > most_ && plan.arena > plan.live_peak)) {
         RequestPlan better =
-            plan_requests(step->requests, {.alignment = memory_.alignment, .effort = kMoreEffort});
+            plan_requests(log->requests, {.alignment = memory_.alignment, .effort = kMoreEffort});
         if (better.arena < plan.arena) plan = std::move(better);
     }
-    if (!check_requests(step->requests, plan, memory_.alignment)) return;
+    if (!check_requests(log->requests, plan, memory_.alignment)) return;
     runs_ = 0;
-    arena_ = Arena::create(step->requests, std::move(plan), memory_);
+    arena_ = Arena::create(log->requests, std::move(plan), memory_);
     if (arena_) report_.arena_bytes = arena_->bytes();
 }
 
@@ -130,9 +130,9 @@ void StepMemory::drop_arena() {
     report_.arena_bytes = 0;
 }
 
-void StepMemory::drop_recording() {
-    if (recording_) recorded_memory().end(recording_);
-    recording_ = nullptr;
+void StepMemory::drop_log() {
+    if (log_) logged_memory().end(log_);
+    log_ = nullptr;
 }
 
 StepMemory::Scope::Scope(StepMemory* memory) : outer_(innermost) {
@@ -152,14 +152,14 @@ void* StepMemory::take(std::size_t bytes) {
 
 void StepMemory::served(void* data, std::size_t bytes) {
     ++report_.system_allocations;
-    if (recording_) recorded_memory().taken(data, static_cast<std::int64_t>(bytes), recording_);
+    if (log_) logged_memory().taken(data, static_cast<std::int64_t>(bytes), log_);
 }
 
 std::optional<std::int64_t> StepMemory::give_back(void* data) {
     if (innermost && innermost->arena_ && innermost->arena_->contains(data))
         return innermost->arena_->return_here(data);
     if (const auto bytes = Arena::give_back(data)) return bytes;
-    recorded_memory().returned(data);
+    logged_memory().returned(data);
     return std::nullopt;
 }
 

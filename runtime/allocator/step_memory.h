@@ -1,13 +1,13 @@
-// The memory of a step that is run over and over: the first run is served by the system and recorded, later
+// The memory of a step that is run over and over: the first run is served by the system and logged, later
 // ones by an arena at planned addresses, without the system.
 //
 //     StepMemory memory(host_memory());
 //     memory.begin_step(key);                      // a number that names what will run
 //     { StepMemory::Scope scope(memory); ... }     // allocations of this thread come from it; several scopes
-//     memory.end_step();                           // a recorded step is planned here
+//     memory.end_step();                           // a logged step is planned here
 //     memory.report();
 //
-// A step that asks for other memory than was recorded is served by the system from there on, and recorded
+// A step that asks for other memory than was logged is served by the system from there on, and logged
 // again the next time. A step whose arena does not fit beside what is held is served by the system too.
 // Results that the caller still holds when the next step begins are safe (see arena.h).
 // The allocator of the device asks `StepMemory::active()` first, and tells of what it served itself.
@@ -31,7 +31,7 @@ struct StepMemoryReport {
     std::int64_t deviations = 0;          ///< planned steps that asked for something else
 };
 
-struct RecordedStep;
+struct RequestLog;
 
 class StepMemory {
   public:
@@ -40,10 +40,11 @@ class StepMemory {
     StepMemory& operator=(const StepMemory&) = delete;
     ~StepMemory();
 
-    /// Another `key` than that of the last step: other requests are to be expected, all is recorded anew. `most`: bytes that an
-    /// arena should not go beyond; to stay within them is worth some effort when it is planned.
+    /// Another `key` than that of the last step: other requests are to be expected, all is logged anew.
+    /// `most`: bytes that an arena should not go beyond; to stay within them is worth some effort when it is
+    /// planned.
     void begin_step(std::uint64_t key, std::int64_t most = std::numeric_limits<std::int64_t>::max());
-    /// Without one, after an error, the next `begin_step` forgets what was recorded.
+    /// Without one, after an error, the next `begin_step` forgets what was logged.
     void end_step();
     const StepMemoryReport& report() const { return report_; }
 
@@ -62,7 +63,7 @@ class StepMemory {
     // For allocators.
     /// That of this thread's innermost scope, where it is of this device's memory.
     static StepMemory* active(int device);
-    bool records() const { return recording_ != nullptr; }
+    bool logs() const { return log_ != nullptr; }
     /// Null: the system has to serve, and `served` has to be told.
     void* take(std::size_t bytes);
     void served(void* data, std::size_t bytes);
@@ -72,7 +73,7 @@ class StepMemory {
   private:
     void plan();
     void drop_arena();
-    void drop_recording();
+    void drop_log();
 
     ArenaMemory memory_;
     StepMemoryReport report_;
@@ -83,7 +84,7 @@ class StepMemory {
     int runs_ = 0;         ///< of the arena
     bool fitted_ = false;  ///< it had its memory when the step began
     std::shared_ptr<Arena> arena_;
-    std::shared_ptr<RecordedStep> recording_;  ///< while a step is recorded
+    std::shared_ptr<RequestLog> log_;  ///< while a step is logged
 };
 
 /// The above for an allocator in a library of its own, which is linked with nothing of ours.

@@ -44,10 +44,11 @@ class Marks {
     virtual std::vector<std::int64_t> read() = 0;
 };
 
-/// Work that was recorded once and is submitted as often as wanted: the same kernels on the same addresses.
-class RecordedWork {
+/// Work that was captured once (CUDA graphs) and is submitted as often as wanted: the same kernels on the
+/// same addresses.
+class DeviceGraphs {
   public:
-    virtual ~RecordedWork() = default;
+    virtual ~DeviceGraphs() = default;
     /// Random ops in it draw from where the generator stands; the generator does not move.
     virtual void submit(std::size_t part) = 0;
 };
@@ -112,17 +113,17 @@ class DeviceRuntime : public MemoryMeter {
     /// may look at host memory (runtime/device/copies.h).
     virtual void copy(c10::Storage& to, const c10::Storage& from) = 0;
 
-    virtual bool can_record() const { return false; }
-    /// Calls the parts in order and records what each submits, which does not run yet. What one part leaves
-    /// allocated the later ones find. The memory that the parts took stays with the recording. Throws what a
-    /// part throws, and where the device meets something that cannot be recorded.
-    virtual std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>>) {
-        TORCH_CHECK(false, "work on ", name(), " cannot be recorded");
+    virtual bool can_capture_graphs() const { return false; }
+    /// Calls the parts in order and captures what each submits, which does not run yet. What one part leaves
+    /// allocated the later ones find. The memory that the parts took stays with the graphs. Throws what a
+    /// part throws, and where the device meets something that cannot be captured.
+    virtual std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>>) {
+        TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }
-    /// Within `record`: the next random op draws what it would so many draws after the generator's state at
-    /// submission.
+    /// Within `capture_graphs`: the next random op draws what it would so many draws after the generator's
+    /// state at submission.
     virtual void place_generator(std::int64_t) {
-        TORCH_CHECK(false, "work on ", name(), " cannot be recorded");
+        TORCH_CHECK(false, "work on ", name(), " cannot be captured as graphs");
     }
 };
 

@@ -32,7 +32,7 @@ double median(std::vector<double> figures) {
 
 class LinkMeter {
   public:
-    LinkMeter(DeviceRuntime& device, const LinkMeasurement& how, CopyLanes& copies, PinnedSlab& slab)
+    LinkMeter(DeviceRuntime& device, const LinkMeasurement& how, CopyQueues& copies, PinnedSlab& slab)
         : device_(device), how_(how), copies_(copies), bytes_(static_cast<std::size_t>(how.bytes.value)) {
         const auto options = c10::TensorOptions().dtype(c10::ScalarType::Byte).device(device.device());
         std::memset(slab.data(), 1, slab.bytes());
@@ -45,16 +45,19 @@ class LinkMeter {
 
     Links measure() {
         Links links;
-        time(Lane::out, how_.copies, bytes_), time(Lane::in, how_.copies, bytes_);  // warms up
-        links.to_host_bytes_per_second = figure([&] { return speed(time(Lane::out, how_.copies, bytes_)); });
-        links.to_device_bytes_per_second = figure([&] { return speed(time(Lane::in, how_.copies, bytes_)); });
+        time(CopyQueue::out, how_.copies, bytes_), time(CopyQueue::in, how_.copies, bytes_);  // warms up
+        links.to_host_bytes_per_second =
+            figure([&] { return speed(time(CopyQueue::out, how_.copies, bytes_)); });
+        links.to_device_bytes_per_second =
+            figure([&] { return speed(time(CopyQueue::in, how_.copies, bytes_)); });
         links.to_host_contended_bytes_per_second = std::min(
-            figure([&] { return speed(time_contended(Lane::out)); }), links.to_host_bytes_per_second);
+            figure([&] { return speed(time_contended(CopyQueue::out)); }), links.to_host_bytes_per_second);
         links.to_device_contended_bytes_per_second = std::min(
-            figure([&] { return speed(time_contended(Lane::in)); }), links.to_device_bytes_per_second);
-        const double latency = std::max(figure([&] { return time(Lane::out, small_copies, small_bytes); }),
-                                        figure([&] { return time(Lane::in, small_copies, small_bytes); })) /
-                               small_copies;
+            figure([&] { return speed(time_contended(CopyQueue::in)); }), links.to_device_bytes_per_second);
+        const double latency =
+            std::max(figure([&] { return time(CopyQueue::out, small_copies, small_bytes); }),
+                     figure([&] { return time(CopyQueue::in, small_copies, small_bytes); })) /
+            small_copies;
         links.copy_latency = Nanoseconds(std::llround(latency * 1e9));
         const double least =
             7 * latency * std::min(links.to_host_bytes_per_second, links.to_device_bytes_per_second);
@@ -78,31 +81,31 @@ class LinkMeter {
         return double(how_.copies) * double(bytes_) / std::max(seconds, 1e-9);
     }
 
-    void copy(Lane lane, std::size_t bytes) {
-        const std::size_t way = lane == Lane::out ? 0 : 1;
-        if (lane == Lane::out)
+    void copy(CopyQueue queue, std::size_t bytes) {
+        const std::size_t way = queue == CopyQueue::out ? 0 : 1;
+        if (queue == CopyQueue::out)
             copies_.copy_out(on_host_[way], on_device_[way].const_data_ptr(), bytes);
         else
             copies_.copy_in(on_device_[way].mutable_data_ptr(), on_host_[way], bytes);
     }
 
-    double time(Lane lane, int count, std::size_t bytes) {
+    double time(CopyQueue queue, int count, std::size_t bytes) {
         const auto began = Clock::now();
-        for (int i = 0; i < count; ++i) copy(lane, bytes);
-        copies_.synchronize(lane);
+        for (int i = 0; i < count; ++i) copy(queue, bytes);
+        copies_.synchronize(queue);
         return seconds_since(began);
     }
 
     /// The other way is given more copies until it is busy longer.
-    double time_contended(Lane lane) {
-        const Lane other = lane == Lane::out ? Lane::in : Lane::out;
+    double time_contended(CopyQueue queue) {
+        const CopyQueue other = queue == CopyQueue::out ? CopyQueue::in : CopyQueue::out;
         for (int more = 2;; more *= 2) {
             const auto began = Clock::now();
             for (int i = 0; i < how_.copies; ++i) {
-                copy(lane, bytes_);
+                copy(queue, bytes_);
                 for (int k = 0; k < more; ++k) copy(other, bytes_);
             }
-            copies_.synchronize(lane);
+            copies_.synchronize(queue);
             const double mine = seconds_since(began);
             copies_.synchronize(other);
             if (seconds_since(began) > 1.05 * mine || more >= most_of_the_other_way) return mine;
@@ -111,7 +114,7 @@ class LinkMeter {
 
     DeviceRuntime& device_;
     const LinkMeasurement& how_;
-    CopyLanes& copies_;
+    CopyQueues& copies_;
     std::size_t bytes_;
     at::Tensor on_device_[2];  ///< of the way out, and of the way in
     char* on_host_[2];
@@ -121,7 +124,7 @@ class LinkMeter {
 }  // namespace
 
 Result<Links> measure_links(DeviceRuntime& device, const LinkMeasurement& how) {
-    Result<std::unique_ptr<CopyLanes>> copies = open_copies(device);
+    Result<std::unique_ptr<CopyQueues>> copies = open_copies(device);
     if (!copies) return copies.error();
     Result<std::unique_ptr<PinnedSlab>> slab =
         open_slab(device, 2 * static_cast<std::size_t>(how.bytes.value));

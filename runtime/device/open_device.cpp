@@ -73,7 +73,7 @@ auto made_by_library(const char* symbol, Arguments... arguments) -> Result<
 
 }  // namespace
 
-Result<std::unique_ptr<CopyLanes>> open_copies(DeviceRuntime& device) {
+Result<std::unique_ptr<CopyQueues>> open_copies(DeviceRuntime& device) {
     if (device.device().is_cpu()) return worker_copies();
     return made_by_library<decltype(&rematlas_open_copies)>(cuda_copies_symbol, &device);
 }

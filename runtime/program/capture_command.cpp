@@ -5,9 +5,9 @@
 #include "core/base/sizes.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
+#include "runtime/capture/capture_shapes.h"
 #include "runtime/program/commands.h"
-#include "runtime/program/progress.h"
-#include "runtime/shapes/capture_shapes.h"
+#include "runtime/program/progress_line.h"
 
 namespace rematlas {
 namespace {
@@ -41,7 +41,8 @@ Result<CaptureOptions> options_from(const CaptureFlags& flags) {
     const auto loss = loss_from(flags.loss);
     if (!loss)
         return Error{"capture: --loss " + flags.loss + ": expected output, sum, mean or cross_entropy"};
-    CaptureOptions options{.loss = *loss, .optimizer = *optimizer, .seed = flags.seed, .threads = flags.threads};
+    CaptureOptions options{
+        .loss = *loss, .optimizer = *optimizer, .seed = flags.seed, .threads = flags.threads};
     options.profile.most_replays = flags.repeats;
     options.profile.fewest_replays = std::min(flags.repeats, options.profile.fewest_replays);
     for (const std::string& text : flags.inputs) {
@@ -69,7 +70,7 @@ Result<Graph> capture_on(const CaptureFlags& flags, const CaptureOptions& option
 Result<Exit> run_capture(const CaptureFlags& flags) {
     Result<CaptureOptions> options = options_from(flags);
     if (!options) return options.error();
-    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     options->progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
     const auto began = std::chrono::steady_clock::now();
     Result<Graph> graph = capture_on(flags, *options);

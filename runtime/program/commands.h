@@ -5,11 +5,10 @@
 #include <functional>
 #include <string>
 
+#include "core/base/exit.h"
 #include "core/base/result.h"
 
 namespace rematlas {
-
-enum class Exit { success = 0, negative = 1, wrong_input = 2 };
 
 /// A command waits in `body` until the flags are parsed.
 using Body = std::function<Result<Exit>()>;

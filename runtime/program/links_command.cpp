@@ -7,7 +7,7 @@
 #include "core/costs/link_profile.h"
 #include "runtime/device/measure_links.h"
 #include "runtime/program/commands.h"
-#include "runtime/program/progress.h"
+#include "runtime/program/progress_line.h"
 
 namespace rematlas {
 namespace {
@@ -63,7 +63,7 @@ Result<Exit> run_links(const LinksFlags& flags) {
         return Error{"links: --bytes " + flags.bytes + ": copies of less than 64 KiB tell nothing"};
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
     if (!device) return Error{"links: " + device.error().message};
-    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     const Result<Links> links = measure_links(
         **device, {.bytes = *bytes, .progress = [&](double done) { progress.show("measure", done); }});
     progress.clear();

@@ -7,7 +7,7 @@
 #include "core/base/sizes.h"
 #include "runtime/program/commands.h"
 #include "runtime/program/comparison_fields.h"
-#include "runtime/program/progress.h"
+#include "runtime/program/progress_line.h"
 #include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
 #include "runtime/replay/verify.h"
@@ -39,8 +39,8 @@ nlohmann::json to_json(const RunReport& report, const RunFlags& flags) {
     }
     if (report.host_runs > 0) object["host_runs"] = report.host_runs;
     if (verify && report.updates_on_host) object["original_updates_on_host"] = true;
-    if (flags.cuda_graphs) object["cuda_graphs"] = report.recorded;
-    if (!report.why_not_recorded.empty()) object["why_no_cuda_graphs"] = report.why_not_recorded;
+    if (flags.cuda_graphs) object["cuda_graphs"] = report.cuda_graphs;
+    if (!report.why_no_cuda_graphs.empty()) object["why_no_cuda_graphs"] = report.why_no_cuda_graphs;
     if (verify) add_comparison(object, report);
     return object;
 }
@@ -68,9 +68,9 @@ void print(const RunReport& report, bool verify) {
             static_cast<long long>(report.memory.system_allocations));
     std::printf("\noverhead    x%.3f predicted, x%.3f measured\n", report.overhead_predicted,
                 report.overhead_measured);
-    if (report.recorded) std::printf("graphs      each step was submitted as recorded CUDA graphs\n");
-    if (!report.why_not_recorded.empty())
-        std::printf("graphs      none, plain replay: %s\n", report.why_not_recorded.c_str());
+    if (report.cuda_graphs) std::printf("graphs      each step was submitted as CUDA graphs\n");
+    if (!report.why_no_cuda_graphs.empty())
+        std::printf("graphs      none, plain replay: %s\n", report.why_no_cuda_graphs.c_str());
     if (!verify) return;
     std::printf("original    peak %s; the plan takes x%.3f of its time (median of %d pairs)\n",
                 format_bytes(report.original_peak).c_str(), report.time_ratio_to_eager, report.steps);
@@ -112,7 +112,7 @@ Result<Exit> run_run(const RunFlags& flags) {
     if (!device) return Error{"run: " + device.error().message};
     Result<Plan> plan = read_plan_or_schedule(flags.plan);
     if (!plan) return plan.error();
-    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     RunOptions options{
         .steps = flags.steps, .verify = flags.verify, .trace = !flags.trace.empty(), .seed = flags.seed};
     options.cuda_graphs = flags.cuda_graphs;
@@ -161,7 +161,7 @@ void add_run_command(CLI::App& app, Body& body) {
     command->add_flag("--verify", flags->verify,
                       "run the original too (it must fit into memory) and compare bit by bit");
     command->add_flag("--cuda-graphs", flags->cuda_graphs,
-                      "record the step once and submit it as CUDA graphs, where its ops allow it");
+                      "capture the step once and submit it as CUDA graphs, where its ops allow it");
     command->add_option("--trace", flags->trace, "Chrome trace of one step to write");
     add_evict_flags(*command, *flags);
     command->add_flag("--json", flags->json, "print one object");

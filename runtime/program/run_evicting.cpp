@@ -9,7 +9,7 @@
 #include "core/dtr/eviction_names.h"
 #include "runtime/eviction/evicted_training.h"
 #include "runtime/program/comparison_fields.h"
-#include "runtime/program/progress.h"
+#include "runtime/program/progress_line.h"
 #include "runtime/replay/chrome_trace.h"
 
 namespace rematlas {
@@ -124,7 +124,7 @@ Result<Exit> run_evicting(const RunFlags& flags) {
         if (Result<void> can = check_can_write(flags.trace); !can) return can.error();
     Result<std::unique_ptr<DeviceRuntime>> device = open_device(flags.device);
     if (!device) return wrong(device.error().message);
-    Progress progress(progress_form(flags.quiet, flags.progress_json));
+    ProgressLine progress(progress_form(flags.quiet, flags.progress_json));
     options->progress = [&](std::string_view stage, double fraction) { progress.show(stage, fraction); };
     Result<EvictedReport> report = train_evicting(flags.model, *options, **device);
     progress.clear();

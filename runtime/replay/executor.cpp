@@ -5,8 +5,8 @@
 #include <map>
 
 #include "runtime/model/training_step.h"
+#include "runtime/replay/device_graph_step.h"
 #include "runtime/replay/open_forward.h"
-#include "runtime/replay/recorded_step.h"
 
 namespace rematlas {
 namespace {
@@ -21,7 +21,7 @@ Nanoseconds since(Clock::time_point began) {
 
 struct Executor::State {
     std::unique_ptr<BoundModel> model;
-    std::unique_ptr<RecordedStep> recorded;
+    std::unique_ptr<DeviceGraphStep> graph_step;
     std::vector<std::unique_ptr<StepRun>> idle;  ///< runs that are not in use, to save their preparation
     std::map<std::uint64_t, OpenForward> open;   ///< by number
     std::uint64_t last_number = 0;
@@ -170,28 +170,29 @@ void Executor::use(StepLinks links) {
     *state_->model->links = std::move(links);
 }
 
-Result<void> Executor::record(std::span<const Step> steps, const std::vector<at::Tensor>& inputs) {
-    state_->recorded = nullptr;
-    Result<std::unique_ptr<RecordedStep>> recorded = RecordedStep::record(*state_->model, steps, inputs);
-    if (!recorded) return recorded.error();
-    state_->recorded = recorded.take();
+Result<void> Executor::capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs) {
+    state_->graph_step = nullptr;
+    Result<std::unique_ptr<DeviceGraphStep>> graph_step =
+        DeviceGraphStep::capture(*state_->model, steps, inputs);
+    if (!graph_step) return graph_step.error();
+    state_->graph_step = graph_step.take();
     return {};
 }
 
-Result<Replayed> Executor::run_recorded(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
-    if (!state_->recorded) return Error{"no step was recorded"};
-    RecordedStep& recorded = *state_->recorded;
+Result<Replayed> Executor::run_graphs(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+    if (!state_->graph_step) return Error{"no step was captured"};
+    DeviceGraphStep& graph_step = *state_->graph_step;
     const auto began = Clock::now();
-    if (Result<void> done = recorded.submit(inputs, gradient_seed); !done) return done.error();
-    return Replayed{.outputs = recorded.outputs,
-                    .gradients = recorded.gradients,
-                    .peak = recorded.peak,
+    if (Result<void> done = graph_step.submit(inputs, gradient_seed); !done) return done.error();
+    return Replayed{.outputs = graph_step.outputs,
+                    .gradients = graph_step.gradients,
+                    .peak = graph_step.peak,
                     .time = since(began)};
 }
 
-void Executor::drop_recording() {
-    if (!state_->recorded) return;
-    state_->recorded = nullptr;
+void Executor::drop_graphs() {
+    if (!state_->graph_step) return;
+    state_->graph_step = nullptr;
     state_->model->device.trim();
 }
 

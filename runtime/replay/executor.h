@@ -91,16 +91,16 @@ class Executor {
     /// Other links than the device's. No step is open.
     void use(StepLinks links);
 
-    /// Records the steps as work that the device repeats as a whole (CUDA graphs), without running them. The
-    /// memory that they take stays with the recording, of which there is one. Errors: as `run`; a device that
-    /// does not record; the op that prevents it. The halves below run plainly.
-    Result<void> record(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
-    /// Submits what was recorded, as `run` would have run it. Outputs and gradients lie where every
-    /// submission leaves them: they hold until the next one. Replayed::peak is that of the recording. Errors:
-    /// nothing was recorded; wrong inputs; parameters or buffers that were given other memory since.
-    Result<Replayed> run_recorded(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
-    /// Gives the memory of the recording back. What the last submission left must not be held any more.
-    void drop_recording();
+    /// Captures the steps as graphs that the device repeats as a whole (CUDA graphs), without running them.
+    /// The memory that they take stays with the graphs, of which there is one set. Errors: as `run`; a device
+    /// that captures no graphs; the op that prevents it. The halves below run plainly.
+    Result<void> capture_graphs(std::span<const Step> steps, const std::vector<at::Tensor>& inputs);
+    /// Submits what was captured, as `run` would have run it. Outputs and gradients lie where every
+    /// submission leaves them: they hold until the next one. Replayed::peak is that of the capture. Errors:
+    /// nothing was captured; wrong inputs; parameters or buffers that were given other memory since.
+    Result<Replayed> run_graphs(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed = 0);
+    /// Gives the memory of the graphs back. What the last submission left must not be held any more.
+    void drop_graphs();
 
     /// The steps before the one that asks for the gradients of the outputs. Afterwards the generator and the
     /// buffers are as the original's forward leaves them (a buffer whose only write the schedule puts into

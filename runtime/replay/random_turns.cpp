@@ -23,7 +23,7 @@ void RandomTurns::skip_to(int end) {
 
 std::unique_ptr<GeneratorState> RandomTurns::enter(OpId op) {
     const int turn = model_.ops[op].turn;
-    if (recording) {
+    if (capturing) {
         model_.device.place_generator(model_.draws_before(turn));
         return nullptr;
     }
@@ -39,7 +39,7 @@ std::unique_ptr<GeneratorState> RandomTurns::enter(OpId op) {
 }
 
 void RandomTurns::leave_before(OpId op, bool in_kernel) {
-    if (recording) return;
+    if (capturing) return;
     const auto& ops = model_.random_ops;
     const int turn = static_cast<int>(std::lower_bound(ops.begin(), ops.end(), op) - ops.begin());
     if (in_kernel && model_.ops[op].turn >= 0 && turn + 1 == next_) return;  // it draws in its turn

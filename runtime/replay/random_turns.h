@@ -27,8 +27,8 @@ class RandomTurns {
     /// Before a step, or after it.
     void clear();
 
-    /// While the device records: the generator is placed relative to where the recorded step begins.
-    bool recording = false;
+    /// While the device captures graphs: the generator is placed relative to where the captured step begins.
+    bool capturing = false;
 
   private:
     void skip();

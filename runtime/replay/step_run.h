@@ -76,7 +76,7 @@ class StepRun {
     /// new contents are there, where the original would have them at that op.
     template <class Work>
     Result<void> play(std::size_t end, Work&& then);
-    /// The same without catching what a kernel throws, for steps that the device records.
+    /// The same without catching what a kernel throws, for steps that the device captures.
     void play_plainly(std::size_t end);
 
     std::size_t at() const { return at_; }  ///< the step that runs next

@@ -87,7 +87,7 @@ StepTransfers::StepTransfers(const BoundModel& model, std::shared_ptr<const Step
       counted_(model.graph.tensors.size()),
       moves_(model.graph.tensors.size(), 0),
       away_(moves_),
-      host_ops_(model, plan_->transfers, player_),
+      host_op_runner_(model, plan_->transfers, player_),
       player_(plan_->transfers, *links.copies, slab_->data(), links.forgotten) {
     const std::vector<HostPlace>& places = plan_->transfers.places;
     for (std::size_t i = 0; i < places.size() && places[i].taken < 0; ++i) {
@@ -104,7 +104,7 @@ Result<std::unique_ptr<StepTransfers>> StepTransfers::open(const BoundModel& mod
                                                            std::shared_ptr<const StepTransferPlan> plan,
                                                            StepLinks& links) {
     if (!links.copies) {
-        Result<std::unique_ptr<CopyLanes>> copies = open_copies(model.device);
+        Result<std::unique_ptr<CopyQueues>> copies = open_copies(model.device);
         if (!copies) return copies.error();
         links.copies = copies.take();
     }
@@ -196,7 +196,7 @@ c10::Storage StepTransfers::memory_for(TensorId t) const {
 void StepTransfers::before(std::size_t at, OperandTable& operands) {
     const StepKind kind = plan_->transfers.steps[at].kind;
     if (kind == StepKind::offload || kind == StepKind::fetch) return start(at, operands);
-    player_.give(at, nullptr, 0, kind == StepKind::run_host ? host_ops_.work(at, operands) : nullptr);
+    player_.give(at, nullptr, 0, kind == StepKind::run_host ? host_op_runner_.work(at, operands) : nullptr);
 }
 
 /// A copy.
@@ -266,7 +266,7 @@ void StepTransfers::copy_in(TensorId t, const c10::Storage& to) {
     model_.device.synchronize();  // whoever had this memory before
     links_.copies->copy_in(const_cast<void*>(to.data()), player_.place(static_cast<std::size_t>(place_[t])),
                            bytes_[t]);
-    links_.copies->synchronize(Lane::in);
+    links_.copies->synchronize(CopyQueue::in);
 }
 
 void bring_to_device(const BoundModel& model, const Homes& homes, OperandTable& operands) {

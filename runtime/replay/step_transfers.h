@@ -1,8 +1,9 @@
-// The copies of one run of a step: memory on the device that comes and goes, and the lanes that move its bytes.
+// The copies of one run of a step: memory on the device that comes and goes, and the queues that move its
+// bytes.
 //
 //     Result<std::unique_ptr<StepTransfers>> transfers = StepTransfers::open(model, plan, links);
 //     transfers->begin(operands, inputs, nullptr);
-//     transfers->before(step, operands);   // a fetch takes memory, the lanes get their orders
+//     transfers->before(step, operands);   // a fetch takes memory, the queues get their orders
 //     ... the step itself ...
 //     transfers->after(step);
 //     transfers->end();
@@ -18,14 +19,14 @@
 
 #include "runtime/device/copies.h"
 #include "runtime/replay/bound_model.h"
-#include "runtime/replay/host_ops.h"
+#include "runtime/replay/host_op_runner.h"
 #include "runtime/transfers/transfer_player.h"
 
 namespace rematlas {
 
 /// What all runs of a model share.
 struct StepLinks {
-    std::shared_ptr<CopyLanes> copies = {};    ///< opened when they are first needed
+    std::shared_ptr<CopyQueues> copies = {};   ///< opened when they are first needed
     TransferPlayer::Forgotten forgotten = {};  ///< told of memory, on both sides, that nobody needs any more:
                                                ///< for tests, on the CPU
 };
@@ -59,7 +60,7 @@ class StepTransfers {
     void pause(std::size_t before) { player_.pause(before); }
     void end() { player_.end(); }
     /// Once the step is done: throws what an op threw that ran on the host.
-    void rethrow() { host_ops_.rethrow(); }
+    void rethrow() { host_op_runner_.rethrow(); }
     /// A result that the step leaves on the host, which looks at memory that holds until the next step begins; not
     /// defined where it is on the device.
     at::Tensor result_on_host(const Operand& operand) const;
@@ -100,7 +101,7 @@ class StepTransfers {
     IdVector<TensorId, c10::Storage> counted_;  ///< what stands on the device for tensors in host memory
     IdVector<TensorId, std::uint8_t> moves_, away_;  ///< residents that leave in the step, and have left now
     std::int64_t bytes_away_at_start_ = 0;
-    HostOps host_ops_;
+    HostOpRunner host_op_runner_;
     TransferPlayer player_;
 };
 

@@ -26,7 +26,7 @@ double median(std::vector<double> values) {
 }
 
 /// What one step left behind.
-struct Outcome {
+struct StepOutcome {
     std::vector<at::Tensor> outputs, gradients;
     std::unique_ptr<GeneratorState> generator;
     Bytes peak;
@@ -40,14 +40,14 @@ struct OriginalModel {
     std::int64_t resident_bytes;
     std::optional<OriginalOptimizer> optimizer = {};  ///< where it is part of the step
 
-    Result<Outcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
-                         DeviceRuntime& device) {
+    Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
+                             DeviceRuntime& device) {
         device.set_generator_state(*generator);
         device.synchronize();
         device.reset_peak();
         const std::int64_t before = device.alive_bytes() - resident_bytes;
         const std::int64_t began = device.now();
-        Outcome outcome;
+        StepOutcome outcome;
         try {
             StepResult result = training_step(model, inputs, loss, gradient_seed);
             outcome.outputs = std::move(result.outputs);
@@ -121,9 +121,9 @@ class Session {
             if (options_.progress)
                 options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
             if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
-            if (i == 0 && options_.cuda_graphs) record(inputs_of(i));
+            if (i == 0 && options_.cuda_graphs) capture_graphs(inputs_of(i));
         }
-        executor_.drop_recording();  // its memory is needed
+        executor_.drop_graphs();  // its memory is needed
         if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
         report_.time_ratio_to_eager = median(ratios_);
         if (original) judge();
@@ -151,11 +151,11 @@ class Session {
         return inputs;
     }
 
-    Result<Outcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+    Result<StepOutcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
         device_.set_generator_state(*generator_);
         const std::int64_t began = device_.now();
-        Result<Replayed> step = report_.recorded
-                                    ? executor_.run_recorded(inputs, gradient_seed)
+        Result<Replayed> step = report_.cuda_graphs
+                                    ? executor_.run_graphs(inputs, gradient_seed)
                                     : executor_.run(plan_.schedule.steps, inputs,
                                                     {.gradient_seed = gradient_seed, .arena = options_.arena},
                                                     plan_.schedule.homes);
@@ -165,33 +165,33 @@ class Session {
             report_.measured_host_peak =
                 std::max(report_.measured_host_peak.value_or(Bytes()), step->host_peak);
         report_.slab = step->slab;
-        Outcome outcome{.outputs = std::move(step->outputs),
-                        .gradients = std::move(step->gradients),
-                        .generator = device_.generator_state(),
-                        .peak = step->peak};
+        StepOutcome outcome{.outputs = std::move(step->outputs),
+                            .gradients = std::move(step->gradients),
+                            .generator = device_.generator_state(),
+                            .peak = step->peak};
         outcome.seconds = double(device_.now() - began) * 1e-9;
         generator_ = device_.generator_state();
         return outcome;
     }
 
-    /// Once libraries have chosen their kernels. Without a recording, plain replay goes on.
-    void record(const std::vector<at::Tensor>& inputs) {
-        const Result<void> recorded = executor_.record(plan_.schedule.steps, inputs);
-        report_.recorded = static_cast<bool>(recorded);
-        if (!recorded) report_.why_not_recorded = recorded.error().message;
+    /// Once libraries have chosen their kernels. Without graphs, plain replay goes on.
+    void capture_graphs(const std::vector<at::Tensor>& inputs) {
+        const Result<void> captured = executor_.capture_graphs(plan_.schedule.steps, inputs);
+        report_.cuda_graphs = static_cast<bool>(captured);
+        if (!captured) report_.why_no_cuda_graphs = captured.error().message;
     }
 
     Result<void> step(int index, bool timed, OriginalModel* original) {
         const std::vector<at::Tensor> inputs = inputs_of(index);
         const std::uint64_t gradient_seed = options_.seed * 7919 + index;
-        Outcome first;
+        StepOutcome first;
         if (original) {
-            Result<Outcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
+            Result<StepOutcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
             if (!eager) return eager.error();
             first = eager.take();
             report_.original_peak = std::max(report_.original_peak, first.peak);
         }
-        Result<Outcome> replayed = replay(inputs, gradient_seed);
+        Result<StepOutcome> replayed = replay(inputs, gradient_seed);
         if (!replayed) return replayed.error();
         report_.measured_peak = std::max(report_.measured_peak, replayed->peak);
         if (timed) report_.step_seconds.push_back(replayed->seconds);

@@ -22,7 +22,7 @@ struct RunOptions {
                           ///< and is compared too
     bool trace = false;   ///< keep the times of each op of the last step
     bool arena = true;    ///< from the second step on nothing is allocated from the system
-    bool cuda_graphs = false;  ///< after one plain step, which is not reported, submit each as recorded work
+    bool cuda_graphs = false;  ///< after one plain step, which is not reported, submit each as CUDA graphs
     std::uint64_t seed = 1;
     StepLinks links = {};  ///< other ones than the device's
     std::function<void(std::string_view stage, double fraction)> progress = {};
@@ -42,8 +42,8 @@ struct RunReport {
     std::size_t host_runs = 0;                                     ///< ops of the step that run on the host
     std::optional<Room> room;  ///< that the device must have; none where memory is not held in segments
 
-    bool recorded = false;         ///< the steps were submitted as recorded work
-    std::string why_not_recorded;  ///< where it was asked for and could not be: the op that prevents it
+    bool cuda_graphs = false;        ///< the steps were submitted so
+    std::string why_no_cuda_graphs;  ///< where it was asked for and could not be: the op that prevents it
 
     // With `verify`.
     bool verified = false;  ///< a budget that bounds planned addresses bounds the arena and the residents

@@ -65,7 +65,7 @@ void throw_as_torch_does(const Error& error) {
 }
 
 /// While a part of a backward runs.
-class InBackward {
+class PlannedStep::InBackward {
   public:
     explicit InBackward(PlannedStep& step) : step_(step) { step_.in_backward_ = true; }
     InBackward(const InBackward&) = delete;
@@ -77,7 +77,7 @@ class InBackward {
 };
 
 /// One forward that is open.
-class Frame {
+class PlannedStep::Frame {
   public:
     Frame(std::shared_ptr<PlannedStep> step, std::uint64_t number, std::vector<at::Tensor> inputs,
           OriginalForward original, std::int64_t id)
@@ -311,7 +311,7 @@ class Frame {
 };
 
 /// A part of the backward. The nodes of one forward form a chain.
-class PartNode final : public Node {
+class PlannedStep::PartNode final : public Node {
   public:
     PartNode(std::shared_ptr<Frame> frame, std::size_t part) : frame_(std::move(frame)), part_(part) {}
     std::string name() const override { return "RematlasBackward" + std::to_string(part_); }

@@ -96,8 +96,9 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::string why_original = {};   ///< the last reason
 
   private:
-    friend class Frame;
-    friend class InBackward;
+    class InBackward;
+    class Frame;
+    class PartNode;
     PlannedStep(std::shared_ptr<const Graph> graph, const Schedule& schedule, Executor executor,
                 std::shared_ptr<DeviceRuntime> device);
 

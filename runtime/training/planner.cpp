@@ -17,10 +17,10 @@
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/host_times.h"
+#include "runtime/capture/profile_ops.h"
 #include "runtime/capture/record_step.h"
 #include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
-#include "runtime/shapes/profile_ops.h"
 
 namespace rematlas {
 namespace {

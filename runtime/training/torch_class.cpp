@@ -29,12 +29,12 @@
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/room.h"
 #include "runtime/shapes/shape_tensor.h"
-#include "runtime/training/comparison.h"
 #include "runtime/training/open_devices.h"
 #include "runtime/training/planned_step.h"
 #include "runtime/training/planner.h"
 #include "runtime/training/python_error.h"
 #include "runtime/training/step_recording.h"
+#include "runtime/training/trial_run.h"
 #include "runtime/training/within_eviction.h"
 
 namespace rematlas {
@@ -312,11 +312,11 @@ struct TorchPlan : torch::CustomClassHolder {
     std::shared_ptr<PlannedStep> step;
 };
 
-struct TorchComparison : torch::CustomClassHolder {
-    TorchComparison(const c10::intrusive_ptr<TorchPlan>& plan, const std::vector<at::Tensor>& tensors,
-                    const std::vector<at::Tensor>& inputs)
-        : comparison(std::make_shared<Comparison>(plan->step, tensors, inputs)) {}
-    std::shared_ptr<Comparison> comparison;
+struct TorchTrialRun : torch::CustomClassHolder {
+    TorchTrialRun(const c10::intrusive_ptr<TorchPlan>& plan, const std::vector<at::Tensor>& tensors,
+                  const std::vector<at::Tensor>& inputs)
+        : trial(std::make_shared<TrialRun>(plan->step, tensors, inputs)) {}
+    std::shared_ptr<TrialRun> trial;
 };
 
 std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std::int64_t largest_kept) {
@@ -363,7 +363,7 @@ void wait_for_autograd(const std::string& device) {
 TORCH_LIBRARY(rematlas, library) {
     using Recording = c10::intrusive_ptr<TorchRecording>;
     using Planned = c10::intrusive_ptr<TorchPlan>;
-    using Compared = c10::intrusive_ptr<TorchComparison>;
+    using Trial = c10::intrusive_ptr<TorchTrialRun>;
     using Tensors = std::vector<at::Tensor>;
     library.class_<TorchRecording>("Recording")
         .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
@@ -486,32 +486,32 @@ TORCH_LIBRARY(rematlas, library) {
              })
         .def("graph_text", [](const Planned& self) { return self->graph_text(); })
         .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
-    library.class_<TorchComparison>("Comparison")
+    library.class_<TorchTrialRun>("Comparison")
         .def(torch::init<const Planned&, const Tensors&, const Tensors&>())
-        .def("begin", [](const Compared& self) { return self->comparison->begin(); })
-        .def("end", [](const Compared& self, const Tensors& outputs) { self->comparison->end(outputs); })
-        .def("abandon", [](const Compared& self) { self->comparison->abandon(); })
-        .def("uncut", [](const Compared& self) { self->comparison->uncut(); })
-        .def("held", [](const Compared& self) { return self->comparison->held(); })
+        .def("begin", [](const Trial& self) { return self->trial->begin(); })
+        .def("end", [](const Trial& self, const Tensors& outputs) { self->trial->end(outputs); })
+        .def("abandon", [](const Trial& self) { self->trial->abandon(); })
+        .def("uncut", [](const Trial& self) { self->trial->uncut(); })
+        .def("held", [](const Trial& self) { return self->trial->held(); })
         .def("verdict",
-             [](const Compared& self) -> std::string {
-                 switch (self->comparison->verdict()) {
-                     case Comparison::Verdict::open:
+             [](const Trial& self) -> std::string {
+                 switch (self->trial->verdict()) {
+                     case TrialRun::Verdict::open:
                          return "open";
-                     case Comparison::Verdict::same:
+                     case TrialRun::Verdict::same:
                          return "same";
-                     case Comparison::Verdict::different:
+                     case TrialRun::Verdict::different:
                          return "different";
-                     case Comparison::Verdict::dropped:
+                     case TrialRun::Verdict::dropped:
                          return "dropped";
                      default:
                          return "other course";
-                     case Comparison::Verdict::no_room:
+                     case TrialRun::Verdict::no_room:
                          return "no room";
                  }
              })
-        .def("why", [](const Compared& self) { return self->comparison->why(); })
-        .def("measured_peak", [](const Compared& self) { return self->comparison->measured_peak().value; });
+        .def("why", [](const Trial& self) { return self->trial->why(); })
+        .def("measured_peak", [](const Trial& self) { return self->trial->measured_peak().value; });
 
     library.def("load_plan(str path, str device) -> __torch__.torch.classes.rematlas.Plan",
                 [](const std::string& path, const std::string& device) {

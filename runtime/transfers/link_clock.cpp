@@ -10,24 +10,24 @@ void LinkClock::begin() {
     started_.assign(plan_.steps.size(), -1);
 }
 
-void LinkClock::tell(const LaneOrder& order) {
+void LinkClock::tell(const QueueOrder& order) {
     const auto step = static_cast<std::size_t>(order.step);
-    if (order.kind == LaneOrder::Kind::copy) {
-        started_[step] = copy(order.lane, plan_.steps[step].tensor());
-    } else if (order.kind == LaneOrder::Kind::run) {
+    if (order.kind == QueueOrder::Kind::copy) {
+        started_[step] = copy(order.queue, plan_.steps[step].tensor());
+    } else if (order.kind == QueueOrder::Kind::run) {
         started_[step] = run_on_host(plan_.steps[step].op());
-    } else if (order.kind == LaneOrder::Kind::wait_for_work) {
+    } else if (order.kind == QueueOrder::Kind::wait_for_work) {
         const int awaited = (order.last_time ? before_ : started_)[step];
-        if (order.lane == Lane::compute)
+        if (order.queue == CopyQueue::compute)
             queues_.wait_for(awaited);
         else
-            after_[static_cast<std::size_t>(order.lane)].push_back(awaited);
+            after_[static_cast<std::size_t>(order.queue)].push_back(awaited);
     }
 }
 
-int LinkClock::copy(Lane lane, TensorId tensor) {
+int LinkClock::copy(CopyQueue queue, TensorId tensor) {
     const auto bytes = static_cast<double>(graph_.tensors[tensor].bytes.value);
-    const bool out = lane == Lane::out;
+    const bool out = queue == CopyQueue::out;
     const double speed = out ? links_.to_host_bytes_per_second : links_.to_device_bytes_per_second;
     const double contended =
         out ? links_.to_host_contended_bytes_per_second : links_.to_device_contended_bytes_per_second;
@@ -36,14 +36,14 @@ int LinkClock::copy(Lane lane, TensorId tensor) {
                         .alone = time(speed),
                         .contended = time(contended > 0 ? contended : speed),
                         .latency = links_.copy_latency.value,
-                        .after = std::exchange(after_[static_cast<std::size_t>(lane)], {}),
+                        .after = std::exchange(after_[static_cast<std::size_t>(queue)], {}),
                         .label = tensor.value});
 }
 
 int LinkClock::run_on_host(OpId op) {
     return queues_.add({.queue = SideQueue::host,
                         .alone = graph_.ops[op].host_time.value_or(Nanoseconds()).value,
-                        .after = std::exchange(after_[static_cast<std::size_t>(Lane::host)], {}),
+                        .after = std::exchange(after_[static_cast<std::size_t>(CopyQueue::host)], {}),
                         .label = op.value});
 }
 
@@ -52,7 +52,7 @@ Nanoseconds time_on_links(const Graph& graph, const TransferPlan& plan, const Li
     LinkClock clock(graph, plan, links);
     clock.begin();
     for (std::size_t step = 0; step <= plan.steps.size(); ++step) {
-        for (const LaneOrder& order : plan.first[step]) clock.tell(order);
+        for (const QueueOrder& order : plan.first[step]) clock.tell(order);
         if (step < plan.steps.size() && plan.steps[step].runs()) clock.run(times[step]);
     }
     return clock.now();

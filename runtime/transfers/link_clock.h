@@ -1,5 +1,5 @@
 // Virtual time: how long a step takes where its links are as fast as is said, and its ops take what they are
-// said to. Driven by the orders that the lanes get, not by the schedule: what is waited for too
+// said to. Driven by the orders that the queues get, not by the schedule: what is waited for too
 // much or too little shows here.
 //
 //     LinkClock clock(graph, plan, links);
@@ -23,21 +23,21 @@ class LinkClock {
     LinkClock(const Graph& graph, const TransferPlan& plan, const Links& links)
         : graph_(graph), plan_(plan), links_(links) {}
 
-    void begin();                       ///< of a repetition, whose copies may follow those of the last
-    void tell(const LaneOrder& order);  ///< a lane gets an order
+    void begin();                        ///< of a repetition, whose copies may follow those of the last
+    void tell(const QueueOrder& order);  ///< a queue gets an order
     void run(Nanoseconds time) { queues_.move_to(queues_.now() + time.value); }  ///< compute goes on
     Nanoseconds now() const { return Nanoseconds(queues_.now()); }
 
   private:
-    int copy(Lane lane, TensorId tensor);
+    int copy(CopyQueue queue, TensorId tensor);
     int run_on_host(OpId op);
 
     const Graph& graph_;
     const TransferPlan& plan_;
     Links links_;
     SideQueues queues_;
-    std::vector<int> started_, before_;               ///< by step: what this repetition started, and the last
-    std::array<std::vector<int>, lane_count> after_;  ///< by lane: what its next work waits for
+    std::vector<int> started_, before_;  ///< by step: what this repetition started, and the last
+    std::array<std::vector<int>, copy_queue_count> after_;  ///< by queue: what its next work waits for
 };
 
 /// Of one step whose runs take these times, by step; nothing is under way when it begins.

@@ -11,8 +11,8 @@ namespace rematlas {
 namespace {
 
 /// Who waits for what, by vector clocks. Positions of compute count steps over all repetitions: what it has
-/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another lane count what it
-/// was given.
+/// done before step i of a repetition that begins at `base_` is base_ + i. Positions of another queue count
+/// what it was given.
 class Scheduler {
   public:
     Scheduler(const Graph& graph, const Homes& homes, TransferPlan& plan,
@@ -32,7 +32,7 @@ class Scheduler {
     }
 
     /// One repetition after those that were played before.
-    void play(LaneOrders& to) {
+    void play(QueueOrders& to) {
         to = {};
         orders_ = &to;
         std::fill(ran_.begin(), ran_.end(), 0);
@@ -56,15 +56,15 @@ class Scheduler {
     }
 
   private:
-    using Clock = std::array<std::int64_t, lane_count>;
+    using Clock = std::array<std::int64_t, copy_queue_count>;
     /// A copy, or an op on the host.
     struct Work {
-        Lane lane;
+        CopyQueue queue;
         std::int64_t number;
         Clock known;  ///< before it and in it
         std::int32_t step;
         int repetition;
-        LaneOrders* orders;
+        QueueOrders* orders;
         std::size_t place;
     };
     struct State {
@@ -76,17 +76,17 @@ class Scheduler {
 
     std::int32_t at() const { return static_cast<std::int32_t>(at_); }
     std::int64_t done() const { return base_ + at() + 1; }  ///< once this step is
-    static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-    Clock& known(Lane lane) { return known_[index(lane)]; }
-    std::int64_t& compute_of(Clock& clock) { return clock[index(Lane::compute)]; }
-    void advance(std::int64_t position) { compute_of(known(Lane::compute)) = position; }
+    static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
+    Clock& known(CopyQueue queue) { return known_[index(queue)]; }
+    std::int64_t& compute_of(Clock& clock) { return clock[index(CopyQueue::compute)]; }
+    void advance(std::int64_t position) { compute_of(known(CopyQueue::compute)) = position; }
     static void join(Clock& clock, const Clock& other) {
         for (std::size_t i = 0; i < clock.size(); ++i) clock[i] = std::max(clock[i], other[i]);
     }
 
     void pause() {
         for (; next_pause_ < pauses_.size() && pauses_[next_pause_].before == at_; ++next_pause_) {
-            LaneOrders* const outer = std::exchange(orders_, &plan_.pauses);
+            QueueOrders* const outer = std::exchange(orders_, &plan_.pauses);
             wait_for_copies(pauses_[next_pause_].of, false);
             end_list();
             orders_ = outer;
@@ -107,13 +107,14 @@ class Scheduler {
             case StepKind::drop:
                 return wait_for_copies(std::array{t}, true);
             case StepKind::offload:
-                after(Lane::out, {state.to_device, state.on_host}, std::max(state.written, place_is_free()));
-                state.to_host = add(Lane::out, LaneOrder::Kind::copy);
+                after(CopyQueue::out, {state.to_device, state.on_host},
+                      std::max(state.written, place_is_free()));
+                state.to_host = add(CopyQueue::out, QueueOrder::Kind::copy);
                 return;
             case StepKind::fetch:
                 // The allocator gives what it had before.
-                after(Lane::in, {state.to_host, state.changed_there}, last_work_);
-                state.to_device = add(Lane::in, LaneOrder::Kind::copy);
+                after(CopyQueue::in, {state.to_host, state.changed_there}, last_work_);
+                state.to_device = add(CopyQueue::in, QueueOrder::Kind::copy);
                 return;
             default:
                 return;
@@ -132,7 +133,7 @@ class Scheduler {
             for (TensorId t : op.mutates) writes(t), works.push_back(state_[t].on_host);
         if (step.kind == StepKind::run_inplace)
             for (const InplacePair& pair : op.inplace) writes(pair.in);
-        after(Lane::compute, works);
+        after(CopyQueue::compute, works);
         last_work_ = done();
         for (TensorId t : op.outputs) state_[t].written = last_work_;
         if (first)
@@ -147,8 +148,8 @@ class Scheduler {
         std::int64_t moment = repetition_ == 0 ? base_ : -1;
         for (std::size_t i = 0; i < plan_.places.size(); ++i)
             if (plan_.places[i].taken == at()) moment = std::max(moment, is_free(plan_.places[i]));
-        after(Lane::host, first, moment);
-        const int mine = add(Lane::host, LaneOrder::Kind::run);
+        after(CopyQueue::host, first, moment);
+        const int mine = add(CopyQueue::host, QueueOrder::Kind::run);
         for (const auto* list : {&op.inputs, &op.mutates, &op.outputs})
             for (TensorId t : *list) state_[t].on_host = mine;
         for (const auto* list : {&op.mutates, &op.outputs})
@@ -176,7 +177,7 @@ class Scheduler {
         for (TensorId t : tensors)
             works.insert(works.end(),
                          {state_[t].to_device, state_[t].to_host, ops_too ? state_[t].on_host : -1});
-        after(Lane::compute, works);
+        after(CopyQueue::compute, works);
     }
 
     void end() {
@@ -185,58 +186,59 @@ class Scheduler {
             works.push_back(state_[t].on_host);
             if (!goes_on_[t]) works.insert(works.end(), {state_[t].to_device, state_[t].to_host});
         }
-        after(Lane::compute, works);
+        after(CopyQueue::compute, works);
         for (std::size_t i = 0; i < plan_.places.size(); ++i)
             if (plan_.places[i].taken >= 0 && plan_.places[i].left == at()) left_[i] = done();
     }
 
-    /// What the lane is given next begins when these are done and compute has reached the moment. A lane is
+    /// What the queue is given next begins when these are done and compute has reached the moment. A queue is
     /// done with its last work when it is done with all; what one wait says another need not.
-    void after(Lane lane, const std::vector<int>& works, std::int64_t moment = -1) {
-        std::array<int, lane_count> last;
+    void after(CopyQueue queue, const std::vector<int>& works, std::int64_t moment = -1) {
+        std::array<int, copy_queue_count> last;
         last.fill(-1);
         for (int number : works) {
             if (number < 0) continue;
-            int& latest = last[index(work(number).lane)];
+            int& latest = last[index(work(number).queue)];
             latest = std::max(latest, number);
         }
         if (std::none_of(last.begin(), last.end(), [&](int one) { return says(one, moment); }))
-            after_compute(lane, moment);
+            after_compute(queue, moment);
         for (int one : last) {
             const bool follows = one >= 0 && std::any_of(last.begin(), last.end(), [&](int other) {
                                      return other >= 0 && other != one && says(other, work(one));
                                  });
-            if (!follows) after_work(lane, one);
+            if (!follows) after_work(queue, one);
         }
-        for (int one : last) after_work(lane, one);
-        after_compute(lane, moment);
+        for (int one : last) after_work(queue, one);
+        after_compute(queue, moment);
     }
     Work& work(int number) { return works_[static_cast<std::size_t>(number)]; }
     bool says(int one, std::int64_t moment) { return one >= 0 && compute_of(work(one).known) >= moment; }
-    bool says(int one, const Work& other) { return work(one).known[index(other.lane)] >= other.number; }
+    bool says(int one, const Work& other) { return work(one).known[index(other.queue)] >= other.number; }
 
-    void after_work(Lane lane, int number) {
+    void after_work(CopyQueue queue, int number) {
         if (number < 0) return;
         Work& awaited = work(number);
-        if (lane == awaited.lane || known(lane)[index(awaited.lane)] >= awaited.number) return;
+        if (queue == awaited.queue || known(queue)[index(awaited.queue)] >= awaited.number) return;
         awaited.orders->orders[awaited.place].marked = true;
-        orders_->orders.push_back({.kind = LaneOrder::Kind::wait_for_work,
-                                   .lane = lane,
+        orders_->orders.push_back({.kind = QueueOrder::Kind::wait_for_work,
+                                   .queue = queue,
                                    .step = awaited.step,
                                    .last_time = awaited.repetition != repetition_});
-        join(known(lane), awaited.known);
+        join(known(queue), awaited.known);
     }
 
-    void after_compute(Lane lane, std::int64_t moment) {
-        if (compute_of(known(lane)) >= moment) return;
-        orders_->orders.push_back({.kind = LaneOrder::Kind::wait_for_compute, .lane = lane});
-        join(known(lane), known(Lane::compute));
+    void after_compute(CopyQueue queue, std::int64_t moment) {
+        if (compute_of(known(queue)) >= moment) return;
+        orders_->orders.push_back({.kind = QueueOrder::Kind::wait_for_compute, .queue = queue});
+        join(known(queue), known(CopyQueue::compute));
     }
 
-    int add(Lane lane, LaneOrder::Kind kind) {
-        orders_->orders.push_back({.kind = kind, .lane = lane, .step = at()});
-        const std::int64_t number = ++known(lane)[index(lane)];
-        works_.push_back({lane, number, known(lane), at(), repetition_, orders_, orders_->orders.size() - 1});
+    int add(CopyQueue queue, QueueOrder::Kind kind) {
+        orders_->orders.push_back({.kind = kind, .queue = queue, .step = at()});
+        const std::int64_t number = ++known(queue)[index(queue)];
+        works_.push_back(
+            {queue, number, known(queue), at(), repetition_, orders_, orders_->orders.size() - 1});
         return static_cast<int>(works_.size()) - 1;
     }
     void end_list() { orders_->begin.push_back(static_cast<std::uint32_t>(orders_->orders.size())); }
@@ -250,9 +252,10 @@ class Scheduler {
     IdVector<TensorId, std::uint8_t> goes_on_;  ///< its copies may, in the next repetition
     IdVector<TensorId, State> state_;
     IdVector<OpId, std::uint8_t> ran_;
-    std::array<Clock, lane_count> known_;  ///< by lane: what has been done before whatever it is given next
+    std::array<Clock, copy_queue_count>
+        known_;  ///< by queue: what has been done before whatever it is given next
     std::vector<Work> works_;
-    LaneOrders* orders_ = nullptr;
+    QueueOrders* orders_ = nullptr;
     std::int64_t base_ = 0;
     std::int64_t last_work_ = 0;  ///< after which memory may have been given back
     std::size_t at_ = 0;
@@ -260,9 +263,9 @@ class Scheduler {
 };
 
 /// The same orders, whatever is marked.
-bool alike(LaneOrders a, LaneOrders b) {
-    for (LaneOrders* one : {&a, &b})
-        for (LaneOrder& order : one->orders) order.marked = false;
+bool alike(QueueOrders a, QueueOrders b) {
+    for (QueueOrders* one : {&a, &b})
+        for (QueueOrder& order : one->orders) order.marked = false;
     return a == b;
 }
 
@@ -281,7 +284,7 @@ Result<TransferPlan> TransferPlan::make(const Graph& graph, std::span<const Step
     Scheduler scheduler(graph, homes, plan, pauses);
     scheduler.play(plan.first);
     if (!homes.cyclic) return plan;
-    LaneOrders again;
+    QueueOrders again;
     scheduler.play(plan.steady);
     scheduler.play(again);
     if (!alike(plan.steady, again))

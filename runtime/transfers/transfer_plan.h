@@ -3,7 +3,7 @@
 //
 //     Result<TransferPlan> plan = TransferPlan::make(graph, schedule.steps, schedule.homes);
 //     allocate(plan->slab_bytes);         // copies on the host lie there, at planned places
-//     for (const LaneOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
+//     for (const QueueOrder& order : plan->first[step]) ...        // or let a TransferPlayer do it
 //
 // core/schedule/README.md says what waits for what. Times here are others than predicted, so a step also waits
 // where the checker would have refused it: before it writes over, frees or updates bytes that are under way. A
@@ -18,34 +18,34 @@
 #include "core/base/result.h"
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
-#include "runtime/transfers/copy_lanes.h"
+#include "runtime/transfers/copy_queues.h"
 
 namespace rematlas {
 
-/// One thing that a lane is told.
-struct LaneOrder {
+/// One thing that a queue is told.
+struct QueueOrder {
     enum class Kind : std::uint8_t {
-        wait_for_compute,  ///< the lane waits until compute gets here
-        wait_for_work,     ///< the lane waits for the copy, or the op on the host, that `step` started
-        copy,              ///< the lane copies the tensor of this step
-        run,               ///< the lane runs the op of this step
+        wait_for_compute,  ///< the queue waits until compute gets here
+        wait_for_work,     ///< the queue waits for the copy, or the op on the host, that `step` started
+        copy,              ///< the queue copies the tensor of this step
+        run,               ///< the queue runs the op of this step
     };
     Kind kind = Kind::copy;
-    Lane lane = Lane::compute;
+    CopyQueue queue = CopyQueue::compute;
     std::int32_t step = -1;
     bool last_time = false;  ///< of wait_for_work: the repetition before this one started it
     bool marked = false;     ///< of copy and run: something waits for it
-    bool operator==(const LaneOrder&) const = default;
+    bool operator==(const QueueOrder&) const = default;
 };
 
 /// Orders by step; those after the last step are of the end.
-struct LaneOrders {
-    std::vector<LaneOrder> orders;
+struct QueueOrders {
+    std::vector<QueueOrder> orders;
     std::vector<std::uint32_t> begin{0};
-    std::span<const LaneOrder> operator[](std::size_t step) const {
+    std::span<const QueueOrder> operator[](std::size_t step) const {
         return {orders.data() + begin[step], begin[step + 1] - begin[step]};
     }
-    bool operator==(const LaneOrders&) const = default;
+    bool operator==(const QueueOrders&) const = default;
 };
 
 /// Where a tensor lies on the host: a part of the slab for a while, or at home, outside of it.
@@ -77,11 +77,11 @@ struct TransferPause {
 struct TransferPlan {
     std::vector<Step> steps = {};
     /// Nothing is under way when it starts.
-    LaneOrders first = {};
+    QueueOrders first = {};
     /// Of cyclic steps: follows a repetition of itself whose copies may be under way.
-    LaneOrders steady = {};
+    QueueOrders steady = {};
     /// Of the first repetition: by pause, once the step before it is done.
-    LaneOrders pauses = {};
+    QueueOrders pauses = {};
     std::vector<std::size_t> paused_before = {};
     std::vector<HostPlace> places = {};    ///< in the order in which they are taken
     std::vector<std::int32_t> place = {};  ///< by step that copies: its number in `places`; else -1

@@ -21,40 +21,41 @@ void TransferPlayer::begin(LinkClock* clock) {
 }
 
 void TransferPlayer::give(std::size_t step, void* device, std::size_t bytes, std::function<void()> work) {
-    for (const LaneOrder& order : (*orders_)[step]) carry_out(order, device, bytes, work);
+    for (const QueueOrder& order : (*orders_)[step]) carry_out(order, device, bytes, work);
 }
 
-void TransferPlayer::carry_out(const LaneOrder& order, void* device, std::size_t bytes,
+void TransferPlayer::carry_out(const QueueOrder& order, void* device, std::size_t bytes,
                                std::function<void()>& work) {
     if (clock_) clock_->tell(order);
     switch (order.kind) {
-        case LaneOrder::Kind::wait_for_compute: {
-            const Mark here = copies_.record(Lane::compute);
-            copies_.wait(order.lane, here);
+        case QueueOrder::Kind::wait_for_compute: {
+            const Mark here = copies_.mark(CopyQueue::compute);
+            copies_.wait(order.queue, here);
             return copies_.release(here);
         }
-        case LaneOrder::Kind::wait_for_work:
+        case QueueOrder::Kind::wait_for_work:
             return copies_.wait(
-                order.lane, (order.last_time ? before_ : now_)[static_cast<std::size_t>(order.step)].value());
+                order.queue,
+                (order.last_time ? before_ : now_)[static_cast<std::size_t>(order.step)].value());
         default:
             return start(order, device, bytes, work);
     }
 }
 
-void TransferPlayer::start(const LaneOrder& order, void* device, std::size_t bytes,
+void TransferPlayer::start(const QueueOrder& order, void* device, std::size_t bytes,
                            std::function<void()>& work) {
     const auto step = static_cast<std::size_t>(order.step);
     const std::int32_t number = plan_.place[step];
-    if (order.lane == Lane::host) {
+    if (order.queue == CopyQueue::host) {
         for (const HostRun::Operand& operand : plan_.host_run(step).operands) occupy(operand.place);
         copies_.run(std::exchange(work, {}));
-    } else if (order.lane == Lane::out) {
+    } else if (order.queue == CopyQueue::out) {
         occupy(number);
         copies_.copy_out(place(static_cast<std::size_t>(number)), device, bytes);
     } else {
         copies_.copy_in(device, place(static_cast<std::size_t>(number)), bytes);
     }
-    if (order.marked) now_[step] = copies_.record(order.lane);
+    if (order.marked) now_[step] = copies_.mark(order.queue);
 }
 
 void TransferPlayer::leave(std::size_t step) {
@@ -68,7 +69,7 @@ void TransferPlayer::pause(std::size_t before) {
     std::function<void()> none;
     for (std::size_t i = 0; i < plan_.paused_before.size(); ++i)
         if (plan_.paused_before[i] == before)
-            for (const LaneOrder& order : plan_.pauses[i]) carry_out(order, nullptr, 0, none);
+            for (const QueueOrder& order : plan_.pauses[i]) carry_out(order, nullptr, 0, none);
 }
 
 void TransferPlayer::end() {
@@ -92,9 +93,9 @@ TransferPlayer::~TransferPlayer() {
 }
 
 void TransferPlayer::synchronize() {
-    copies_.synchronize(Lane::out);
-    copies_.synchronize(Lane::in);
-    copies_.synchronize(Lane::host);
+    copies_.synchronize(CopyQueue::out);
+    copies_.synchronize(CopyQueue::in);
+    copies_.synchronize(CopyQueue::host);
 }
 
 void TransferPlayer::occupy(std::int32_t number) {

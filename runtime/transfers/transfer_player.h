@@ -1,4 +1,5 @@
-// Carries out a transfer plan: gives the lanes their orders, step by step, in one repetition after the other.
+// Carries out a transfer plan: gives the queues their orders, step by step, in one repetition after the
+// other.
 //
 //     TransferPlayer player(plan, copies, slab);
 //     player.begin();
@@ -27,7 +28,7 @@ class TransferPlayer {
     using Forgotten = std::function<void(void* data, std::size_t bytes)>;
 
     /// `slab`: TransferPlan::slab_bytes, or more. All must outlive the player.
-    TransferPlayer(const TransferPlan& plan, CopyLanes& copies, void* slab, Forgotten forgotten = {})
+    TransferPlayer(const TransferPlan& plan, CopyQueues& copies, void* slab, Forgotten forgotten = {})
         : plan_(plan),
           copies_(copies),
           slab_(static_cast<char*>(slab)),
@@ -41,8 +42,8 @@ class TransferPlayer {
     void set_home(std::size_t number, void* data) { homes_[number] = data; }
     /// A repetition begins. `clock` runs with it, when there is one.
     void begin(LinkClock* clock = nullptr);
-    /// Before a step: the lanes get what belongs to it. `device`: of a step that copies, where the tensor lies
-    /// there, and how many bytes of it are copied. `work`: of an op that runs on the host.
+    /// Before a step: the queues get what belongs to it. `device`: of a step that copies, where the tensor
+    /// lies there, and how many bytes of it are copied. `work`: of an op that runs on the host.
     void give(std::size_t step, void* device = nullptr, std::size_t bytes = 0,
               std::function<void()> work = {});
     /// After a step: what it leaves on the host has no place there any more.
@@ -64,19 +65,19 @@ class TransferPlayer {
 
   private:
     void synchronize();
-    void carry_out(const LaneOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
-    void start(const LaneOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
+    void carry_out(const QueueOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
+    void start(const QueueOrder& order, void* device, std::size_t bytes, std::function<void()>& work);
     void occupy(std::int32_t number);
     void vacate(std::int32_t number);
     void release(std::vector<std::optional<Mark>>& marks);
 
     const TransferPlan& plan_;
-    CopyLanes& copies_;
+    CopyQueues& copies_;
     char* slab_;
     std::vector<void*> homes_;  ///< by place, of those that are homes
     Forgotten forgotten_;
     LinkClock* clock_ = nullptr;
-    const LaneOrders* orders_ = nullptr;
+    const QueueOrders* orders_ = nullptr;
     std::vector<std::optional<Mark>> now_,
         before_;  ///< by step: of what this repetition started, and the last
     std::vector<std::uint8_t> occupied_;

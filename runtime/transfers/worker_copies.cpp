@@ -15,11 +15,11 @@
 namespace rematlas {
 namespace {
 
-class WorkerCopies final : public CopyLanes {
+class WorkerCopies final : public CopyQueues {
   public:
     WorkerCopies() {
-        for (Lane lane : {Lane::in, Lane::out, Lane::host})
-            queue(lane).worker = std::thread([this, lane] { work(queue(lane)); });
+        for (CopyQueue queue : {CopyQueue::in, CopyQueue::out, CopyQueue::host})
+            worker_of(queue).thread = std::thread([this, queue] { work(worker_of(queue)); });
     }
     ~WorkerCopies() override {
         {
@@ -27,21 +27,21 @@ class WorkerCopies final : public CopyLanes {
             stopping_ = true;
         }
         changed_.notify_all();
-        for (Queue& queue : queues_)  // a process that was forked has none of the threads
-            getpid() == process_ ? queue.worker.join() : queue.worker.detach();
+        for (Worker& worker : workers_)  // a process that was forked has none of the threads
+            getpid() == process_ ? worker.thread.join() : worker.thread.detach();
     }
 
     void copy_out(void* host, const void* device, std::size_t bytes) override {
-        add(Lane::out, {.to = host, .from = device, .bytes = bytes});
+        add(CopyQueue::out, {.to = host, .from = device, .bytes = bytes});
     }
     void copy_in(void* device, const void* host, std::size_t bytes) override {
-        add(Lane::in, {.to = device, .from = host, .bytes = bytes});
+        add(CopyQueue::in, {.to = device, .from = host, .bytes = bytes});
     }
     void run(std::function<void()> work) override {
         const std::lock_guard lock(mutex_);
-        add_locked(Lane::host, {.work = std::move(work)});
+        add_locked(CopyQueue::host, {.work = std::move(work)});
     }
-    Mark record(Lane lane) override {
+    Mark mark(CopyQueue queue) override {
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {
             free_.push_back(static_cast<Mark>(moments_.size()));
@@ -49,27 +49,27 @@ class WorkerCopies final : public CopyLanes {
         }
         const Mark mark = free_.back();
         free_.pop_back();
-        of(mark) = std::make_shared<Moment>(Moment{.reached = lane == Lane::compute});
-        if (lane != Lane::compute) add_locked(lane, {.reaches = of(mark)});
+        of(mark) = std::make_shared<Moment>(Moment{.reached = queue == CopyQueue::compute});
+        if (queue != CopyQueue::compute) add_locked(queue, {.reaches = of(mark)});
         return mark;
     }
     /// What compute has submitted is done: a link has nothing to wait for there.
-    void wait(Lane lane, Mark mark) override {
+    void wait(CopyQueue queue, Mark mark) override {
         std::unique_lock lock(mutex_);
         const std::shared_ptr<Moment> moment = of(mark);
-        if (lane == Lane::compute)
+        if (queue == CopyQueue::compute)
             changed_.wait(lock, [&] { return moment->reached; });
         else if (!moment->reached)
-            add_locked(lane, {.waits_for = moment});
+            add_locked(queue, {.waits_for = moment});
     }
     void release(Mark mark) override {
         const std::lock_guard lock(mutex_);
         free_.push_back(mark);
     }
-    void synchronize(Lane lane) override {
-        if (lane == Lane::compute) return;
+    void synchronize(CopyQueue queue) override {
+        if (queue == CopyQueue::compute) return;
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return queue(lane).jobs.empty(); });
+        changed_.wait(lock, [&] { return worker_of(queue).jobs.empty(); });
     }
 
   private:
@@ -84,30 +84,30 @@ class WorkerCopies final : public CopyLanes {
         std::function<void()> work = {};
         std::shared_ptr<Moment> reaches = {}, waits_for = {};
     };
-    struct Queue {
+    struct Worker {
         std::deque<Job> jobs;  ///< the first is under way
-        std::thread worker;
+        std::thread thread;
     };
 
-    Queue& queue(Lane lane) { return queues_[static_cast<std::size_t>(lane) - 1]; }
+    Worker& worker_of(CopyQueue queue) { return workers_[static_cast<std::size_t>(queue) - 1]; }
     std::shared_ptr<Moment>& of(Mark mark) { return moments_[static_cast<std::size_t>(mark)]; }
 
-    void add(Lane lane, const Job& job) {
+    void add(CopyQueue queue, const Job& job) {
         if (job.bytes == 0) return;
         const std::lock_guard lock(mutex_);
-        add_locked(lane, job);
+        add_locked(queue, job);
     }
-    void add_locked(Lane lane, Job job) {
-        queue(lane).jobs.push_back(std::move(job));
+    void add_locked(CopyQueue queue, Job job) {
+        worker_of(queue).jobs.push_back(std::move(job));
         changed_.notify_all();
     }
 
-    void work(Queue& queue) {
+    void work(Worker& worker) {
         std::unique_lock lock(mutex_);
         for (;;) {
-            changed_.wait(lock, [&] { return stopping_ || !queue.jobs.empty(); });
-            if (queue.jobs.empty()) return;
-            Job& job = queue.jobs.front();  // stays where it is while more come behind it
+            changed_.wait(lock, [&] { return stopping_ || !worker.jobs.empty(); });
+            if (worker.jobs.empty()) return;
+            Job& job = worker.jobs.front();  // stays where it is while more come behind it
             if (job.work) {
                 lock.unlock();
                 std::exchange(job.work, {})();
@@ -121,15 +121,15 @@ class WorkerCopies final : public CopyLanes {
             } else {
                 job.reaches->reached = true;
             }
-            queue.jobs.pop_front();
+            worker.jobs.pop_front();
             changed_.notify_all();
         }
     }
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::array<Queue, lane_count - 1> queues_;      ///< in, out, host
-    std::vector<std::shared_ptr<Moment>> moments_;  ///< by mark
+    std::array<Worker, copy_queue_count - 1> workers_;  ///< in, out, host
+    std::vector<std::shared_ptr<Moment>> moments_;      ///< by mark
     std::vector<Mark> free_;
     bool stopping_ = false;
     const pid_t process_ = getpid();
@@ -151,7 +151,7 @@ class MappedSlab final : public PinnedSlab {
 
 }  // namespace
 
-std::unique_ptr<CopyLanes> worker_copies() {
+std::unique_ptr<CopyQueues> worker_copies() {
     return std::make_unique<WorkerCopies>();
 }
 

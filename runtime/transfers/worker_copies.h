@@ -1,18 +1,18 @@
 // Copies within host memory by two threads, one each way, and a third that runs ops: what streams are to a GPU.
 // Compute is the calling thread, whose work is done when it submits more.
 //
-//     std::unique_ptr<CopyLanes> copies = worker_copies();
+//     std::unique_ptr<CopyQueues> copies = worker_copies();
 //
 // Threads: one at a time gives orders.
 #pragma once
 
 #include <memory>
 
-#include "runtime/transfers/copy_lanes.h"
+#include "runtime/transfers/copy_queues.h"
 
 namespace rematlas {
 
-std::unique_ptr<CopyLanes> worker_copies();
+std::unique_ptr<CopyQueues> worker_copies();
 
 /// Pages of the system, which nothing counts. Null: no memory.
 std::unique_ptr<PinnedSlab> mapped_slab(std::size_t bytes);

@@ -95,16 +95,16 @@ bool has_host_tensors(const Graph& graph) {
 
 void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links) {
     const bool copies = class_of(plan.schedule.steps) > ScheduleClass::any_order;
-    for (const bool recorded : {false, true}) {
-        if (recorded && (copies || !step_device().can_record())) continue;
+    for (const bool as_graphs : {false, true}) {
+        if (as_graphs && (copies || !step_device().can_capture_graphs())) continue;
         const Result<RunReport> report =
             run_plan(plan, model_path(name),
-                     {.steps = 3, .verify = true, .cuda_graphs = recorded, .links = links}, step_device());
+                     {.steps = 3, .verify = true, .cuda_graphs = as_graphs, .links = links}, step_device());
         ASSERT_TRUE(report) << report.error().message;
         EXPECT_TRUE(report->verified) << report->mismatch;
         EXPECT_LE(report->measured_peak, report->predicted_peak);
         if (!has_host_tensors(plan.graph)) {
-            EXPECT_EQ(report->measured_peak, report->predicted_peak) << report->why_not_recorded;
+            EXPECT_EQ(report->measured_peak, report->predicted_peak) << report->why_no_cuda_graphs;
         }
     }
 }

@@ -37,7 +37,7 @@ std::vector<std::string> modules_of(const std::string& group);
 bool has_host_tensors(const Graph& graph);
 
 /// Three steps with other data and weights each, and one before them, are those of the original bit by bit,
-/// and take the bytes that were predicted. On a device that records work, once more as recorded work.
+/// and take the bytes that were predicted. On a device that captures graphs, once more as graphs.
 void expect_identical(const std::string& name, const Plan& plan, const StepLinks& links = {});
 
 /// A random order that respects the data, with random earlier ops run again before some ops.

@@ -45,40 +45,41 @@ class GpuCopies : public test::Gpu {
     /// Weights come in two slots by turns, are multiplied, and the product goes out: what offloading does.
     /// Returns the first number of each product.
     std::vector<float> stream_through_two_slots(int steps) {
-        CopyLanes& copies = *copies_;
+        CopyQueues& copies = *copies_;
         std::fill_n(slot_of_slab(0), size * size, 0.5f);
         const at::Tensor input = at::full({size, size}, 2, floats());
         const at::Tensor weights[2] = {at::empty({size, size}, floats()), at::empty({size, size}, floats())};
         const at::Tensor products[2] = {at::empty({size, size}, floats()), at::empty({size, size}, floats())};
-        const Mark begun = copies.record(Lane::compute);
-        copies.wait(Lane::in, begun);
+        const Mark begun = copies.mark(CopyQueue::compute);
+        copies.wait(CopyQueue::in, begun);
         copies.release(begun);
         std::optional<Mark> used[2], gone[2];
         std::vector<float> arrived;
         for (int step = 0; step < steps; ++step) {
             const int slot = step % 2;
-            if (used[slot]) copies.wait(Lane::in, *used[slot]), copies.release(*used[slot]);
+            if (used[slot]) copies.wait(CopyQueue::in, *used[slot]), copies.release(*used[slot]);
             copies.copy_in(weights[slot].mutable_data_ptr(), slot_of_slab(0), bytes);
-            const Mark there = copies.record(Lane::in);
-            copies.wait(Lane::compute, there);
+            const Mark there = copies.mark(CopyQueue::in);
+            copies.wait(CopyQueue::compute, there);
             copies.release(there);
-            if (gone[slot]) copies.wait(Lane::compute, *gone[slot]), copies.release(*gone[slot]);
+            if (gone[slot]) copies.wait(CopyQueue::compute, *gone[slot]), copies.release(*gone[slot]);
             at::mm_out(const_cast<at::Tensor&>(products[slot]), input, weights[slot]);
-            used[slot] = copies.record(Lane::compute);
-            copies.wait(Lane::out, *used[slot]);
+            used[slot] = copies.mark(CopyQueue::compute);
+            copies.wait(CopyQueue::out, *used[slot]);
             copies.copy_out(slot_of_slab(1 + slot), products[slot].const_data_ptr(), bytes);
-            gone[slot] = copies.record(Lane::out);
+            gone[slot] = copies.mark(CopyQueue::out);
             if (slot == 1) {
-                copies.synchronize(Lane::out);
+                copies.synchronize(CopyQueue::out);
                 arrived.push_back(*slot_of_slab(1)), arrived.push_back(*slot_of_slab(2));
             }
         }
-        copies.synchronize(Lane::out), copies.synchronize(Lane::in), copies.synchronize(Lane::compute);
+        copies.synchronize(CopyQueue::out), copies.synchronize(CopyQueue::in),
+            copies.synchronize(CopyQueue::compute);
         for (int slot : {0, 1}) copies.release(*used[slot]), copies.release(*gone[slot]);
         return arrived;
     }
 
-    std::unique_ptr<CopyLanes> copies_;
+    std::unique_ptr<CopyQueues> copies_;
     std::unique_ptr<PinnedSlab> slab_;
 };
 
@@ -158,12 +159,12 @@ TEST_F(GpuCopies, WaitsOfAStepAreNeeded) {
     std::vector<bool> for_workspaces;
     bool freed = true;  // between steps
     for (std::size_t at = 0; at <= moves.steps.size(); ++at) {
-        for (const LaneOrder& order : moves.first[at]) {
-            if (order.kind != LaneOrder::Kind::wait_for_compute &&
-                order.kind != LaneOrder::Kind::wait_for_work)
+        for (const QueueOrder& order : moves.first[at]) {
+            if (order.kind != QueueOrder::Kind::wait_for_compute &&
+                order.kind != QueueOrder::Kind::wait_for_work)
                 continue;
             const bool before_fetch =
-                order.kind == LaneOrder::Kind::wait_for_compute && order.lane == Lane::in;
+                order.kind == QueueOrder::Kind::wait_for_compute && order.queue == CopyQueue::in;
             step_of_wait.push_back(at);
             for_workspaces.push_back(before_fetch && !freed);
             if (before_fetch) freed = false;

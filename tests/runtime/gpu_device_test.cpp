@@ -70,16 +70,16 @@ TEST_F(Gpu, LibrariesHoldTheirWorkspaceForAutogradsThreadToo) {
     EXPECT_EQ(device().alive_bytes(), before);
 }
 
-TEST_F(Gpu, ARecordingThatFailsLeavesNothingBehind) {
+TEST_F(Gpu, ACaptureThatFailsLeavesNothingBehind) {
     device().trim();
     const std::int64_t alive = device().alive_bytes(), reserved = device().reserved_bytes();
-    for (const bool while_recording : {false, true}) {
+    for (const bool while_capturing : {false, true}) {
         const std::function<void()> part = [&] {
             const at::Tensor large = at::empty({30'000'000}, floats());
-            if (while_recording) (void)large.sum().item();  // the host waits, which spoils the recording
+            if (while_capturing) (void)large.sum().item();  // the host waits, which spoils the capture
             throw std::runtime_error("asked to fail");
         };
-        EXPECT_ANY_THROW(device().record({&part, 1}));
+        EXPECT_ANY_THROW(device().capture_graphs({&part, 1}));
         device().trim();
         EXPECT_EQ(device().alive_bytes(), alive);
         EXPECT_EQ(device().reserved_bytes(), reserved);
@@ -89,7 +89,7 @@ TEST_F(Gpu, ARecordingThatFailsLeavesNothingBehind) {
     EXPECT_EQ(device().reserved_bytes(), reserved) << "what is free goes back to the device as before";
 }
 
-TEST_F(Gpu, ARecordingTakesTheBytesOfThePlanAndGivesThemBack) {
+TEST_F(Gpu, GraphsTakeTheBytesOfThePlanAndGiveThemBack) {
     Result<Graph> graph = capture(test::model_path("gpt_scripted"), test::quick("gpt_scripted"), device());
     ASSERT_TRUE(graph) << graph.error().message;
     const Plan plan = test::plan_of(*graph, keep_all_sequence(flatten(*graph)));
@@ -100,14 +100,14 @@ TEST_F(Gpu, ARecordingTakesTheBytesOfThePlanAndGivesThemBack) {
     device().trim();
     const std::int64_t alive = device().alive_bytes(), reserved = device().reserved_bytes();
     for (int again = 0; again < 2; ++again) {
-        ASSERT_TRUE(executor.record(plan.schedule.steps, inputs));
+        ASSERT_TRUE(executor.capture_graphs(plan.schedule.steps, inputs));
         {
-            const Result<Replayed> step = executor.run_recorded(inputs);
+            const Result<Replayed> step = executor.run_graphs(inputs);
             ASSERT_TRUE(step) << step.error().message;
             EXPECT_EQ(step->peak, plan.schedule.peak);
         }
         EXPECT_GT(device().reserved_bytes(), reserved);
-        executor.drop_recording();
+        executor.drop_graphs();
         EXPECT_EQ(device().alive_bytes(), alive);
         EXPECT_EQ(device().reserved_bytes(), reserved);
     }

@@ -92,8 +92,8 @@ TEST_P(GpuReplay, RecordedAsCudaGraphsIsIdenticalOrSaysWhichOpPreventsIt) {
     EXPECT_TRUE(report.outputs_identical && report.gradients_identical && report.buffers_identical &&
                 report.random_state_identical)
         << report.mismatch;
-    if (!report.recorded) {
-        EXPECT_NE(report.why_not_recorded.find("op "), std::string::npos) << report.why_not_recorded;
+    if (!report.cuda_graphs) {
+        EXPECT_NE(report.why_no_cuda_graphs.find("op "), std::string::npos) << report.why_no_cuda_graphs;
     }
 }
 

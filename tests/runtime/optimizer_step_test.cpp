@@ -9,11 +9,11 @@
 
 #include "core/planning/request.h"
 #include "core/schedule/update_order.h"
+#include "runtime/capture/capture_shapes.h"
 #include "runtime/model/fused_optimizer.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
 #include "runtime/replay/verify.h"
-#include "runtime/shapes/capture_shapes.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {
@@ -119,14 +119,13 @@ INSTANTIATE_TEST_SUITE_P(
     SmallModels, OptimizerStep,
     ::testing::Values(Case{"mlp_scripted", "sgd"}, Case{"mlp_traced", "adam", "amsgrad=1,weight_decay=0.1"},
                       Case{"resnet_scripted", "sgd", "lr=0.1,momentum=0.9,nesterov=1,weight_decay=0.0001"},
-                      Case{"resnet_traced", "adamw", "", Loss::mean}, Case{"gpt_scripted", "adamw", "lr=0.01"},
+                      Case{"resnet_traced", "adamw", "", Loss::mean},
+                      Case{"gpt_scripted", "adamw", "lr=0.01"},
                       Case{"gpt_traced", "sgd", "momentum=0.9,maximize=1", Loss::mean},
                       Case{"unet_scripted", "adam"}, Case{"translator_scripted", "adamw"},
                       Case{"lstm_scripted", "adam", "beta1=0.5,beta2=0.9,eps=0.01"},
                       Case{"inplace_scripted", "adamw"}),
-    [](const auto& info) {
-        return std::string(info.param.model) + "_" + info.param.optimizer;
-    });
+    [](const auto& info) { return std::string(info.param.model) + "_" + info.param.optimizer; });
 
 TEST(OptimizerSteps, HoldNoGradientsToTheEnd) {
     for (const char* model : {"gpt_scripted", "resnet_scripted"}) {
@@ -172,7 +171,8 @@ TEST(OptimizerFromShapes, IsTheStepOfTheDevice) {
     Nanoseconds there, on_host;
     for (OpId id : updates(*foretold)) {
         EXPECT_GT(foretold->ops[id].host_time->value, 0);
-        there = std::max(there, foretold->ops[id].time), on_host = std::max(on_host, *foretold->ops[id].host_time);
+        there = std::max(there, foretold->ops[id].time),
+        on_host = std::max(on_host, *foretold->ops[id].host_time);
     }
     EXPECT_GT(on_host, there) << "an h200 has more bandwidth than a host";
     const Result<Graph> on_cpu = capture_for(model_path(of.model), options, *device_profile("cpu"));

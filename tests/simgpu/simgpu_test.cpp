@@ -173,7 +173,7 @@ TEST_P(StandInOrder, EventsTellVirtualTime) {
     EXPECT_NEAR(milliseconds, 3, 1e-3);
 }
 
-TEST_P(StandInOrder, RecordedWorkRunsWhenItIsLaunchedAndAsOften) {
+TEST_P(StandInOrder, CapturedWorkRunsWhenItIsLaunchedAndAsOften) {
     Stream stream, side;
     DeviceBytes data(mebibyte);
     cudaMemsetAsync(data.data, 0, mebibyte, stream.handle);

@@ -33,7 +33,7 @@ class ComparePainters : public testing::Test {
 
     Graph graph = LayeredGraph::make(4);
     std::vector<Step> once, again;
-    Comparison found;
+    ScheduleDiff found;
     LaneData lanes_a, lanes_b, alone_a, alone_b;
 };
 

@@ -42,9 +42,9 @@ TEST(LaneData, HasABarForEveryRunInItsLane) {
     const Graph graph = LayeredGraph::make(3);
     const LaneData data = lanes(graph, with_a_rerun(graph), LaneAxis::time);
     ASSERT_EQ(data.bars.size(), graph.ops.size() + 1);
-    EXPECT_EQ(data.bars[0].lane, Lane::forward);
-    EXPECT_EQ(data.bars[1].lane, Lane::recompute) << "the second run of an op is a recomputation";
-    EXPECT_EQ(data.bars.back().lane, Lane::backward);
+    EXPECT_EQ(data.bars[0].lane, DrawnLane::forward);
+    EXPECT_EQ(data.bars[1].lane, DrawnLane::recompute) << "the second run of an op is a recomputation";
+    EXPECT_EQ(data.bars.back().lane, DrawnLane::backward);
     EXPECT_TRUE(std::is_sorted(data.bars.begin(), data.bars.end(),
                                [](const LaneBar& a, const LaneBar& b) { return a.begin < b.begin; }));
 }
@@ -81,7 +81,7 @@ TEST(LaneData, TellsHowMuchOfTheModulePathNeighboursShare) {
     std::size_t found = 0;
     for (std::size_t i = 1; i < data.bars.size(); ++i) {
         const LaneBar& bar = data.bars[i];
-        if (bar.lane != Lane::forward || bar.phase != Phase::forward) continue;
+        if (bar.lane != DrawnLane::forward || bar.phase != Phase::forward) continue;
         const auto ran = std::pair(graph.ops[OpId(static_cast<int>(i) - 1)].module,
                                    graph.ops[OpId(static_cast<int>(i))].module);
         if (expected.count(ran)) {
@@ -92,7 +92,7 @@ TEST(LaneData, TellsHowMuchOfTheModulePathNeighboursShare) {
     EXPECT_EQ(found, expected.size());
     for (Op& op : graph.ops) op.module = "all.in.one";
     for (const LaneBar& bar : lanes(graph, all_kept(graph), LaneAxis::time).bars) {
-        if (bar.begin > 0 && bar.lane == Lane::forward) {
+        if (bar.begin > 0 && bar.lane == DrawnLane::forward) {
             EXPECT_EQ(bar.shared, LaneBar::kSameModule);
         }
     }
@@ -107,11 +107,11 @@ TEST(LaneData, CopiesOnOneLinkComeOneAfterTheOther) {
         steps.insert(run + 1, Step::offload(graph.ops[OpId(op)].outputs.front()));
     }
     const LaneData data = lanes(graph, steps, LaneAxis::time);
-    EXPECT_EQ(data.lanes,
-              (std::vector{Lane::forward, Lane::recompute, Lane::backward, Lane::waiting, Lane::to_host}));
+    EXPECT_EQ(data.lanes, (std::vector{DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward,
+                                       DrawnLane::waiting, DrawnLane::to_host}));
     std::vector<LaneBar> copies;
     for (const LaneBar& bar : data.bars)
-        if (bar.lane == Lane::to_host) copies.push_back(bar);
+        if (bar.lane == DrawnLane::to_host) copies.push_back(bar);
     ASSERT_EQ(copies.size(), 2u);
     EXPECT_DOUBLE_EQ(copies[1].begin, copies[0].end);
     EXPECT_NEAR(copies[0].end - copies[0].begin, (1 << 20) / 1e8 * 1e9, 1);
@@ -130,7 +130,7 @@ TEST(LaneData, TellsWaitsAndWhatTheyAreFor) {
     const LaneData data = lanes(graph, away_in_the_loss(), LaneAxis::time);
     std::vector<LaneBar> waits;
     for (const LaneBar& bar : data.bars)
-        if (bar.lane == Lane::waiting) waits.push_back(bar);
+        if (bar.lane == DrawnLane::waiting) waits.push_back(bar);
     ASSERT_EQ(waits.size(), 2u);
     EXPECT_EQ(std::pair(waits[0].begin, waits[0].end), std::pair(20.0, 120.0));
     EXPECT_EQ(waits[0].step, 3) << "the free";
@@ -138,13 +138,13 @@ TEST(LaneData, TellsWaitsAndWhatTheyAreFor) {
     EXPECT_EQ(std::pair(waits[1].begin, waits[1].end), std::pair(130.0, 230.0));
     EXPECT_EQ(waits[1].step, 6) << "the run that reads it";
     EXPECT_EQ(waits[1].copy, 5) << "the copy back";
-    EXPECT_NE(std::find(data.lanes.begin(), data.lanes.end(), Lane::waiting), data.lanes.end());
-    EXPECT_EQ(data.bar_at(Lane::waiting, 60)->step, 3);
-    EXPECT_EQ(data.bar_at(Lane::waiting, 125), nullptr) << "the loss runs";
-    EXPECT_EQ(data.bar_at(Lane::to_device, 200)->step, 5);
+    EXPECT_NE(std::find(data.lanes.begin(), data.lanes.end(), DrawnLane::waiting), data.lanes.end());
+    EXPECT_EQ(data.bar_at(DrawnLane::waiting, 60)->step, 3);
+    EXPECT_EQ(data.bar_at(DrawnLane::waiting, 125), nullptr) << "the loss runs";
+    EXPECT_EQ(data.bar_at(DrawnLane::to_device, 200)->step, 5);
     EXPECT_EQ(data.step_at(60), 1) << "what ran last";
     const LaneData kept = lanes(graph, all_kept(graph), LaneAxis::time);
-    EXPECT_EQ(std::count(kept.lanes.begin(), kept.lanes.end(), Lane::waiting), 0);
+    EXPECT_EQ(std::count(kept.lanes.begin(), kept.lanes.end(), DrawnLane::waiting), 0);
 }
 
 TEST(LaneData, AStepThatEndsWithACopyWaitsForIt) {
@@ -154,7 +154,7 @@ TEST(LaneData, AStepThatEndsWithACopyWaitsForIt) {
     steps.push_back(Step::offload(TensorId(5)));
     const LaneData data = lanes(graph, steps, LaneAxis::time);
     EXPECT_EQ(data.bars.back().end, 150);
-    const LaneBar* wait = data.bar_at(Lane::waiting, 100);
+    const LaneBar* wait = data.bar_at(DrawnLane::waiting, 100);
     ASSERT_TRUE(wait);
     EXPECT_EQ(wait->copy, static_cast<int>(steps.size()) - 1);
     EXPECT_EQ(data.length, 150);
@@ -179,16 +179,16 @@ TEST(LaneData, OpsOnTheHostHaveALane) {
     const Graph graph = graph_with_update();
     const Schedule schedule = with_update_on_host();
     const LaneData data = lane_data(graph, schedule.steps, *simulate(graph, schedule), LaneAxis::time);
-    EXPECT_EQ(data.lanes.back(), Lane::on_host);
-    const LaneBar* bar = data.bar_at(Lane::on_host, 330);
+    EXPECT_EQ(data.lanes.back(), DrawnLane::on_host);
+    const LaneBar* bar = data.bar_at(DrawnLane::on_host, 330);
     ASSERT_TRUE(bar);
     EXPECT_EQ(std::pair(bar->begin, bar->end), std::pair(320.0, 350.0));
     EXPECT_EQ(bar->phase, Phase::optimizer);
     EXPECT_EQ(schedule.steps[static_cast<std::size_t>(bar->step)], Step::run_host(OpId(2)));
-    EXPECT_EQ(data.bar_at(Lane::waiting, 300)->copy, bar->step) << "the end waits for it";
+    EXPECT_EQ(data.bar_at(DrawnLane::waiting, 300)->copy, bar->step) << "the end waits for it";
     const Schedule device = with_update_on_device();
     const LaneData other = lane_data(graph, device.steps, *simulate(graph, device), LaneAxis::time);
-    EXPECT_EQ(std::count(other.lanes.begin(), other.lanes.end(), Lane::on_host), 0);
+    EXPECT_EQ(std::count(other.lanes.begin(), other.lanes.end(), DrawnLane::on_host), 0);
 }
 
 TEST(LaneData, FallsBackToEqualWidthsWhenNothingTakesTime) {

@@ -62,7 +62,7 @@ class ComparePainter {
             lane(side, side.data, side.data.lanes[i], at.lanes[i]);
         }
         label(at.alone, filled(say("Picture", "only in %1"), {side.name}));
-        lane(side, side.alone, Lane::recompute, at.alone);
+        lane(side, side.alone, DrawnLane::recompute, at.alone);
     }
 
     void label(const Rect& lane, const std::string& text) {
@@ -71,7 +71,7 @@ class ComparePainter {
                      fitted(canvas_, text, name, scene_.names_width - 14), name);
     }
 
-    void lane(const ComparedSchedule& side, const LaneData& data, Lane lane, const Rect& rect) {
+    void lane(const ComparedSchedule& side, const LaneData& data, DrawnLane lane, const Rect& rect) {
         const ScheduleScene scene{.graph = scene_.graph,
                                   .steps = side.steps,
                                   .data = data,
@@ -200,7 +200,7 @@ LaneData bars_alone(const LaneData& data, const std::vector<int>& match) {
     alone.length = data.length;
     for (LaneBar bar : data.bars) {
         if (!is_of_runs(bar.lane) || match[static_cast<std::size_t>(bar.step)] >= 0) continue;
-        bar.lane = Lane::recompute;
+        bar.lane = DrawnLane::recompute;
         alone.bars.push_back(bar);
     }
     return alone;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 #include "viz/paint/axis.h"
 #include "viz/paint/canvas.h"
 #include "viz/paint/lane_data.h"
@@ -48,8 +48,8 @@ struct ComparePlaces {
 
 ComparePlaces places_of(const CompareScene& scene);
 
-/// The bars of steps that the other schedule has no match for (`Comparison::in_b`, `in_a`), all in the lane of what is
-/// recomputed.
+/// The bars of steps that the other schedule has no match for (`ScheduleDiff::in_b`, `in_a`), all in the lane
+/// of what is recomputed.
 LaneData bars_alone(const LaneData& data, const std::vector<int>& match);
 
 void paint_comparison(Canvas& canvas, const CompareScene& scene);

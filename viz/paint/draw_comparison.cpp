@@ -1,5 +1,5 @@
 #include "core/base/sizes.h"
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 #include "viz/paint/compare_painter.h"
 #include "viz/paint/painters.h"
 
@@ -21,7 +21,7 @@ Result<std::string> draw_comparison(const Graph& graph, const Schedule& a, const
     const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
-    const Comparison found = compare(graph, {a.steps, *played_a, a.homes}, {b.steps, *played_b, b.homes});
+    const ScheduleDiff found = compare(graph, {a.steps, *played_a, a.homes}, {b.steps, *played_b, b.homes});
     const LaneAxis axis = natural_axis(*played_a);
     const LaneData lanes_a = lane_data(graph, a.steps, *played_a, axis),
                    lanes_b = lane_data(graph, b.steps, *played_b, axis);

@@ -1,6 +1,5 @@
-// Stands in for pictures and reports in a build without cairo.
+// Stands in for pictures in a build without cairo.
 #include "viz/paint/draw.h"
-#include "viz/report/report.h"
 
 namespace rematlas {
 
@@ -31,12 +30,6 @@ Result<void> draw_comparison_file(const Graph&, const Schedule&, const Schedule&
     return no_cairo(path);
 }
 Result<void> draw_sweep_file(const Sweep&, const std::filesystem::path& path, const Graph*) {
-    return no_cairo(path);
-}
-Result<std::string> report_page(const ReportOf&) {
-    return no_cairo("report");
-}
-Result<void> write_report(const ReportOf&, const std::filesystem::path& path) {
     return no_cairo(path);
 }
 

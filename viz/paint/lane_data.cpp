@@ -10,14 +10,14 @@ namespace rematlas {
 
 namespace {
 
-Lane lane_of(const Op& op, bool rerun) {
-    if (rerun) return Lane::recompute;
-    return op.phase == Phase::forward || op.phase == Phase::loss ? Lane::forward : Lane::backward;
+DrawnLane lane_of(const Op& op, bool rerun) {
+    if (rerun) return DrawnLane::recompute;
+    return op.phase == Phase::forward || op.phase == Phase::loss ? DrawnLane::forward : DrawnLane::backward;
 }
 
-Lane lane_of(SideQueue queue) {
-    if (queue == SideQueue::host) return Lane::on_host;
-    return queue == SideQueue::to_host ? Lane::to_host : Lane::to_device;
+DrawnLane lane_of(SideQueue queue) {
+    if (queue == SideQueue::host) return DrawnLane::on_host;
+    return queue == SideQueue::to_host ? DrawnLane::to_host : DrawnLane::to_device;
 }
 
 /// Parts, between dots, that two module paths begin with alike.
@@ -59,7 +59,7 @@ class LaneMaker {
                     .end = static_cast<double>(beside.end.value),
                     .step = static_cast<int>(beside.step),
                     .lane = lane_of(beside.queue)};
-        if (bar.lane == Lane::on_host) bar.phase = graph_.ops[step.op()].phase;
+        if (bar.lane == DrawnLane::on_host) bar.phase = graph_.ops[step.op()].phase;
         if (data.axis == LaneAxis::steps) bar.begin = data.step_begin[beside.step], bar.end = bar.begin + 1;
         data.bars.push_back(bar);
         data.length = std::max(data.length, bar.end);
@@ -72,10 +72,10 @@ class LaneMaker {
         data.bars.push_back({.begin = static_cast<double>(wait.start.value),
                              .end = static_cast<double>(wait.end.value),
                              .step = wait.step,
-                             .lane = Lane::waiting,
+                             .lane = DrawnLane::waiting,
                              .copy = wait.for_step});
         data.length = std::max(data.length, static_cast<double>(wait.end.value));
-        show(Lane::waiting);
+        show(DrawnLane::waiting);
     }
 
     void end(const Simulation& simulation) {
@@ -86,14 +86,14 @@ class LaneMaker {
     LaneData data;
 
   private:
-    void show(Lane lane) {
+    void show(DrawnLane lane) {
         if (std::find(data.lanes.begin(), data.lanes.end(), lane) == data.lanes.end())
             data.lanes.push_back(lane);
     }
 
     void run(OpId id, int index, double begin, double end) {
         const Op& op = graph_.ops[id];
-        Lane lane = lane_of(op, ran_[id]++ > 0);
+        DrawnLane lane = lane_of(op, ran_[id]++ > 0);
         OpId& last = last_[static_cast<std::size_t>(lane)];
         int shared = last.valid() ? shared_parts(graph_.ops[last].module, op.module) : 0;
         data.bars.push_back({begin, end, index, lane, op.phase, shared});
@@ -149,7 +149,7 @@ Bytes LaneData::host_at(double x) const {
     return Bytes(after == host.begin() ? 0 : std::prev(after)->bytes);
 }
 
-const LaneBar* LaneData::bar_at(Lane lane, double x) const {
+const LaneBar* LaneData::bar_at(DrawnLane lane, double x) const {
     auto after = std::upper_bound(bars.begin(), bars.end(), x,
                                   [](double at, const LaneBar& bar) { return at < bar.begin; });
     while (after != bars.begin()) {

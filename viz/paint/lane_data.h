@@ -10,12 +10,12 @@
 
 namespace rematlas {
 
-enum class Lane { forward, recompute, backward, waiting, to_host, to_device, on_host };
+enum class DrawnLane { forward, recompute, backward, waiting, to_host, to_device, on_host };
 enum class LaneAxis { time, steps };
 
 /// On the device.
-constexpr bool is_of_runs(Lane lane) {
-    return lane < Lane::waiting;
+constexpr bool is_of_runs(DrawnLane lane) {
+    return lane < DrawnLane::waiting;
 }
 
 /// One run of an op, on the device or on the host, one copy, or a time in which a step waits for what is under way.
@@ -23,7 +23,7 @@ struct LaneBar {
     double begin = 0, end = 0;  ///< nanoseconds, or a count of runs
     int step =
         0;  ///< that runs, starts the copy or the run on the host, or waits; of a wait for the end, the last one
-    Lane lane = Lane::forward;
+    DrawnLane lane = DrawnLane::forward;
     Phase phase = Phase::forward;
     /// How many of the first parts of the module path are those of the bar before in the lane; all of them
     /// (`kSameModule`) where the paths are equal.
@@ -55,7 +55,7 @@ struct LaneData {
     std::int64_t host_peak = 0;
     /// The lanes to show: the first three always, so that pictures can be compared; waits, copies and
     /// runs on the host where there are any.
-    std::vector<Lane> lanes = {Lane::forward, Lane::recompute, Lane::backward};
+    std::vector<DrawnLane> lanes = {DrawnLane::forward, DrawnLane::recompute, DrawnLane::backward};
     std::vector<double> step_begin;  ///< per step of the schedule
 
     /// The run step at x; the nearest one where nothing runs; -1 when there is none.
@@ -63,7 +63,7 @@ struct LaneData {
     double begin_of(int step) const;
     Bytes host_at(double x) const;
     /// What the lane has at x; null: nothing.
-    const LaneBar* bar_at(Lane lane, double x) const;
+    const LaneBar* bar_at(DrawnLane lane, double x) const;
 };
 
 /// `simulation` is that of `steps`; an empty one gives empty lanes. The axis `steps` gives each run the same

@@ -20,10 +20,10 @@ constexpr std::size_t kMostStretches = 32;
 constexpr double kNamed = 14;   // points; narrower ones have no room for a name
 constexpr double kThin = 0.45;  // most part of the page in them: no name stands on them
 
-Color lane_color(const Paper& paper, Lane lane, Phase phase) {
-    if (lane == Lane::recompute) return paper.of(Decision::recompute);
-    if (lane == Lane::to_host || lane == Lane::to_device) return paper.of(Decision::offload);
-    if (lane == Lane::waiting) return paper.data(kGrey).mixed(paper.ink, 0.15);
+Color lane_color(const Paper& paper, DrawnLane lane, Phase phase) {
+    if (lane == DrawnLane::recompute) return paper.of(Decision::recompute);
+    if (lane == DrawnLane::to_host || lane == DrawnLane::to_device) return paper.of(Decision::offload);
+    if (lane == DrawnLane::waiting) return paper.data(kGrey).mixed(paper.ink, 0.15);
     return paper.of(phase);
 }
 
@@ -71,7 +71,7 @@ class LanePainter {
     LanePainter(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level)
         : canvas_(canvas), scene_(scene), x_(x), level_(level) {}
 
-    void paint(Lane lane, const Rect& rect) {
+    void paint(DrawnLane lane, const Rect& rect) {
         rect_ = rect;
         columns_.assign(static_cast<std::size_t>(std::max(1.0, std::ceil(rect.width))), {});
         canvas_.rectangle(rect, scene_.paper.grid.faded(0.45), {}, 3);
@@ -163,7 +163,7 @@ class LanePainter {
 
     /// Of a wait, what it is for.
     std::string_view module() const {
-        if (const LaneBar& first = *stretch_.bars.front(); first.lane == Lane::waiting) {
+        if (const LaneBar& first = *stretch_.bars.front(); first.lane == DrawnLane::waiting) {
             const Step* copy = first.copy < 0 ? nullptr : &scene_.steps[static_cast<std::size_t>(first.copy)];
             return copy && !copy->names_op() ? scene_.graph.tensors[copy->tensor()].name : std::string_view();
         }
@@ -182,7 +182,7 @@ class LanePainter {
     }
 
     std::string tooltip() const {
-        if (stretch_.bars.front()->lane == Lane::waiting)
+        if (stretch_.bars.front()->lane == DrawnLane::waiting)
             return waits_for() + ", " +
                    format_duration(Nanoseconds(std::llround(stretch_.end - stretch_.begin)));
         std::string_view name = module();
@@ -264,7 +264,7 @@ class LanePainter {
         }
     }
 
-    void hover(Lane lane) {
+    void hover(DrawnLane lane) {
         if (scene_.hovered < 0) return;
         for (const LaneBar& bar : scene_.data.bars) {
             if (bar.step != scene_.hovered || bar.lane != lane) continue;
@@ -291,8 +291,8 @@ int module_level(const LaneData& data, const Axis& x) {
     for (const LaneBar& bar : data.bars) {
         if (bar.end < x.low || bar.begin > x.high) continue;
         auto shared = static_cast<std::size_t>(std::min(bar.shared, kDeepest));
-        if (bar.lane == Lane::forward) ++forward[shared];
-        if (bar.lane == Lane::backward) ++backward[shared];
+        if (bar.lane == DrawnLane::forward) ++forward[shared];
+        if (bar.lane == DrawnLane::backward) ++backward[shared];
     }
     bool any = std::any_of(forward.begin(), forward.end(), [](std::size_t n) { return n > 0; });
     const auto& bars = any ? forward : backward;
@@ -305,7 +305,7 @@ int module_level(const LaneData& data, const Axis& x) {
     return kDeepest;
 }
 
-void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, Lane lane,
+void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, DrawnLane lane,
                 const Rect& rect) {
     LanePainter(canvas, scene, x, level).paint(lane, rect);
 }

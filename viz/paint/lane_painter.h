@@ -7,7 +7,7 @@ namespace rematlas {
 
 /// `x`: the shown part of the axis, over the width of `rect`. Neighbours of one module are one bar, modules
 /// told apart by the first `level` parts of their paths.
-void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, Lane lane,
+void paint_lane(Canvas& canvas, const ScheduleScene& scene, const Axis& x, int level, DrawnLane lane,
                 const Rect& rect);
 
 /// The deepest level of modules at which the forward pass, or where it is not shown the backward pass, has no more

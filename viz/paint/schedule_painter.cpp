@@ -315,21 +315,21 @@ class SchedulePainter {
 
 }  // namespace
 
-std::string lane_name(Lane lane) {
+std::string lane_name(DrawnLane lane) {
     switch (lane) {
-        case Lane::forward:
+        case DrawnLane::forward:
             return say("Picture", "forward");
-        case Lane::recompute:
+        case DrawnLane::recompute:
             return say("Picture", "recompute");
-        case Lane::backward:
+        case DrawnLane::backward:
             return say("Picture", "backward");
-        case Lane::waiting:
+        case DrawnLane::waiting:
             return say("Picture", "waiting");
-        case Lane::to_host:
+        case DrawnLane::to_host:
             return say("Picture", "copy to host");
-        case Lane::to_device:
+        case DrawnLane::to_device:
             return say("Picture", "copy back");
-        case Lane::on_host:
+        case DrawnLane::on_host:
             return say("Picture", "on the host");
     }
     return "";

@@ -69,6 +69,6 @@ double schedule_height(const LaneData& data, double lane_height, double lane_gap
                        bool axis_titles);
 
 /// "forward", "copy to host".
-std::string lane_name(Lane lane);
+std::string lane_name(DrawnLane lane);
 
 }  // namespace rematlas

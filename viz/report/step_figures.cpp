@@ -26,9 +26,9 @@ Nanoseconds times(Nanoseconds time, std::size_t count) {
 }
 
 /// Sums over the blocks of the step. What happens in a backward block counts for its forward twin.
-class BlockSums {
+class ForestSums {
   public:
-    BlockSums(const Graph& graph, const IdVector<OpId, std::size_t>& reruns)
+    ForestSums(const Graph& graph, const IdVector<OpId, std::size_t>& reruns)
         : graph_(graph),
           blocks_(decompose(graph)),
           sums_(blocks_.size()),
@@ -140,7 +140,7 @@ Result<StepFigures> step_figures(const Graph& graph, const Schedule& schedule) {
     figures.copied_to_host = copied_to_host(graph, schedule);
     figures.makers = producers(graph);
     const IdVector<OpId, std::size_t> reruns = reruns_of(graph, schedule);
-    BlockSums sums(graph, reruns);
+    ForestSums sums(graph, reruns);
     if (!schedule.steps.empty()) {
         const Step& step = schedule.steps[figures.check.peak_step];
         figures.at_peak = held_during(graph, schedule.steps, figures.check.peak_step, schedule.homes);

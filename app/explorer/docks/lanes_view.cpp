@@ -130,7 +130,8 @@ void LanesView::publish_range() {
 /// Of the step without recomputation, which was made for no budget, what a schedule is asked to keep next.
 Bytes LanesView::budget_line() const {
     const int row = session_.plans.shown();
-    const bool all_kept = row != PlanList::none && session_.plans.plan(row).origin == Plan::Origin::all_kept;
+    const bool all_kept =
+        row != PlanList::none && session_.plans.plan(row).origin == PlanRow::Origin::all_kept;
     if (!all_kept) return session_.schedule()->schedule.budget;
     return session_.budget.valid() ? session_.budget.budget() : Bytes(0);
 }
@@ -192,7 +193,7 @@ void LanesView::paint_empty(QPainter& painter) const {
 }
 
 /// Of a copy, a run on the host or a wait. Empty where the lane has none there.
-QString LanesView::tip_beside(Lane lane, double at) const {
+QString LanesView::tip_beside(DrawnLane lane, double at) const {
     const LoadedSchedule& schedule = *session_.schedule();
     const LaneBar* bar = data_.bar_at(lane, at);
     if (!bar) return {};
@@ -202,19 +203,19 @@ QString LanesView::tip_beside(Lane lane, double at) const {
                              : tensor_name(*schedule.graph, of.tensor());
     };
     const QString time = time_text(Nanoseconds(std::llround(bar->end - bar->begin)));
-    if (lane == Lane::waiting) {
+    if (lane == DrawnLane::waiting) {
         if (bar->copy < 0) return tr("waits %1 for a copy that began in the step before").arg(time);
         const bool of_op = schedule.schedule.steps[static_cast<std::size_t>(bar->copy)].names_op();
         return (of_op ? tr("waits %1 for %2, which runs on the host") : tr("waits %1 for the copy of %2"))
             .arg(time, name_of(bar->copy));
     }
-    if (lane == Lane::on_host) {
+    if (lane == DrawnLane::on_host) {
         const QString runs = tr("%1 runs on the host").arg(name_of(bar->step));
         return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(runs, time) : runs;
     }
     const TensorId tensor = schedule.schedule.steps[static_cast<std::size_t>(bar->step)].tensor();
     const QString bytes = bytes_text(schedule.graph->graph.tensors[tensor].bytes);
-    const QString tip = lane == Lane::to_host ? tr("%1 goes to the host: %2") : tr("%1 comes back: %2");
+    const QString tip = lane == DrawnLane::to_host ? tr("%1 goes to the host: %2") : tr("%1 comes back: %2");
     const QString copied = tip.arg(name_of(bar->step), bytes);
     return data_.axis == LaneAxis::time ? tr("%1 in %2").arg(copied, time) : copied;
 }
@@ -284,8 +285,8 @@ void LanesView::set_hovered(int step) {
 bool LanesView::select_on_host(const QPointF& position) {
     const SchedulePlaces places = this->places();
     for (std::size_t i = 0; i < places.lanes.size(); ++i) {
-        if (data_.lanes[i] != Lane::on_host || !inside(places.lanes[i], position)) continue;
-        if (const LaneBar* bar = data_.bar_at(Lane::on_host, at_of(position.x()))) {
+        if (data_.lanes[i] != DrawnLane::on_host || !inside(places.lanes[i], position)) continue;
+        if (const LaneBar* bar = data_.bar_at(DrawnLane::on_host, at_of(position.x()))) {
             const Step& step = session_.schedule()->schedule.steps[static_cast<std::size_t>(bar->step)];
             session_.selection.select(Selected::of(step.op()));
         }

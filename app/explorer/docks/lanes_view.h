@@ -65,7 +65,7 @@ class LanesView : public QWidget {
     void paint_empty(QPainter& painter) const;
     void mark_selection();
     bool select_on_host(const QPointF& position);
-    QString tip_beside(Lane lane, double at) const;
+    QString tip_beside(DrawnLane lane, double at) const;
 
     Session& session_;
     LaneData data_, plain_;        ///< of the schedule, and of the step without recomputation

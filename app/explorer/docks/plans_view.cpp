@@ -100,7 +100,7 @@ void PlansView::show_current() {
 /// The step without recomputation stays: it is what all others are compared with.
 void PlansView::remove_current() {
     const int row = current_row();
-    if (row == PlanList::none || session_.plans.plan(row).origin == Plan::Origin::all_kept) return;
+    if (row == PlanList::none || session_.plans.plan(row).origin == PlanRow::Origin::all_kept) return;
     session_.plans.remove(row);
     update_actions();
 }

@@ -12,7 +12,7 @@ void AliveModel::set_schedule(SchedulePtr schedule) {
     beginResetModel();
     lifetimes_.reset();
     schedule_ = schedule && !schedule->simulation.steps.empty() ? std::move(schedule) : nullptr;
-    if (schedule_) lifetimes_ = std::make_unique<Lifetimes>(*schedule_);
+    if (schedule_) lifetimes_ = std::make_unique<TensorLifetimes>(*schedule_);
     asked_ = -1;
     refill();
     endResetModel();

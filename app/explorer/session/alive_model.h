@@ -56,7 +56,7 @@ class AliveModel : public QAbstractTableModel {
     QString text_at(const Row& row, int column) const;
 
     SchedulePtr schedule_;
-    std::unique_ptr<Lifetimes> lifetimes_;
+    std::unique_ptr<TensorLifetimes> lifetimes_;
     int asked_ = -1, step_ = -1;
     StepRange range_;
     bool by_module_ = false;

@@ -21,7 +21,7 @@ Bytes Alive::total() const {
     return sum;
 }
 
-Lifetimes::Lifetimes(const LoadedSchedule& schedule)
+TensorLifetimes::TensorLifetimes(const LoadedSchedule& schedule)
     : schedule_(schedule),
       current_(schedule.graph->graph.tensors.size(), -1),
       is_result_(schedule.graph->graph.tensors.size(), 0) {
@@ -48,18 +48,18 @@ Lifetimes::Lifetimes(const LoadedSchedule& schedule)
     }
 }
 
-void Lifetimes::begin(TensorId tensor, int step) {
+void TensorLifetimes::begin(TensorId tensor, int step) {
     current_[tensor] = static_cast<int>(lifetimes_.size());
     lifetimes_.push_back({.tensor = tensor, .born = step, .dies = -1, .reads = {}});
 }
 
-void Lifetimes::end(TensorId tensor, int step) {
+void TensorLifetimes::end(TensorId tensor, int step) {
     if (current_[tensor] < 0) return;
     lifetimes_[static_cast<std::size_t>(current_[tensor])].dies = step;
     current_[tensor] = -1;
 }
 
-Alive Lifetimes::during(int step) const {
+Alive TensorLifetimes::during(int step) const {
     const Graph& graph = schedule_.graph->graph;
     const Step& at = schedule_.schedule.steps[static_cast<std::size_t>(step)];
     Alive alive;
@@ -86,7 +86,7 @@ Alive Lifetimes::during(int step) const {
     return alive;
 }
 
-QString Lifetimes::why(const AliveTensor& alive, int step) const {
+QString TensorLifetimes::why(const AliveTensor& alive, int step) const {
     const Graph& graph = schedule_.graph->graph;
     if (!schedule_.graph->producer[alive.tensor].valid()) return kind_text(graph.tensors[alive.tensor].kind);
     if (alive.born == step) return AliveNow::tr("made now");

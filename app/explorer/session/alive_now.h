@@ -1,6 +1,6 @@
 // What is in memory while a step of a schedule runs, and why.
 //
-//     const Lifetimes lifetimes(*schedule);
+//     const TensorLifetimes lifetimes(*schedule);
 //     for (const AliveTensor& alive : lifetimes.during(step).tensors) ...
 #pragma once
 
@@ -26,10 +26,10 @@ struct Alive {
     Bytes total() const;
 };
 
-class Lifetimes {
+class TensorLifetimes {
   public:
     /// `schedule` must outlive it and be one that can be played. Cost: linear in the steps and what they read.
-    explicit Lifetimes(const LoadedSchedule& schedule);
+    explicit TensorLifetimes(const LoadedSchedule& schedule);
 
     /// While a run step runs, all together take what the simulator says that is held then. Cost: linear in the
     /// lifetimes.

@@ -68,7 +68,7 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         return answer;
     }
     if (answer.plan != PlanList::none) {
-        const Plan& plan = plans.plan(answer.plan);
+        const PlanRow& plan = plans.plan(answer.plan);
         answer.kind = FitAnswer::Kind::with_plan;
         const double overhead = plan.schedule->overhead;
         answer.headline =

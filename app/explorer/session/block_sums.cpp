@@ -47,7 +47,7 @@ BlockSums block_sums(const LoadedSchedule& schedule, const StepRange& range) {
     if (!schedule.simulation.steps.empty()) {
         const int heaviest = heaviest_step(schedule, range);
         sums.peak = schedule.simulation.steps[static_cast<std::size_t>(heaviest)].during;
-        const Lifetimes lifetimes(schedule);
+        const TensorLifetimes lifetimes(schedule);
         for (const AliveTensor& alive : lifetimes.during(heaviest).tensors)
             if (const OpId op = graph.producer[alive.tensor]; op.valid()) sums.ops[op].at_peak += alive.bytes;
     }

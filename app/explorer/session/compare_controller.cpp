@@ -25,7 +25,7 @@ QString peak_change(Bytes bytes) {
 
 /// Nothing where both do the same with the host.
 QString host_change(const Compared& compared) {
-    const Comparison& found = compared.found;
+    const ScheduleDiff& found = compared.found;
     const HostUse &a = found.host_a, &b = found.host_b;
     QString line;
     if (found.left_device > 0)
@@ -54,7 +54,7 @@ QString host_change(const Compared& compared) {
 }  // namespace
 
 QString headline_of(const Compared& compared) {
-    const Comparison& found = compared.found;
+    const ScheduleDiff& found = compared.found;
     QString line = CompareController::tr("%1 %2 and %3")
                        .arg(compared.name_b, time_change(found.time_b - found.time_a),
                             peak_change(found.peak_b - found.peak_a));

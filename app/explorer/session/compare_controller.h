@@ -7,7 +7,7 @@
 
 #include "app/explorer/session/background_job.h"
 #include "app/explorer/session/loaded_schedule.h"
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 
 namespace rematlas::explorer {
 
@@ -15,7 +15,7 @@ namespace rematlas::explorer {
 struct Compared {
     SchedulePtr a, b;
     QString name_a, name_b;
-    Comparison found;
+    ScheduleDiff found;
 };
 using ComparedPtr = std::shared_ptr<const Compared>;
 

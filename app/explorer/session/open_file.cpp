@@ -50,7 +50,7 @@ Result<Opened> open_schedule(const fs::path& path, const GraphPtr& current) {
 }
 
 Result<Opened> open_plan(const fs::path& path) {
-    Result<rematlas::Plan> plan = read_plan(path);
+    Result<Plan> plan = read_plan(path);
     if (!plan) return plan.error();
     const GraphPtr graph = prepare_graph(std::move(plan->graph), {}, path);
     return Opened{.graph = graph,

@@ -41,8 +41,8 @@ class JournalReader {
             return;
         }
         const QString key = text(note.at("plan").get<std::string>());
-        auto plan =
-            std::find_if(kept.plans.begin(), kept.plans.end(), [&](const Plan& p) { return p.key == key; });
+        auto plan = std::find_if(kept.plans.begin(), kept.plans.end(),
+                                 [&](const PlanRow& p) { return p.key == key; });
         if (note.contains("removed")) {
             if (plan != kept.plans.end()) kept.plans.erase(plan);
             return;
@@ -51,8 +51,10 @@ class JournalReader {
             Result<Schedule> schedule = parse_schedule(note.at("schedule").dump(), "session");
             if (!schedule || key_of(*schedule) != key) return damage();
             if (plan == kept.plans.end())
-                plan = kept.plans.insert(plan, Plan{.key = key, .name = {}, .schedule = nullptr, .file = {}});
-            plan->origin = origin_from(note.at("origin").get<std::string>()).value_or(Plan::Origin::solved);
+                plan =
+                    kept.plans.insert(plan, PlanRow{.key = key, .name = {}, .schedule = nullptr, .file = {}});
+            plan->origin =
+                origin_from(note.at("origin").get<std::string>()).value_or(PlanRow::Origin::solved);
             plan->schedule = std::make_shared<const Schedule>(schedule.take());
         }
         if (plan == kept.plans.end()) return damage();
@@ -67,7 +69,7 @@ std::string beginning_of(std::string_view sha256) {
     return std::string(sha256.substr(0, 16));
 }
 
-json names_of(const Plan& plan) {
+json names_of(const PlanRow& plan) {
     return {{"plan", plan.key.toStdString()}, {"name", plan.name.toStdString()}, {"starred", plan.starred}};
 }
 
@@ -116,13 +118,13 @@ void PlanJournal::open(const std::filesystem::path& path, const std::string& gra
     if (!path_.empty()) push({path_, nullptr, nullptr});
 }
 
-void PlanJournal::note_added(const Plan& plan) {
+void PlanJournal::note_added(const PlanRow& plan) {
     json line = names_of(plan);
     line["origin"] = to_string(plan.origin);
     note(std::move(line), plan.schedule);
 }
 
-void PlanJournal::note_renamed(const Plan& plan) {
+void PlanJournal::note_renamed(const PlanRow& plan) {
     note(names_of(plan));
 }
 

@@ -1,7 +1,7 @@
 // The plans of a graph, kept beside its file while people work, so that nothing is lost when the program dies.
 //
 //     PlanJournal journal;
-//     std::vector<Plan> plans = read_journal(path, graph.sha256).plans;
+//     std::vector<PlanRow> plans = read_journal(path, graph.sha256).plans;
 //     journal.open(path, graph.sha256);
 //     journal.note_added(plan);                  // returns at once; a thread writes
 //
@@ -31,9 +31,9 @@
 namespace rematlas::explorer {
 
 struct KeptPlans {
-    std::vector<Plan> plans;  ///< in their order
-    QString shown;            ///< key; empty: none
-    int damaged = 0;          ///< lines that could not be read
+    std::vector<PlanRow> plans;  ///< in their order
+    QString shown;               ///< key; empty: none
+    int damaged = 0;             ///< lines that could not be read
 };
 
 /// `gpt.session.jsonl` beside `gpt.graph.json`.
@@ -51,8 +51,8 @@ class PlanJournal : public QObject {
     /// Where the following notes go; an empty path: nowhere. The file is made by the first note; one that is there
     /// is made smaller where it has grown.
     void open(const std::filesystem::path& path, const std::string& graph_sha256);
-    void note_added(const Plan& plan);
-    void note_renamed(const Plan& plan);
+    void note_added(const PlanRow& plan);
+    void note_renamed(const PlanRow& plan);
     void note_removed(const QString& key);
     void note_shown(const QString& key);
 

@@ -12,10 +12,10 @@
 namespace rematlas::explorer {
 namespace {
 
-constexpr std::pair<Plan::Origin, std::string_view> kOrigins[] = {{Plan::Origin::all_kept, "all kept"},
-                                                                  {Plan::Origin::solved, "solved"},
-                                                                  {Plan::Origin::swept, "swept"},
-                                                                  {Plan::Origin::opened, "opened"}};
+constexpr std::pair<PlanRow::Origin, std::string_view> kOrigins[] = {{PlanRow::Origin::all_kept, "all kept"},
+                                                                     {PlanRow::Origin::solved, "solved"},
+                                                                     {PlanRow::Origin::swept, "swept"},
+                                                                     {PlanRow::Origin::opened, "opened"}};
 
 /// A, B .. Z, AA, AB ..
 QString letters(int number) {
@@ -26,25 +26,25 @@ QString letters(int number) {
 
 }  // namespace
 
-static QString origin_text(Plan::Origin origin) {
+static QString origin_text(PlanRow::Origin origin) {
     switch (origin) {
-        case Plan::Origin::all_kept:
+        case PlanRow::Origin::all_kept:
             return PlanList::tr("all kept");
-        case Plan::Origin::solved:
+        case PlanRow::Origin::solved:
             return PlanList::tr("solved");
-        case Plan::Origin::swept:
+        case PlanRow::Origin::swept:
             return PlanList::tr("found by a sweep");
-        case Plan::Origin::opened:
+        case PlanRow::Origin::opened:
             break;
     }
     return PlanList::tr("opened");
 }
 
-std::string_view to_string(Plan::Origin origin) {
+std::string_view to_string(PlanRow::Origin origin) {
     return kOrigins[static_cast<std::size_t>(origin)].second;
 }
 
-std::optional<Plan::Origin> origin_from(std::string_view text) {
+std::optional<PlanRow::Origin> origin_from(std::string_view text) {
     for (const auto& [origin, name] : kOrigins)
         if (name == text) return origin;
     return std::nullopt;
@@ -67,19 +67,19 @@ QString key_of(const Schedule& schedule) {
     return text(sha256(bytes)).left(16);
 }
 
-int PlanList::add(Schedule schedule, Plan::Origin origin, const std::filesystem::path& file) {
-    Plan plan{.key = key_of(schedule), .name = {}, .origin = origin, .schedule = nullptr, .file = file};
+int PlanList::add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file) {
+    PlanRow plan{.key = key_of(schedule), .name = {}, .origin = origin, .schedule = nullptr, .file = file};
     if (const int known = row_of(plan.key); known != none) {
         if (!file.empty()) plans_[static_cast<std::size_t>(known)].file = file;
         return known;
     }
-    plan.name = origin == Plan::Origin::all_kept ? tr("all kept") : next_name();
+    plan.name = origin == PlanRow::Origin::all_kept ? tr("all kept") : next_name();
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     int row = rowCount();
     bool was_shown = false;
-    if (origin == Plan::Origin::swept) {
+    if (origin == PlanRow::Origin::swept) {
         if (const int twin = swept_twin(*plan.schedule); twin != none) {
-            const Plan& other = this->plan(twin);
+            const PlanRow& other = this->plan(twin);
             if (other.starred || other.schedule->budget <= plan.schedule->budget) return twin;
             row = twin;
         } else if (const int before = swept_at(*plan.schedule); before != none) {
@@ -98,8 +98,8 @@ int PlanList::add(Schedule schedule, Plan::Origin origin, const std::filesystem:
 
 /// What a sweep found before with the same solver, of the same steps and under the same pins.
 int PlanList::swept_twin(const Schedule& schedule) const {
-    const auto same = [&](const Plan& other) {
-        return other.origin == Plan::Origin::swept && other.schedule->solver == schedule.solver &&
+    const auto same = [&](const PlanRow& other) {
+        return other.origin == PlanRow::Origin::swept && other.schedule->solver == schedule.solver &&
                other.schedule->pins == schedule.pins && other.schedule->steps == schedule.steps;
     };
     const auto found = std::find_if(plans_.begin(), plans_.end(), same);
@@ -114,8 +114,8 @@ bool copy_alike(const Schedule& a, const Schedule& b) {
 
 /// What a sweep found before for the same budget, and a better one can replace.
 int PlanList::swept_at(const Schedule& schedule) const {
-    const auto same = [&](const Plan& other) {
-        return other.origin == Plan::Origin::swept && !other.starred &&
+    const auto same = [&](const PlanRow& other) {
+        return other.origin == PlanRow::Origin::swept && !other.starred &&
                other.schedule->solver == schedule.solver && other.schedule->budget == schedule.budget &&
                copy_alike(*other.schedule, schedule);
     };
@@ -133,8 +133,8 @@ void PlanList::clear() {
     endResetModel();
 }
 
-void PlanList::restore(std::vector<Plan> plans) {
-    std::erase_if(plans, [this](const Plan& plan) { return row_of(plan.key) != none; });
+void PlanList::restore(std::vector<PlanRow> plans) {
+    std::erase_if(plans, [this](const PlanRow& plan) { return row_of(plan.key) != none; });
     if (plans.empty()) return;
     beginInsertRows({}, rowCount(), rowCount() + static_cast<int>(plans.size()) - 1);
     std::move(plans.begin(), plans.end(), std::back_inserter(plans_));
@@ -144,11 +144,11 @@ void PlanList::restore(std::vector<Plan> plans) {
 int PlanList::row_of(const QString& key) const {
     if (key.isEmpty()) return none;
     const auto found =
-        std::find_if(plans_.begin(), plans_.end(), [&](const Plan& p) { return p.key == key; });
+        std::find_if(plans_.begin(), plans_.end(), [&](const PlanRow& p) { return p.key == key; });
     return found == plans_.end() ? none : static_cast<int>(found - plans_.begin());
 }
 
-void PlanList::insert(int row, Plan plan) {
+void PlanList::insert(int row, PlanRow plan) {
     beginInsertRows({}, row, row);
     plans_.insert(plans_.begin() + row, std::move(plan));
     endInsertRows();
@@ -165,7 +165,7 @@ void PlanList::take(int row) {
 }
 
 void PlanList::rename(int row, const QString& name) {
-    Plan& plan = plans_[static_cast<std::size_t>(row)];
+    PlanRow& plan = plans_[static_cast<std::size_t>(row)];
     const QString given = name.trimmed();
     if (given.isEmpty() || given == plan.name) return;
     plan.name = given;
@@ -174,7 +174,7 @@ void PlanList::rename(int row, const QString& name) {
 }
 
 void PlanList::set_starred(int row, bool starred) {
-    Plan& plan = plans_[static_cast<std::size_t>(row)];
+    PlanRow& plan = plans_[static_cast<std::size_t>(row)];
     if (plan.starred == starred) return;
     plan.starred = starred;
     emit dataChanged(index(row, Column::star), index(row, Column::star));
@@ -230,7 +230,7 @@ void PlanList::go(int direction) {
 QString PlanList::next_name() const {
     for (int number = 0;; ++number) {
         const QString name = letters(number);
-        const auto has = [&](const Plan& plan) { return plan.name == name; };
+        const auto has = [&](const PlanRow& plan) { return plan.name == name; };
         const auto had = [&](const Removed& removed) { return removed.plan.name == name; };
         if (std::none_of(plans_.begin(), plans_.end(), has) &&
             std::none_of(removed_.begin(), removed_.end(), had))
@@ -246,7 +246,7 @@ int PlanList::columnCount(const QModelIndex& parent) const {
     return parent.isValid() ? 0 : column_count;
 }
 
-QString PlanList::text_at(const Plan& plan, int column) const {
+QString PlanList::text_at(const PlanRow& plan, int column) const {
     const Schedule& schedule = *plan.schedule;
     switch (column) {
         case Column::star:
@@ -272,7 +272,7 @@ QString PlanList::text_at(const Plan& plan, int column) const {
     }
 }
 
-QVariant PlanList::sort_value(const Plan& plan, int column) const {
+QVariant PlanList::sort_value(const PlanRow& plan, int column) const {
     const Schedule& schedule = *plan.schedule;
     switch (column) {
         case Column::star:
@@ -294,7 +294,7 @@ QVariant PlanList::sort_value(const Plan& plan, int column) const {
 
 QVariant PlanList::data(const QModelIndex& index, int role) const {
     if (!index.isValid()) return {};
-    const Plan& plan = this->plan(index.row());
+    const PlanRow& plan = this->plan(index.row());
     switch (role) {
         case Qt::DisplayRole:
             return text_at(plan, index.column());

@@ -15,7 +15,8 @@
 
 namespace rematlas::explorer {
 
-struct Plan {
+/// A schedule of the graph as a row of the list.
+struct PlanRow {
     enum class Origin : std::uint8_t { all_kept, solved, swept, opened };
 
     QString key;   ///< of solver, budget and steps: equal plans have equal keys
@@ -27,8 +28,8 @@ struct Plan {
 };
 
 /// As in session files.
-std::string_view to_string(Plan::Origin origin);
-std::optional<Plan::Origin> origin_from(std::string_view text);
+std::string_view to_string(PlanRow::Origin origin);
+std::optional<PlanRow::Origin> origin_from(std::string_view text);
 
 QString key_of(const Schedule& schedule);
 
@@ -44,12 +45,12 @@ class PlanList : public QAbstractTableModel {
     /// The row of the plan. One that is there already stays as it is, but for its file. A point that a sweep
     /// found takes the place of an earlier one of the same solver and budget, unless that one is starred. What a sweep
     /// finds at several budgets is one row, of the smallest of them.
-    int add(Schedule schedule, Plan::Origin origin, const std::filesystem::path& file = {});
+    int add(Schedule schedule, PlanRow::Origin origin, const std::filesystem::path& file = {});
     void clear();  ///< of another graph now: no plan is shown, which is not told by `shown_changed`
     /// As they were kept, behind those that are there; they are not news, so that `plan_added` says nothing.
-    void restore(std::vector<Plan> plans);
+    void restore(std::vector<PlanRow> plans);
 
-    const Plan& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }
+    const PlanRow& plan(int row) const { return plans_[static_cast<std::size_t>(row)]; }
     int row_of(const QString& key) const;
 
     void rename(int row, const QString& name);  ///< an empty name changes nothing
@@ -81,18 +82,18 @@ class PlanList : public QAbstractTableModel {
   private:
     struct Removed {
         int row;
-        Plan plan;
+        PlanRow plan;
     };
-    void insert(int row, Plan plan);
+    void insert(int row, PlanRow plan);
     int swept_twin(const Schedule& schedule) const;
     int swept_at(const Schedule& schedule) const;
     void take(int row);
     QString next_name() const;
     void set_shown(const QString& key);
-    QString text_at(const Plan& plan, int column) const;
-    QVariant sort_value(const Plan& plan, int column) const;
+    QString text_at(const PlanRow& plan, int column) const;
+    QVariant sort_value(const PlanRow& plan, int column) const;
 
-    std::vector<Plan> plans_;
+    std::vector<PlanRow> plans_;
     std::vector<Removed> removed_;
     QString shown_;                 ///< key
     std::vector<QString> visited_;  ///< keys, in the order they were shown

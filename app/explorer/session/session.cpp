@@ -9,11 +9,11 @@ namespace rematlas::explorer {
 namespace {
 
 /// The points of earlier sweeps, by what they found. Pinned ones are left out: their bounds are others.
-Sweep swept_before(const LoadedGraph& graph, const std::vector<Plan>& plans) {
+Sweep swept_before(const LoadedGraph& graph, const std::vector<PlanRow>& plans) {
     Sweep sweep{graph.graph.name, graph.graph.sha256, {}};
-    for (const Plan& plan : plans) {
+    for (const PlanRow& plan : plans) {
         const Schedule& found = *plan.schedule;
-        if (plan.origin != Plan::Origin::swept || !found.pins.empty()) continue;
+        if (plan.origin != PlanRow::Origin::swept || !found.pins.empty()) continue;
         const Copies copies = copies_of(graph, found);
         auto curve = std::find_if(sweep.curves.begin(), sweep.curves.end(), [&](const SweepCurve& c) {
             return c.solver == found.solver && c.copies == copies;
@@ -49,7 +49,7 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
     connect(&plans, &PlanList::shown_changed, this, &Session::show_plan);
     connect(&plans, &PlanList::plan_added, this, [this](int row) {
-        if (plans.plan(row).origin != Plan::Origin::all_kept) journal.note_added(plans.plan(row));
+        if (plans.plan(row).origin != PlanRow::Origin::all_kept) journal.note_added(plans.plan(row));
     });
     connect(&plans, &PlanList::plan_renamed, this,
             [this](int row) { journal.note_renamed(plans.plan(row)); });
@@ -112,12 +112,12 @@ void Session::take(Opened opened) {
         if (opened.schedule->ok()) note_feasible(opened.schedule->report.peak);
         if (opened.schedule->schedule.budget.value > 0) budget.set_budget(opened.schedule->schedule.budget);
         const int before = plans.shown(), compared = compared_plan();
-        const auto is_of = [&](int row, Plan::Origin origin) {
+        const auto is_of = [&](int row, PlanRow::Origin origin) {
             return row != PlanList::none && plans.plan(row).origin == origin;
         };
-        const QString other = is_of(before, Plan::Origin::opened) ? plans.plan(before).key : QString();
-        const bool chosen = compared != PlanList::none && !is_of(compared, Plan::Origin::all_kept);
-        set_schedule(std::move(opened.schedule), Plan::Origin::opened);
+        const QString other = is_of(before, PlanRow::Origin::opened) ? plans.plan(before).key : QString();
+        const bool chosen = compared != PlanList::none && !is_of(compared, PlanRow::Origin::all_kept);
+        set_schedule(std::move(opened.schedule), PlanRow::Origin::opened);
         // Who opens one schedule after the other asks what they do differently.
         const int row = plans.row_of(other);
         if (!chosen && !other.isEmpty() && row != PlanList::none && row != plans.shown()) compare_with(row);
@@ -156,9 +156,9 @@ void Session::set_graph(GraphPtr graph, const SchedulePtr& all_kept, KeptPlans k
     emit graph_changed();
     emit schedule_changed();
     if (!graph_) return;
-    const int all = plans.add(all_kept_->schedule, Plan::Origin::all_kept);
+    const int all = plans.add(all_kept_->schedule, PlanRow::Origin::all_kept);
     compare_with(all);
-    for (const Plan& plan : kept.plans) note_feasible(plan.schedule->peak);
+    for (const PlanRow& plan : kept.plans) note_feasible(plan.schedule->peak);
     sweep.set_sweep(swept_before(*graph_, kept.plans));
     plans.restore(std::move(kept.plans));
     if (keeps_plans_) journal.open(journal_path(graph_->path), graph_->graph.sha256);
@@ -211,7 +211,7 @@ void Session::close() {
     set_graph(nullptr, nullptr, {});
 }
 
-void Session::set_schedule(SchedulePtr schedule, Plan::Origin origin) {
+void Session::set_schedule(SchedulePtr schedule, PlanRow::Origin origin) {
     if (schedule && schedule->graph != graph_) {
         // One that was solved or prepared before the blocks changed is still of this graph.
         if (!graph_ || schedule->graph->graph.sha256 != graph_->graph.sha256) return;
@@ -231,12 +231,12 @@ void Session::set_schedule(SchedulePtr schedule, Plan::Origin origin) {
 void Session::show_plan() {
     const int row = plans.shown();
     if (row == PlanList::none || !graph_) return show_prepared(nullptr);
-    const Plan& plan = plans.plan(row);
+    const PlanRow& plan = plans.plan(row);
     // Who only looks at a graph leaves no file beside it.
     if (plans.rowCount() > 1) journal.note_shown(plan.key);
     // Whoever goes on from a plan goes on under its pins, until another plan is shown; pins of one's own stay.
     pins.follow_plan(plan.name, plan.schedule->pins);
-    if (plan.origin == Plan::Origin::all_kept) return show_prepared(all_kept_);
+    if (plan.origin == PlanRow::Origin::all_kept) return show_prepared(all_kept_);
     show_prepared(prepared_ ? prepared_ : prepare_schedule(graph_, *plan.schedule, plan.file));
 }
 
@@ -262,7 +262,7 @@ void Session::compare_shown() {
 
 void Session::keep_point(const SweptPoint& found) {
     if (graph_ && !found.point.steps.empty())
-        plans.add(schedule_of(*graph_, found, sweep.sweep().pins), Plan::Origin::swept);
+        plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept);
 }
 
 void Session::show_point(const SweptPoint& found) {
@@ -276,7 +276,7 @@ void Session::show_point(const SweptPoint& found) {
                .copies = found.copies});
         return;
     }
-    plans.show(plans.add(schedule_of(*graph_, found, sweep.sweep().pins), Plan::Origin::swept));
+    plans.show(plans.add(schedule_of(*graph_, found, sweep.sweep().pins), PlanRow::Origin::swept));
 }
 
 Links Session::links() const {

@@ -52,7 +52,7 @@ class Session : public QObject {
     /// The step without recomputation; null without a graph.
     const SchedulePtr& all_kept() const { return all_kept_; }
     /// Shown by all views; one that passes the check is a plan from then on. Null: none.
-    void set_schedule(SchedulePtr schedule, Plan::Origin origin = Plan::Origin::solved);
+    void set_schedule(SchedulePtr schedule, PlanRow::Origin origin = PlanRow::Origin::solved);
     /// Shows the schedule behind a sweep's point, or solves for its budget when the point has no steps.
     void show_point(const SweptPoint& found);
     /// Moves the cursor to the next run of the schedule shown (+1) or the one before (-1), and selects its op.

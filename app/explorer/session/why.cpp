@@ -172,7 +172,7 @@ Waiting waiting_of(const LoadedSchedule& schedule, std::span<const OpId> ops) {
     Waiting waiting;
     double longest = 0;
     for (const LaneBar& bar : lanes_of(schedule, LaneAxis::time).bars) {
-        if (bar.lane != Lane::waiting) continue;
+        if (bar.lane != DrawnLane::waiting) continue;
         const Step& step = schedule.schedule.steps[static_cast<std::size_t>(bar.step)];
         if (!step.runs() || !asked[step.op()]) continue;
         waiting.time += Nanoseconds(std::llround(bar.end - bar.begin));

@@ -64,7 +64,7 @@ void MainWindow::show_commands() {
     });
     const PlanList& plans = session_.plans;
     for (int row = 0; row < plans.rowCount(); ++row) {
-        const Plan& plan = plans.plan(row);
+        const PlanRow& plan = plans.plan(row);
         commands.push_back(
             {tr("Plan %1").arg(plan.name),
              tr("%1, %2 time").arg(bytes_text(plan.schedule->peak), overhead_text(plan.schedule->overhead)),

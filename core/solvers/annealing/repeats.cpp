@@ -9,9 +9,9 @@ namespace rematlas::annealing {
 
 namespace {
 
-using Blocks = IdVector<BlockId, Block>;
+using BlockForest = IdVector<BlockId, Block>;
 
-void collect_ops(const Blocks& blocks, BlockId id, std::vector<std::int32_t>& ops) {
+void collect_ops(const BlockForest& blocks, BlockId id, std::vector<std::int32_t>& ops) {
     for (const OpId op : blocks[id].ops) ops.push_back(op.value);
     for (const BlockId child : blocks[id].children) collect_ops(blocks, child, ops);
 }
@@ -19,7 +19,7 @@ void collect_ops(const Blocks& blocks, BlockId id, std::vector<std::int32_t>& op
 /// By class: the ops of each block.
 using Classes = std::map<int, std::vector<std::vector<std::int32_t>>>;
 
-void collect_outermost(const Blocks& blocks, BlockId id, Classes& classes) {
+void collect_outermost(const BlockForest& blocks, BlockId id, Classes& classes) {
     if (blocks[id].repeat_class < 0) {
         for (const BlockId child : blocks[id].children) collect_outermost(blocks, child, classes);
         return;
@@ -34,7 +34,7 @@ void collect_outermost(const Blocks& blocks, BlockId id, Classes& classes) {
 
 Repeats repeats_of(const Graph& graph) {
     Repeats repeats{.group = std::vector<std::int32_t>(graph.ops.size(), -1), .alike = {}};
-    const Blocks blocks = decompose(graph);
+    const BlockForest blocks = decompose(graph);
     Classes classes;
     for (BlockId id(0); id.index() < blocks.size(); ++id.value)
         if (!blocks[id].parent.valid()) collect_outermost(blocks, id, classes);

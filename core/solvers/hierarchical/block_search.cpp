@@ -100,8 +100,6 @@ bool has_choice(const Subproblem& block) {
     return false;
 }
 
-}  // namespace
-
 /// What a search found at a pair of limits: the answer at tighter ones, too, as long as it fits.
 struct Answered {
     std::int64_t saved_limit, peak_limit, saved, peak;
@@ -110,6 +108,8 @@ struct Answered {
         return for_saved <= saved_limit && for_peak <= peak_limit && saved <= for_saved && peak <= for_peak;
     }
 };
+
+}  // namespace
 
 BlockOptions search_options(const Subproblem& block, const BlockSearchOptions& options, std::uint64_t seed,
                             const Deadline& deadline) {

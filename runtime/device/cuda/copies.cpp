@@ -14,7 +14,7 @@
 namespace rematlas {
 namespace {
 
-class CudaCopies final : public CopyLanes {
+class CudaCopies final : public CopyQueues {
   public:
     explicit CudaCopies(c10::DeviceIndex index)
         : index_(index),
@@ -44,7 +44,7 @@ class CudaCopies final : public CopyLanes {
         C10_CUDA_CHECK(cudaLaunchHostFunc(host_, and_forget, call.get()));
         (void)call.release();
     }
-    Mark record(Lane lane) override {
+    Mark mark(CopyQueue queue) override {
         const c10::cuda::CUDAGuard guard(index_);
         if (free_.empty()) {
             cudaEvent_t event = nullptr;
@@ -53,16 +53,16 @@ class CudaCopies final : public CopyLanes {
             free_.push_back(static_cast<Mark>(events_.size() - 1));
         }
         const Mark mark = free_.back();
-        C10_CUDA_CHECK(cudaEventRecord(event_of(mark), stream_of(lane)));
+        C10_CUDA_CHECK(cudaEventRecord(event_of(mark), stream_of(queue)));
         free_.pop_back();
         return mark;
     }
-    void wait(Lane lane, Mark mark) override {
+    void wait(CopyQueue queue, Mark mark) override {
         const c10::cuda::CUDAGuard guard(index_);
-        C10_CUDA_CHECK(cudaStreamWaitEvent(stream_of(lane), event_of(mark), 0));
+        C10_CUDA_CHECK(cudaStreamWaitEvent(stream_of(queue), event_of(mark), 0));
     }
     void release(Mark mark) override { free_.push_back(mark); }
-    void synchronize(Lane lane) override { stream_of(lane).synchronize(); }
+    void synchronize(CopyQueue queue) override { stream_of(queue).synchronize(); }
 
   private:
     void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
@@ -70,10 +70,10 @@ class CudaCopies final : public CopyLanes {
         const c10::cuda::CUDAGuard guard(index_);
         C10_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, kind, stream));
     }
-    c10::cuda::CUDAStream stream_of(Lane lane) const {
-        if (lane == Lane::compute) return c10::cuda::getCurrentCUDAStream(index_);
-        if (lane == Lane::host) return host_;
-        return lane == Lane::in ? in_ : out_;
+    c10::cuda::CUDAStream stream_of(CopyQueue queue) const {
+        if (queue == CopyQueue::compute) return c10::cuda::getCurrentCUDAStream(index_);
+        if (queue == CopyQueue::host) return host_;
+        return queue == CopyQueue::in ? in_ : out_;
     }
     cudaEvent_t event_of(Mark mark) const { return events_.at(static_cast<std::size_t>(mark)); }
 
@@ -133,7 +133,7 @@ Made* made_or_why(std::string* why_not, From... from) {
 
 }  // namespace
 
-extern "C" CopyLanes* rematlas_open_copies(DeviceRuntime* device, std::string* why_not) {
+extern "C" CopyQueues* rematlas_open_copies(DeviceRuntime* device, std::string* why_not) {
     return made_or_why<CudaCopies>(why_not, device->device().index());
 }
 

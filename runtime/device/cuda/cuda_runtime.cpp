@@ -256,29 +256,29 @@ class CudaRuntime final : public DeviceRuntime {
                                        c10::cuda::getCurrentCUDAStream(index_)));
     }
 
-    bool can_record() const override { return true; }
+    bool can_capture_graphs() const override { return true; }
 
-    std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>> parts) override {
+    std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>> parts) override {
         const c10::cuda::CUDAGuard guard(index_);
         synchronize();
-        caching::emptyCache();  // the recording has a pool of its own
+        caching::emptyCache();  // the graphs have a pool of their own
         const c10::cuda::CUDAStream current = c10::cuda::getCurrentCUDAStream(index_);
         const bool is_default = current == c10::cuda::getDefaultCUDAStream(index_);
         const c10::cuda::CUDAStreamGuard stream(is_default ? c10::cuda::getStreamFromPool(false, index_)
                                                            : current);
         prepare();
         if (!place_of_generator_) place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
-        const GeneratorForRecording generator(index_);
-        auto work = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
-        recording_ = generator.state().get();
-        const auto done = c10::make_scope_exit([this] { recording_ = nullptr; });
-        for (const std::function<void()>& part : parts) work->record(part);
+        const GeneratorForCapture generator(index_);
+        auto graphs = std::make_unique<CudaGraphs>(index_, generator.state(), place_of_generator_);
+        capturing_ = generator.state().get();
+        const auto done = c10::make_scope_exit([this] { capturing_ = nullptr; });
+        for (const std::function<void()>& part : parts) graphs->capture(part);
         synchronize();
-        return work;
+        return graphs;
     }
     void place_generator(std::int64_t draws) override {
-        TORCH_CHECK(recording_, "nothing is recorded");
-        recording_->offset_intragraph_ = static_cast<std::uint64_t>(draws);
+        TORCH_CHECK(capturing_, "no graphs are captured");
+        capturing_->offset_intragraph_ = static_cast<std::uint64_t>(draws);
     }
 
   private:
@@ -299,7 +299,7 @@ class CudaRuntime final : public DeviceRuntime {
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;
-    at::CUDAGeneratorState* recording_ = nullptr;
+    at::CUDAGeneratorState* capturing_ = nullptr;
 };
 
 }  // namespace

@@ -60,14 +60,14 @@ void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const G
     host.set_generator_state(*state.host);
 }
 
-GeneratorForRecording::GeneratorForRecording(c10::DeviceIndex index)
+GeneratorForCapture::GeneratorForCapture(c10::DeviceIndex index)
     : index_(index), before_(generator_of(index).graphsafe_get_state()) {
     const Philox now = philox_of(index);
     state_ = c10::make_intrusive<at::CUDAGeneratorState>(now.seed, now.offset, 0);
     generator_of(index).graphsafe_set_state(at::make_generator<at::CUDAGeneratorImpl>(index, state_));
 }
 
-GeneratorForRecording::~GeneratorForRecording() {
+GeneratorForCapture::~GeneratorForCapture() {
     generator_of(index_).graphsafe_set_state(before_);
 }
 

@@ -32,13 +32,13 @@ struct CudaGeneratorState final : GeneratorState {
 std::unique_ptr<CudaGeneratorState> generator_state_of(c10::DeviceIndex index, const DeviceRuntime& host);
 void set_generator_state_of(c10::DeviceIndex index, DeviceRuntime& host, const GeneratorState& state);
 
-/// While it lives, the device's generator draws from a state of our own, whose place in the recording we set.
-class GeneratorForRecording {
+/// While it lives, the device's generator draws from a state of our own, whose place in the graphs we set.
+class GeneratorForCapture {
   public:
-    explicit GeneratorForRecording(c10::DeviceIndex index);
-    ~GeneratorForRecording();
-    GeneratorForRecording(const GeneratorForRecording&) = delete;
-    GeneratorForRecording& operator=(const GeneratorForRecording&) = delete;
+    explicit GeneratorForCapture(c10::DeviceIndex index);
+    ~GeneratorForCapture();
+    GeneratorForCapture(const GeneratorForCapture&) = delete;
+    GeneratorForCapture& operator=(const GeneratorForCapture&) = delete;
 
     const c10::intrusive_ptr<at::CUDAGeneratorState>& state() const { return state_; }
 

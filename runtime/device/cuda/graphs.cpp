@@ -26,7 +26,7 @@ CudaGraphs::~CudaGraphs() {
     }
 }
 
-void CudaGraphs::record(const std::function<void()>& part) {
+void CudaGraphs::capture(const std::function<void()>& part) {
     at::cuda::CUDAGraph& graph = *graphs_.emplace_back(std::make_unique<at::cuda::CUDAGraph>());
     // Other threads of the caller's process go on as they like.
     graph.capture_begin(pool_, cudaStreamCaptureModeThreadLocal);

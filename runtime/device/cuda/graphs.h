@@ -1,4 +1,4 @@
-// CUDA graphs: the parts of a step, recorded once and submitted as often as wanted.
+// CUDA graphs: the parts of a step, captured once and submitted as often as wanted.
 #pragma once
 
 #include <ATen/cuda/CUDAGraph.h>
@@ -12,8 +12,8 @@
 
 namespace rematlas {
 
-/// A recording's seed and offset lie in two tensors that libtorch makes when it records. Until then, and
-/// afterwards, these keep their place, so that a step takes the same bytes with and without a recording.
+/// The seed and offset of captured graphs lie in two tensors that libtorch makes when it captures. Until
+/// then, and afterwards, these keep their place, so that a step takes the same bytes with and without graphs.
 class PlaceOfGenerator {
   public:
     explicit PlaceOfGenerator(c10::Device device) : device_(device) { keep(); }
@@ -25,8 +25,8 @@ class PlaceOfGenerator {
     std::vector<at::Tensor> tensors_;
 };
 
-/// One graph a part, all in one pool of memory: the parts are submitted in the order they were recorded in.
-class CudaGraphs final : public RecordedWork {
+/// One graph a part, all in one pool of memory: the parts are submitted in the order they were captured in.
+class CudaGraphs final : public DeviceGraphs {
   public:
     CudaGraphs(c10::DeviceIndex index, c10::intrusive_ptr<at::CUDAGeneratorState> state,
                std::shared_ptr<PlaceOfGenerator> place);
@@ -35,7 +35,7 @@ class CudaGraphs final : public RecordedWork {
     CudaGraphs& operator=(const CudaGraphs&) = delete;
 
     /// Throws what the part throws; nothing of it is left then.
-    void record(const std::function<void()>& part);
+    void capture(const std::function<void()>& part);
     void submit(std::size_t part) override;
 
   private:

@@ -14,7 +14,7 @@ extern "C" DeviceRuntime* rematlas_open_cuda(int index, const DeviceOptions* opt
                                              const StepMemoryCalls* calls, std::string* why_not);
 
 /// Of a runtime that `rematlas_open_cuda` has made.
-extern "C" CopyLanes* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);
+extern "C" CopyQueues* rematlas_open_copies(DeviceRuntime* device, std::string* why_not);
 /// Null: `why_not` says why.
 extern "C" PinnedSlab* rematlas_open_slab(int index, std::size_t bytes, std::string* why_not);
 

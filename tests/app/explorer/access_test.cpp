@@ -142,7 +142,7 @@ TEST_F(Access, ThePointsOfASweepAreWalkedAndShownByKeys) {
     QTest::keyClick(plot, Qt::Key_Return);
     ASSERT_TRUE(session().schedule());
     EXPECT_TRUE(session().plans.shown() != plans ||
-                session().plans.plan(plans).origin != Plan::Origin::all_kept);
+                session().plans.plan(plans).origin != PlanRow::Origin::all_kept);
 }
 
 TEST_F(Access, TheTableOfASweepShowsThePlanOfARow) {
@@ -241,9 +241,9 @@ TEST_F(Access, TheCommandPaletteRunsActionsAndGoesToBlocksAndPlans) {
                      .budget = Bytes(session().graph()->full_peak.value * 8 / 10),
                      .limits = {}});
     ASSERT_TRUE(eventually([&] { return !session().solver.running(); }));
-    ASSERT_NE(session().plans.plan(session().plans.shown()).origin, Plan::Origin::all_kept);
+    ASSERT_NE(session().plans.plan(session().plans.shown()).origin, PlanRow::Origin::all_kept);
     run_command("plan all kept");
-    EXPECT_EQ(session().plans.plan(session().plans.shown()).origin, Plan::Origin::all_kept);
+    EXPECT_EQ(session().plans.plan(session().plans.shown()).origin, PlanRow::Origin::all_kept);
 }
 
 TEST(FuzzyScore, FindsLettersInOrderAndPrefersWordStarts) {

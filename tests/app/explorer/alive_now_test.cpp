@@ -29,7 +29,7 @@ TEST(AliveNow, AddsUpToWhatIsHeldWhileEachStepRuns) {
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const SchedulePtr schedule = solved(random_training_graph(seed, {.forward_ops = 8}));
         if (!schedule) continue;
-        const Lifetimes lifetimes(*schedule);
+        const TensorLifetimes lifetimes(*schedule);
         again += schedule->reruns;
         for (std::size_t i = 0; i < schedule->schedule.steps.size(); ++i) {
             if (!schedule->schedule.steps[i].runs()) continue;
@@ -47,7 +47,7 @@ TEST(AliveNow, AddsUpToWhatIsHeldWhileEachStepRuns) {
 TEST(AliveNow, SaysWhyATensorIsThere) {
     const GraphPtr graph = loaded_chain(3);
     const SchedulePtr schedule = prepare_schedule(graph, keep_all_schedule(*graph));
-    const Lifetimes lifetimes(*schedule);
+    const TensorLifetimes lifetimes(*schedule);
     const auto why = [&](int step, TensorId tensor) -> QString {
         for (const AliveTensor& alive : lifetimes.during(step).tensors)
             if (alive.tensor == tensor) return lifetimes.why(alive, step);

@@ -33,9 +33,9 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     EXPECT_TRUE(answer(least - Bytes(1)).headline.contains("at least"));
 
     const Bytes middle((least.value + full.value) / 2);
-    plans.add(plan_of(middle, 1.25), Plan::Origin::solved);
-    plans.add(plan_of(middle - Bytes(1), 1.125), Plan::Origin::solved);
-    plans.add(plan_of(middle + Bytes(1), 1.0625), Plan::Origin::solved);
+    plans.add(plan_of(middle, 1.25), PlanRow::Origin::solved);
+    plans.add(plan_of(middle - Bytes(1), 1.125), PlanRow::Origin::solved);
+    plans.add(plan_of(middle + Bytes(1), 1.0625), PlanRow::Origin::solved);
     EXPECT_EQ(answer(middle).kind, FitAnswer::Kind::with_plan);
     EXPECT_EQ(answer(middle).plan, 1) << "the fastest of those that fit";
     EXPECT_TRUE(answer(middle).headline.contains("+12.50 %")) << answer(middle).headline.toStdString();
@@ -50,7 +50,7 @@ TEST(FitAnswer, SaysWhatFitsWhatItCostsAndWhatIsImpossible) {
     Schedule pinned = plan_of(middle - Bytes(2), 1.5);
     pinned.status = "optimal";
     pinned.pins = {{"layers.0", PinKind::recompute}};
-    plans.add(pinned, Plan::Origin::solved);
+    plans.add(pinned, PlanRow::Origin::solved);
     EXPECT_TRUE(answer(middle - Bytes(2)).detail.contains("keeps its pins"))
         << "without them there may be a faster one";
 }
@@ -61,7 +61,7 @@ TEST(FitAnswer, ThatABudgetIsRoundedInItsFieldMakesNoOtherBudgetOfIt) {
     Schedule plan = plan_of(made, 1.25);
     plan.status = "optimal";
     PlanList plans;
-    plans.add(plan, Plan::Origin::solved);
+    plans.add(plan, PlanRow::Origin::solved);
     BudgetController field;
     field.set_range(graph->least.bytes, step_bytes(graph->flat));
     field.set_budget(made);
@@ -76,7 +76,7 @@ TEST(FitAnswer, TwoBudgetsThatAreOfferedAreNotCalledTheSame) {
     const GraphPtr graph = loaded_chain(8);
     const Bytes made((graph->least.bytes.value + graph->full_peak.value) / 2);
     PlanList plans;
-    plans.add(plan_of(made, 1.25), Plan::Origin::solved);
+    plans.add(plan_of(made, 1.25), PlanRow::Origin::solved);
     for (int step = 1; step < 400; ++step) {
         const QString detail = fit_answer(*graph, plans, made + Bytes(step * 256), {}).detail;
         if (!detail.contains("It was made for")) continue;
@@ -96,19 +96,19 @@ TEST(FitAnswer, TellsThatCopiesToTheHostWereLeftOut) {
     EXPECT_TRUE(fit_answer(*loaded, plans, least - Bytes(1), {}).detail.contains("may live on the host"));
     Schedule plan = plan_of(limit, 1.25);
     plan.bound = Bound{1.125, 0.1, ScheduleClass::any_order};
-    plans.add(plan, Plan::Origin::solved);
+    plans.add(plan, PlanRow::Origin::solved);
     EXPECT_TRUE(fit_answer(*loaded, plans, limit, {}).detail.contains("without copies to the host"));
     Schedule copying = plan_of(limit, 1.0625);
     copying.steps = {Step::run(OpId(0))};  // or it would be the same plan again
     copying.bound = Bound{1.03125, 0.03, ScheduleClass::with_copies};
-    plans.add(copying, Plan::Origin::solved);
+    plans.add(copying, PlanRow::Origin::solved);
     EXPECT_FALSE(fit_answer(*loaded, plans, limit, {}).detail.contains("That is"));
     Schedule activations = plan_of(limit, 1.03125);
     activations.steps = {Step::run(OpId(1))};
     activations.bound = Bound{1.015625, 0.015, ScheduleClass::with_activation_copies};
-    plans.add(activations, Plan::Origin::solved);
+    plans.add(activations, PlanRow::Origin::solved);
     EXPECT_TRUE(fit_answer(*loaded, plans, limit, {}).detail.contains("with weights on the device"));
-    plans.add(plan_of(least - Bytes(2), 2), Plan::Origin::solved);
+    plans.add(plan_of(least - Bytes(2), 2), PlanRow::Origin::solved);
     EXPECT_EQ(fit_answer(*loaded, plans, least - Bytes(1), {}).kind, FitAnswer::Kind::with_plan)
         << "its weights live on the host";
 }
@@ -119,7 +119,7 @@ TEST(FitAnswer, SaysInWordsThatUpdatesOnTheHostSaveTime) {
     PlanList plans;
     Schedule plan = plan_of(limit, 0.975);
     plan.bound = Bound{0.9705, 0.1, ScheduleClass::with_host_ops};
-    plans.add(plan, Plan::Origin::solved);
+    plans.add(plan, PlanRow::Origin::solved);
     const FitAnswer answer = fit_answer(*loaded, plans, limit, {});
     EXPECT_TRUE(answer.headline.endsWith("2.50 % less time than with all on the device"))
         << answer.headline.toStdString();

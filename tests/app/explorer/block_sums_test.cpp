@@ -27,7 +27,7 @@ TEST(BlockSums, RootsAddUpToTheStep) {
     }
     Bytes made, held;
     for (const OpId op : graph->graph.ops.ids()) made += bytes_made(graph->graph, op);
-    const Lifetimes lifetimes(*schedule);
+    const TensorLifetimes lifetimes(*schedule);
     for (const AliveTensor& alive :
          lifetimes.during(static_cast<int>(schedule->simulation.peak_step)).tensors)
         if (graph->producer[alive.tensor].valid()) held += alive.bytes;

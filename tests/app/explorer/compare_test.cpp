@@ -113,7 +113,7 @@ class OpenedPlans : public Windows {
 TEST_F(OpenedPlans, AreComparedWithEachOther) {
     Session& session = window->session();
     open(saved(with_update_on_device(), "device"));
-    EXPECT_EQ(session.plans.plan(session.compared_plan()).origin, Plan::Origin::all_kept);
+    EXPECT_EQ(session.plans.plan(session.compared_plan()).origin, PlanRow::Origin::all_kept);
     open(saved(with_update_on_host(), "host"));
     const ComparedPtr& compared = session.compare.compared();
     ASSERT_TRUE(

@@ -32,7 +32,7 @@ TEST(CsvTable, OfPlansHoldsExactNumbersWithTheirUnits) {
     schedule.overhead = 1.0625;
     schedule.budget = schedule.peak + Bytes(1);
     PlanList plans;
-    plans.add(schedule, Plan::Origin::solved);
+    plans.add(schedule, PlanRow::Origin::solved);
     const QStringList lines = lines_of(csv_table(plans));
     ASSERT_EQ(lines.size(), 2);
     EXPECT_TRUE(lines[0].contains("Peak (bytes),Time (ratio),At best (ratio),Budget (bytes)"))

@@ -20,7 +20,7 @@ int sweep_until_killed(const QString& graph) {
     };
     QObject::connect(&session, &rematlas::explorer::Session::all_opened, start);
     QObject::connect(&session.plans, &rematlas::explorer::PlanList::plan_added, [&](int row) {
-        if (session.plans.plan(row).origin != rematlas::explorer::Plan::Origin::swept) return;
+        if (session.plans.plan(row).origin != rematlas::explorer::PlanRow::Origin::swept) return;
         session.journal.flush();
         out << session.plans.plan(row).key << Qt::endl;
     });

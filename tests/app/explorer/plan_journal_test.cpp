@@ -20,13 +20,13 @@ namespace {
 
 const std::string kGraph(64, 'a'), kOther(64, 'b');
 
-Plan plan(int number) {
+PlanRow plan(int number) {
     const GraphPtr graph = loaded_chain(2);
     Schedule schedule = keep_all_schedule(*graph);
     schedule.graph_sha256 = kGraph;
     schedule.budget = Bytes(1000 + number);
     schedule.solve_seconds = 0.25;
-    Plan plan{.key = key_of(schedule), .name = QString::number(number), .schedule = nullptr, .file = {}};
+    PlanRow plan{.key = key_of(schedule), .name = QString::number(number), .schedule = nullptr, .file = {}};
     plan.schedule = std::make_shared<const Schedule>(std::move(schedule));
     return plan;
 }
@@ -41,8 +41,8 @@ TEST_F(Journals, WhatWasAddedRenamedRemovedAndShownIsReadBack) {
     {
         PlanJournal journal;
         journal.open(path(), kGraph);
-        Plan first = plan(1), second = plan(2);
-        second.origin = Plan::Origin::swept;
+        PlanRow first = plan(1), second = plan(2);
+        second.origin = PlanRow::Origin::swept;
         journal.note_added(first);
         journal.note_added(second);
         journal.note_added(plan(3));
@@ -58,7 +58,7 @@ TEST_F(Journals, WhatWasAddedRenamedRemovedAndShownIsReadBack) {
     EXPECT_EQ(kept.plans[0].key, plan(1).key);
     EXPECT_EQ(kept.plans[0].name, QString::fromUtf8("höchstens \"1 GiB\""));
     EXPECT_TRUE(kept.plans[0].starred);
-    EXPECT_EQ(kept.plans[1].origin, Plan::Origin::swept);
+    EXPECT_EQ(kept.plans[1].origin, PlanRow::Origin::swept);
     EXPECT_EQ(kept.plans[1].schedule->steps, plan(2).schedule->steps);
     EXPECT_EQ(kept.plans[1].schedule->solve_seconds, 0.25);
     EXPECT_EQ(kept.shown, plan(2).key);
@@ -137,7 +137,7 @@ TEST_F(Journals, WhatCouldNotBeWrittenIsWrittenWhenItCanBe) {
 
 bool same_plans(const KeptPlans& a, const KeptPlans& b) {
     return a.shown == b.shown && std::equal(a.plans.begin(), a.plans.end(), b.plans.begin(), b.plans.end(),
-                                            [](const Plan& x, const Plan& y) {
+                                            [](const PlanRow& x, const PlanRow& y) {
                                                 return x.key == y.key && x.name == y.name &&
                                                        x.starred == y.starred && x.origin == y.origin &&
                                                        x.schedule->steps == y.schedule->steps;
@@ -150,7 +150,7 @@ TEST_F(Journals, AFileThatHasGrownIsMadeSmallerAndReadsTheSame) {
         journal.open(path(), kOther);
         journal.note_added(plan(9));
         journal.open(path(), kGraph);
-        Plan kept = plan(1);
+        PlanRow kept = plan(1);
         journal.note_added(kept);
         for (int i = 0; i < 20; ++i) {
             journal.note_added(plan(2));
@@ -176,7 +176,7 @@ TEST_F(Journals, AFileThatHasGrownIsMadeSmallerAndReadsTheSame) {
 }
 
 TEST_F(Journals, CompactedLinesReadTheSameWhateverWasNoted) {
-    std::vector<Plan> plans;
+    std::vector<PlanRow> plans;
     for (int i = 0; i < 4; ++i) plans.push_back(plan(i));
     std::mt19937 random(3);
     for (int round = 0; round < 30; ++round) {
@@ -185,7 +185,7 @@ TEST_F(Journals, CompactedLinesReadTheSameWhateverWasNoted) {
             PlanJournal journal;
             for (int i = 0; i < 40; ++i) {
                 if (random() % 10 == 0 || i == 0) journal.open(path(), random() % 2 ? kGraph : kOther);
-                Plan& any = plans[random() % plans.size()];
+                PlanRow& any = plans[random() % plans.size()];
                 any.name = QString::number(i);
                 any.starred = random() % 2;
                 const auto what = random() % 4;
@@ -222,7 +222,7 @@ TEST_F(Journals, DamageLosesPlansButMakesNone) {
             damaged[random() % damaged.size()] = static_cast<char>(random());
         if (round % 3 == 0) damaged.resize(random() % damaged.size());
         ASSERT_TRUE(write_file(path(), damaged));
-        for (const Plan& read : read_journal(path(), kGraph).plans) {
+        for (const PlanRow& read : read_journal(path(), kGraph).plans) {
             ASSERT_TRUE(read.schedule);
             EXPECT_EQ(read.key, key_of(*read.schedule));
         }

@@ -25,11 +25,11 @@ QStringList names(const PlanList& plans) {
 
 TEST(PlanList, NamesPlansByLettersAndKnowsAPlanThatComesAgain) {
     PlanList plans;
-    for (int i = 0; i < 28; ++i) EXPECT_EQ(plans.add(schedule(i), Plan::Origin::solved), i);
+    for (int i = 0; i < 28; ++i) EXPECT_EQ(plans.add(schedule(i), PlanRow::Origin::solved), i);
     EXPECT_EQ(plans.plan(0).name, "A");
     EXPECT_EQ(plans.plan(25).name, "Z");
     EXPECT_EQ(plans.plan(27).name, "AB");
-    EXPECT_EQ(plans.add(schedule(3), Plan::Origin::opened, "/x.schedule.json"), 3);
+    EXPECT_EQ(plans.add(schedule(3), PlanRow::Origin::opened, "/x.schedule.json"), 3);
     EXPECT_EQ(plans.plan(3).file, "/x.schedule.json");
     EXPECT_EQ(plans.rowCount(), 28);
 }
@@ -50,7 +50,7 @@ TEST(PlanList, PlansOfOtherBudgetsSolversOrStepsAreOthers) {
 
 TEST(PlanList, GoesBackAndForwardThroughWhatWasShown) {
     PlanList plans;
-    for (int i = 0; i < 4; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    for (int i = 0; i < 4; ++i) plans.add(schedule(i), PlanRow::Origin::solved);
     EXPECT_EQ(plans.shown(), PlanList::none);
     EXPECT_FALSE(plans.can_go(-1));
     for (const int row : {2, 0, 3}) plans.show(row);
@@ -68,7 +68,7 @@ TEST(PlanList, GoesBackAndForwardThroughWhatWasShown) {
 
 TEST(PlanList, PassesOverRemovedPlansOnTheWayBack) {
     PlanList plans;
-    for (int i = 0; i < 3; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    for (int i = 0; i < 3; ++i) plans.add(schedule(i), PlanRow::Origin::solved);
     for (const int row : {0, 1, 2}) plans.show(row);
     plans.remove(1);
     plans.go(-1);
@@ -79,14 +79,14 @@ TEST(PlanList, PassesOverRemovedPlansOnTheWayBack) {
 
 TEST(PlanList, ARemovedPlanComesBackToItsPlaceWithItsNameAndStar) {
     PlanList plans;
-    for (int i = 0; i < 3; ++i) plans.add(schedule(i), Plan::Origin::solved);
+    for (int i = 0; i < 3; ++i) plans.add(schedule(i), PlanRow::Origin::solved);
     plans.rename(1, "  half of it ");
     plans.set_starred(1, true);
     plans.show(1);
     plans.remove(1);
     EXPECT_EQ(names(plans), (QStringList{"A", "C"}));
     EXPECT_EQ(plans.shown(), PlanList::none) << "what is shown is a row";
-    EXPECT_EQ(plans.plan(plans.add(schedule(9), Plan::Origin::solved)).name, "B");
+    EXPECT_EQ(plans.plan(plans.add(schedule(9), PlanRow::Origin::solved)).name, "B");
     plans.undo_remove();
     EXPECT_EQ(names(plans), (QStringList{"A", "half of it", "C", "B"}));
     EXPECT_TRUE(plans.plan(1).starred);
@@ -96,43 +96,44 @@ TEST(PlanList, ARemovedPlanComesBackToItsPlaceWithItsNameAndStar) {
 
 TEST(PlanList, ABetterPointOfASweepTakesThePlaceOfTheFirstUnlessThatOneIsStarred) {
     PlanList plans;
-    plans.add(schedule(1), Plan::Origin::swept);
-    plans.add(schedule(2, Bytes(200)), Plan::Origin::swept);
+    plans.add(schedule(1), PlanRow::Origin::swept);
+    plans.add(schedule(2, Bytes(200)), PlanRow::Origin::swept);
     plans.show(0);
-    EXPECT_EQ(plans.add(schedule(3), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.add(schedule(3), PlanRow::Origin::swept), 0);
     EXPECT_EQ(names(plans), (QStringList{"A", "B"}));
     EXPECT_EQ(plans.plan(0).schedule->steps, schedule(3).steps);
     EXPECT_EQ(plans.shown(), 0) << "the better one is shown then";
     plans.set_starred(0, true);
-    EXPECT_EQ(plans.add(schedule(4), Plan::Origin::swept), 2);
-    EXPECT_EQ(plans.add(schedule(5), Plan::Origin::solved), 3) << "what was solved for is never replaced";
-    EXPECT_EQ(plans.add(schedule(6), Plan::Origin::swept), 2);
+    EXPECT_EQ(plans.add(schedule(4), PlanRow::Origin::swept), 2);
+    EXPECT_EQ(plans.add(schedule(5), PlanRow::Origin::solved), 3) << "what was solved for is never replaced";
+    EXPECT_EQ(plans.add(schedule(6), PlanRow::Origin::swept), 2);
 }
 
 TEST(PlanList, WhatASweepFindsAtSeveralBudgetsIsOneRowOfTheSmallest) {
     PlanList plans;
-    EXPECT_EQ(plans.add(schedule(1, Bytes(200)), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.add(schedule(1, Bytes(200)), PlanRow::Origin::swept), 0);
     plans.show(0);
-    EXPECT_EQ(plans.add(schedule(1, Bytes(300)), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.add(schedule(1, Bytes(300)), PlanRow::Origin::swept), 0);
     EXPECT_EQ(plans.plan(0).schedule->budget, Bytes(200));
-    EXPECT_EQ(plans.add(schedule(1, Bytes(100)), Plan::Origin::swept), 0);
+    EXPECT_EQ(plans.add(schedule(1, Bytes(100)), PlanRow::Origin::swept), 0);
     EXPECT_EQ(plans.rowCount(), 1);
     EXPECT_EQ(plans.plan(0).schedule->budget, Bytes(100));
     EXPECT_EQ(plans.plan(0).name, "A");
     EXPECT_EQ(plans.shown(), 0);
-    EXPECT_EQ(plans.add(schedule(1, Bytes(100), "rotor"), Plan::Origin::swept), 1) << "another solver";
+    EXPECT_EQ(plans.add(schedule(1, Bytes(100), "rotor"), PlanRow::Origin::swept), 1) << "another solver";
     Schedule pinned = schedule(1, Bytes(150));
     pinned.pins = {{"x", PinKind::keep}};
-    EXPECT_EQ(plans.add(pinned, Plan::Origin::swept), 2) << "other pins";
-    EXPECT_EQ(plans.add(schedule(1, Bytes(90)), Plan::Origin::solved), 3) << "what was solved for is a row";
+    EXPECT_EQ(plans.add(pinned, PlanRow::Origin::swept), 2) << "other pins";
+    EXPECT_EQ(plans.add(schedule(1, Bytes(90)), PlanRow::Origin::solved), 3)
+        << "what was solved for is a row";
 }
 
 TEST(PlanList, TellsOfEachChangeOnce) {
     PlanList plans;
     QSignalSpy added(&plans, &PlanList::plan_added), renamed(&plans, &PlanList::plan_renamed),
         removed(&plans, &PlanList::plan_removed), shown(&plans, &PlanList::shown_changed);
-    plans.add(schedule(1), Plan::Origin::solved);
-    plans.add(schedule(1), Plan::Origin::solved);
+    plans.add(schedule(1), PlanRow::Origin::solved);
+    plans.add(schedule(1), PlanRow::Origin::solved);
     plans.rename(0, "");
     plans.rename(0, "A");
     plans.set_starred(0, false);

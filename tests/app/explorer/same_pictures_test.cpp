@@ -184,7 +184,7 @@ TEST(SamePictures, TheMemoryByModuleOnDarkPaper) {
 
 TEST(SamePictures, TwoPlansBesideEachOther) {
     const TwoSchedules two;
-    const Result<Comparison> found =
+    const Result<ScheduleDiff> found =
         compare(two.graph->graph, two.once->schedule.steps, two.again->schedule.steps);
     ASSERT_TRUE(found);
     const LaneData a = two.lanes(two.once), b = two.lanes(two.again);

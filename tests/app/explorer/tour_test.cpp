@@ -208,7 +208,7 @@ void Tour::asks_why_and_pins() {
     show_dock("schedule");
     const LaneData& data = lanes.data();
     const auto width = [](const LaneBar& bar) {
-        return bar.lane == Lane::recompute ? bar.end - bar.begin : 0;
+        return bar.lane == DrawnLane::recompute ? bar.end - bar.begin : 0;
     };
     const auto again =
         std::max_element(data.bars.begin(), data.bars.end(),

@@ -111,10 +111,10 @@ TEST_F(Windows, SolvesWithCopiesToTheHostOverALinkThatIsNotThere) {
     EXPECT_FALSE(window->lanes().data().host.empty());
     QString tip;
     for (const LaneBar& bar : window->lanes().data().bars) {
-        if (bar.lane != Lane::to_host) continue;
+        if (bar.lane != DrawnLane::to_host) continue;
         const SchedulePlaces places = window->lanes().places();
         const auto lane = std::find(window->lanes().data().lanes.begin(), window->lanes().data().lanes.end(),
-                                    Lane::to_host);
+                                    DrawnLane::to_host);
         const Rect row = places.lanes[static_cast<std::size_t>(lane - window->lanes().data().lanes.begin())];
         tip = window->lanes().tip_at(QPointF(places.x.at((bar.begin + bar.end) / 2), row.y + row.height / 2));
     }
@@ -633,7 +633,7 @@ TEST_F(Windows, WhatWasFoundIsThereWhenTheGraphIsOpenedAgainAndOpeningLeavesNoFi
     open(chain);
     PlanList& plans = window->session().plans;
     ASSERT_EQ(plans.rowCount(), 2);
-    EXPECT_EQ(plans.plan(0).origin, Plan::Origin::all_kept);
+    EXPECT_EQ(plans.plan(0).origin, PlanRow::Origin::all_kept);
     EXPECT_EQ(plans.plan(1).name, "mine");
     EXPECT_EQ(plans.shown(), 1) << "and what was shown is shown";
     EXPECT_EQ(window->session().schedule()->schedule.steps, steps);

@@ -97,7 +97,7 @@ Graph tiny_step(std::uint64_t seed) {
 
 std::int64_t bound_of(const Graph& graph, Bytes budget, const Links& links) {
     const FlatGraph flat = flatten(graph);
-    const HostOps host = host_ops(graph, flat);
+    const StepWithoutHostOps host = step_without_host_ops(graph, flat);
     return best_bound(host.device, budget,
                       {.time = seconds(60), .host = fastest_of(links), .host_ops = host.ops})
         .time;
@@ -111,7 +111,7 @@ void compare_with_exhaustive_search(const Graph& graph, const HostSearch& search
     const FlatGraph flat = flatten(graph);
     const std::int64_t least = least_footprint(graph, flat).bytes.value,
                        most = cost_of(flat, keep_all_sequence(flat)).peak;
-    const HostOps host = host_ops(graph, flat);
+    const StepWithoutHostOps host = step_without_host_ops(graph, flat);
     std::int64_t required = 0;
     for (int op = 0; op < flat.op_count; ++op) required += host.device.required[op] ? flat.time[op] : 0;
     for (const std::int64_t budget : {least, (2 * least + most) / 3, (least + 2 * most) / 3, most}) {
@@ -147,7 +147,7 @@ TEST(HostOps, AreNotProvenToTakeMoreThanSchedulesMadeAtRandom) {
     int schedules = 0, on_host = 0, cyclic = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         const Graph graph = random_graph_with_links(seed);
-        if (host_ops(graph, flatten(graph)).ops.empty()) continue;
+        if (step_without_host_ops(graph, flatten(graph)).ops.empty()) continue;
         for (std::uint64_t i = 0; i < 10; ++i) {
             const Schedule schedule = random_schedule_with_copies(graph, 10 * seed + i);
             const CheckReport report = check(graph, schedule);

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transfers/copy_lanes.h"
+#include "runtime/transfers/copy_queues.h"
 
 namespace rematlas::test {
 
 /// When copies are done: when they are given, when somebody waits for them, or at any moment between.
 enum class Haste { at_once, when_waited_for, at_random };
 
-class AdversarialCopies final : public CopyLanes {
+class AdversarialCopies final : public CopyQueues {
   public:
     /// `watch`: look for races, which takes time for each byte.
     explicit AdversarialCopies(Haste haste, std::uint64_t seed = 1, bool watch = true)
@@ -25,10 +25,10 @@ class AdversarialCopies final : public CopyLanes {
     void copy_out(void* host, const void* device, std::size_t bytes) override;
     void copy_in(void* device, const void* host, std::size_t bytes) override;
     void run(std::function<void()> work) override;
-    Mark record(Lane lane) override;
-    void wait(Lane lane, Mark mark) override;
+    Mark mark(CopyQueue queue) override;
+    void wait(CopyQueue queue, Mark mark) override;
     void release(Mark mark) override;
-    void synchronize(Lane lane) override;
+    void synchronize(CopyQueue queue) override;
 
     /// What the next op of the host touches.
     struct Access {
@@ -39,8 +39,8 @@ class AdversarialCopies final : public CopyLanes {
     std::vector<Access> of_next_run;
 
     /// Compute touches memory, now.
-    void reads(const void* data, std::size_t bytes) { touch(Lane::compute, data, bytes, false); }
-    void writes(void* data, std::size_t bytes) { touch(Lane::compute, data, bytes, true); }
+    void reads(const void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, false); }
+    void writes(void* data, std::size_t bytes) { touch(CopyQueue::compute, data, bytes, true); }
 
     int races() const { return races_; }
     const std::string& first_race() const { return first_race_; }
@@ -49,10 +49,10 @@ class AdversarialCopies final : public CopyLanes {
     int drop_wait = -1;  ///< this wait, counted from 0, does nothing
 
   private:
-    using Clock = std::array<long, lane_count>;  ///< by lane: how much of its work is done before
+    using Clock = std::array<long, copy_queue_count>;  ///< by queue: how much of its work is done before
     struct Moment {
         Clock clock;
-        Clock work;  ///< by lane: how much of it must really be done
+        Clock work;  ///< by queue: how much of it must really be done
     };
     struct Job {
         void* to;
@@ -62,26 +62,26 @@ class AdversarialCopies final : public CopyLanes {
         std::function<void()> work = {};  ///< of an op; then nothing is copied
     };
     struct Touched {
-        Lane lane = Lane::compute;
+        CopyQueue queue = CopyQueue::compute;
         long writer = 0;  ///< its tick; 0: nobody
-        Clock readers{};  ///< by lane, their last ticks
+        Clock readers{};  ///< by queue, their last ticks
     };
 
-    static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-    void copy(Lane lane, void* to, const void* from, std::size_t bytes);
-    void add(Lane lane, Job job);
-    void run_until(Lane lane, long work);
+    static std::size_t index(CopyQueue queue) { return static_cast<std::size_t>(queue); }
+    void copy(CopyQueue queue, void* to, const void* from, std::size_t bytes);
+    void add(CopyQueue queue, Job job);
+    void run_until(CopyQueue queue, long work);
     void run_some();
-    void touch(Lane lane, const void* data, std::size_t bytes, bool write);
-    void report(const char* what, Lane lane, Lane other);
+    void touch(CopyQueue queue, const void* data, std::size_t bytes, bool write);
+    void report(const char* what, CopyQueue queue, CopyQueue other);
 
     Haste haste_;
     std::mt19937_64 random_;
     bool watch_;
-    std::array<Clock, lane_count> clocks_{};
-    std::array<std::deque<Job>, lane_count> jobs_;
+    std::array<Clock, copy_queue_count> clocks_{};
+    std::array<std::deque<Job>, copy_queue_count> jobs_;
     Clock given_{}, done_{};
-    std::array<Clock, lane_count> next_after_{};  ///< by lane: what its next work begins after
+    std::array<Clock, copy_queue_count> next_after_{};  ///< by queue: what its next work begins after
     std::vector<Moment> marks_;
     std::vector<Mark> free_;
     std::map<const char*, Touched> touched_;

@@ -57,7 +57,7 @@ Values reference(const Graph& graph, int repetitions) {
 }  // namespace
 
 ByteMachine::ByteMachine(const Graph& graph, const Schedule& schedule, const TransferPlan& plan,
-                         CopyLanes& copies, AdversarialCopies* watch)
+                         CopyQueues& copies, AdversarialCopies* watch)
     : graph_(graph),
       homes_(schedule.homes),
       plan_(plan),

@@ -17,7 +17,7 @@ using Values = IdVector<TensorId, std::vector<unsigned char>>;
 class ByteMachine {
   public:
     /// `watch`: the same as `copies` where races are looked for; else null.
-    ByteMachine(const Graph& graph, const Schedule& schedule, const TransferPlan& plan, CopyLanes& copies,
+    ByteMachine(const Graph& graph, const Schedule& schedule, const TransferPlan& plan, CopyQueues& copies,
                 AdversarialCopies* watch);
 
     void run(LinkClock* clock = nullptr);

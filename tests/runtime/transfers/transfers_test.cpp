@@ -149,7 +149,7 @@ TEST(Transfers, TakeTheTimeAndTheBytesThatAreSimulated) {
 
 TEST(Transfers, OverThreadsLeaveTheSame) {
     const int cases = for_each_case(60, [](const Case& one) {
-        const std::unique_ptr<CopyLanes> copies = worker_copies();
+        const std::unique_ptr<CopyQueues> copies = worker_copies();
         ByteMachine machine(one.graph, one.schedule, one.plan, *copies, nullptr);
         for (int repetition = 0; repetition < 4; ++repetition) machine.run();
         ASSERT_EQ(machine.difference(4), "") << one.name;

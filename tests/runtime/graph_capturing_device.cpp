@@ -1,4 +1,4 @@
-#include "tests/runtime/recording_device.h"
+#include "tests/runtime/graph_capturing_device.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
@@ -48,9 +48,9 @@ void overwrite(const c10::Storage& to, const c10::Storage& from) {
 
 }  // namespace
 
-class RecordingDevice::Work final : public RecordedWork, public DispatchMode {
+class GraphCapturingDevice::Graphs final : public DeviceGraphs, public DispatchMode {
   public:
-    explicit Work(RecordingDevice& device) : device_(device) {}
+    explicit Graphs(GraphCapturingDevice& device) : device_(device) {}
 
     void begin_part() { parts_.emplace_back(); }
     void add(std::function<void()> entry) { parts_.back().push_back(std::move(entry)); }
@@ -92,49 +92,50 @@ class RecordingDevice::Work final : public RecordedWork, public DispatchMode {
         device_.set_generator_state(*placed);
     }
 
-    static void keep_addresses(const torch::jit::Stack& recorded, const torch::jit::Stack& again) {
+    static void keep_addresses(const torch::jit::Stack& captured, const torch::jit::Stack& again) {
         std::vector<at::Tensor> results;
         for_each_tensor(again, [&](const at::Tensor& tensor) { results.push_back(tensor); });
         std::size_t next = 0;
-        for_each_tensor(recorded, [&](const at::Tensor& tensor) {
+        for_each_tensor(captured, [&](const at::Tensor& tensor) {
             const at::Tensor& result = results.at(next++);
             if (tensor.defined() && tensor.storage().data() != result.storage().data())
                 overwrite(tensor.storage(), result.storage());
         });
     }
 
-    RecordingDevice& device_;
+    GraphCapturingDevice& device_;
     std::vector<std::vector<std::function<void()>>> parts_;
     std::int64_t draws_ = 0;
 };
 
-void RecordingDevice::copy(c10::Storage& to, const c10::Storage& from) {
+void GraphCapturingDevice::copy(c10::Storage& to, const c10::Storage& from) {
     cpu_.copy(to, from);
-    if (recording_) recording_->add([to, from] { overwrite(to, from); });
+    if (capturing_) capturing_->add([to, from] { overwrite(to, from); });
 }
 
-void RecordingDevice::place_generator(std::int64_t draws) {
-    TORCH_CHECK(recording_, "nothing is recorded");
-    recording_->place(draws);
+void GraphCapturingDevice::place_generator(std::int64_t draws) {
+    TORCH_CHECK(capturing_, "no graphs are captured");
+    capturing_->place(draws);
 }
 
-std::unique_ptr<RecordedWork> RecordingDevice::record(std::span<const std::function<void()>> parts) {
+std::unique_ptr<DeviceGraphs> GraphCapturingDevice::capture_graphs(
+    std::span<const std::function<void()>> parts) {
     const std::vector<at::Tensor> before = copies_of(untouched_);
     const std::unique_ptr<GeneratorState> generator = cpu_.generator_state();
-    auto work = std::make_unique<Work>(*this);
-    recording_ = work.get();
+    auto graphs = std::make_unique<Graphs>(*this);
+    capturing_ = graphs.get();
     {
-        DispatchModeGuard guard(*work);
+        DispatchModeGuard guard(*graphs);
         for (const std::function<void()>& part : parts) {
-            work->begin_part();
+            graphs->begin_part();
             part();
         }
     }
-    recording_ = nullptr;
+    capturing_ = nullptr;
     cpu_.set_generator_state(*generator);
     for (std::size_t i = 0; i < untouched_.size(); ++i)
         overwrite(untouched_[i].storage(), before[i].storage());
-    return work;
+    return graphs;
 }
 
 }  // namespace rematlas::test

@@ -1,17 +1,16 @@
-#include "runtime/shapes/capture_shapes.h"
-
-#include "runtime/capture/capture.h"
-#include "runtime/capture/host_times.h"
+#include "runtime/capture/capture_shapes.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/capture/capture.h"
+#include "runtime/capture/host_times.h"
+#include "runtime/capture/op_costs.h"
+#include "runtime/capture/profile_ops.h"
 #include "runtime/shapes/cuda_stand_in.h"
 #include "runtime/shapes/load_shapes.h"
-#include "runtime/shapes/op_costs.h"
-#include "runtime/shapes/profile_ops.h"
 #include "runtime/shapes/shape_device.h"
 #include "runtime/shapes/shape_kernels.h"
 #include "runtime/shapes/shape_tensor.h"

@@ -7,13 +7,13 @@
 
 namespace rematlas {
 
-class Progress {
+class ProgressLine {
   public:
     enum class Form { none, terminal, json };
-    explicit Progress(Form form) : form_(form) {}
-    ~Progress() { clear(); }
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
+    explicit ProgressLine(Form form) : form_(form) {}
+    ~ProgressLine() { clear(); }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
 
     /// JSON: {"stage": "profile", "fraction": 0.4}. At most one line per stage and percent.
     void show(std::string_view stage, double fraction);
@@ -27,6 +27,6 @@ class Progress {
 };
 
 /// `--progress-json` wins over `--quiet`; without either, progress goes to a terminal only.
-Progress::Form progress_form(bool quiet, bool json);
+ProgressLine::Form progress_form(bool quiet, bool json);
 
 }  // namespace rematlas

@@ -1,4 +1,4 @@
-#include "runtime/replay/host_ops.h"
+#include "runtime/replay/host_op_runner.h"
 
 #include <algorithm>
 #include <mutex>
@@ -9,7 +9,7 @@
 
 namespace rematlas {
 
-struct HostOps::Failure {
+struct HostOpRunner::Failure {
     std::mutex mutex;
     std::string first = {};
 };
@@ -29,7 +29,7 @@ Result<void> check_host_ops(const BoundModel& model, const TransferPlan& plan) {
     return {};
 }
 
-HostOps::HostOps(const BoundModel& model, const TransferPlan& plan, const TransferPlayer& player)
+HostOpRunner::HostOpRunner(const BoundModel& model, const TransferPlan& plan, const TransferPlayer& player)
     : model_(model), plan_(plan), player_(player), failure_(std::make_shared<Failure>()) {}
 
 namespace {
@@ -44,7 +44,7 @@ void count_up(const at::Tensor& counter) {
 
 }  // namespace
 
-std::function<void()> HostOps::work(std::size_t step, const OperandTable& operands) const {
+std::function<void()> HostOpRunner::work(std::size_t step, const OperandTable& operands) const {
     const OpId op = plan_.steps[step].op();
     const std::vector<HostRun::Operand>& places = plan_.host_run(step).operands;
     const auto tensor = [&](int number) {
@@ -78,7 +78,7 @@ std::function<void()> HostOps::work(std::size_t step, const OperandTable& operan
     };
 }
 
-void HostOps::rethrow() {
+void HostOpRunner::rethrow() {
     const std::lock_guard lock(failure_->mutex);
     if (!failure_->first.empty()) throw std::runtime_error(std::exchange(failure_->first, {}));
 }

@@ -1,4 +1,4 @@
-#include "runtime/replay/recordable.h"
+#include "runtime/replay/device_graph_obstacle.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -28,7 +28,7 @@ class Inspector {
             if (operand.on_host && operand.tensor.valid()) on_host_[operand.tensor] = true;
     }
 
-    /// Null when the op can be recorded.
+    /// Null when the op can be captured.
     const char* obstacle(OpId id) const {
         const TapeOp& op = tape_.ops[id];
         if (op.name == output_gradients_op) return nullptr;
@@ -58,8 +58,8 @@ class Inspector {
         return nullptr;
     }
 
-    /// Fused attention makes a seed and an offset, on the host or, within a recording, on the device. Without
-    /// dropout its backward does not look at them.
+    /// Fused attention makes a seed and an offset, on the host or, while graphs are captured, on the device.
+    /// Without dropout its backward does not look at them.
     static bool attends_without_dropout(const TapeOp& op) {
         if (!op.name.starts_with("aten::_scaled_dot_product_")) return false;
         const auto handle = c10::Dispatcher::singleton().findSchema({op.name.c_str(), op.overload.c_str()});
@@ -115,8 +115,8 @@ class Inspector {
 
 }  // namespace
 
-std::optional<std::string> recording_obstacle(const Graph& graph, const Tape& tape,
-                                              std::span<const Step> steps) {
+std::optional<std::string> device_graph_obstacle(const Graph& graph, const Tape& tape,
+                                                 std::span<const Step> steps) {
     const Inspector inspector(graph, tape);
     IdVector<OpId, std::uint8_t> seen(graph.ops.size(), 0);
     for (const Step& step : steps) {

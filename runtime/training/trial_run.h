@@ -1,10 +1,10 @@
 // A real step that the original trains, and that a plan is compared with before it is trusted.
 //
-//     auto comparison = std::make_shared<Comparison>(step, tensors, inputs);
-//     comparison->begin();
+//     auto trial = std::make_shared<TrialRun>(step, tensors, inputs);
+//     trial->begin();
 //     ... the original's forward ...
-//     comparison->end(outputs);      // within its backward the plan replays the step and is compared, bit by
-//     bit comparison->verdict()
+//     trial->end(outputs);      // within its backward the plan replays the step and is compared, bit by bit
+//     trial->verdict()
 //
 // The step trains as the original would: generator and buffers are put back after the replay. Memory: the
 // gradients of the step are held beside the replay. Under online eviction the replay comes first instead, and
@@ -22,12 +22,12 @@
 
 namespace rematlas {
 
-class Comparison : public std::enable_shared_from_this<Comparison> {
+class TrialRun : public std::enable_shared_from_this<TrialRun> {
   public:
     enum class Verdict { open, same, different, other_course, no_room, dropped };
 
-    Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
-               std::vector<at::Tensor> inputs);
+    TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
+             std::vector<at::Tensor> inputs);
     /// Returns what the forward is to be given as inputs.
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);

@@ -1,9 +1,9 @@
 // Ops of a step that run on the host: the CPU's kernels on what lies there, as tensors of the CPU.
 //
-//     HostOps ops(model, transfers, player);
-//     copies.run(ops.work(step, operands));       // or give it to a TransferPlayer
+//     HostOpRunner runner(model, transfers, player);
+//     copies.run(runner.work(step, operands));    // or give it to a TransferPlayer
 //     ... when the step is done ...
-//     ops.rethrow();
+//     runner.rethrow();
 //
 // Updates give the bits of the same fused op on the CPU. On a GPU its own kernel may give others: `run --verify`
 // compares with an original whose updates ran on the host as well.
@@ -20,10 +20,10 @@ namespace rematlas {
 /// Errors: an op that runs there and cannot: it makes tensors, draws random numbers, or is no op of libtorch.
 Result<void> check_host_ops(const BoundModel& model, const TransferPlan& plan);
 
-class HostOps {
+class HostOpRunner {
   public:
     /// `plan` has passed `check_host_ops`. `player` knows where its places lie. All must outlive what is submitted.
-    HostOps(const BoundModel& model, const TransferPlan& plan, const TransferPlayer& player);
+    HostOpRunner(const BoundModel& model, const TransferPlan& plan, const TransferPlayer& player);
     /// What the step runs. Numbers that lie in host memory anyway (a learning rate) it reads where they are.
     std::function<void()> work(std::size_t step, const OperandTable& operands) const;
     /// What the first one threw that did, once.

@@ -1,4 +1,4 @@
-#include "runtime/shapes/op_costs.h"
+#include "runtime/capture/op_costs.h"
 
 #include <algorithm>
 

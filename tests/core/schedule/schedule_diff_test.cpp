@@ -1,4 +1,4 @@
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 
 #include <gtest/gtest.h>
 
@@ -27,23 +27,23 @@ Pair pair_of(std::uint64_t seed) {
     return pair;
 }
 
-TEST(Comparison, OfAScheduleWithItselfIsEmpty) {
+TEST(ScheduleDiff, OfAScheduleWithItselfIsEmpty) {
     const Pair pair = pair_of(3);
-    const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.all_kept);
+    const Result<ScheduleDiff> found = compare(pair.graph, pair.all_kept, pair.all_kept);
     ASSERT_TRUE(found);
     EXPECT_TRUE(found->ops.empty());
     EXPECT_EQ(found->time_a, found->time_b);
     for (std::size_t i = 0; i < pair.all_kept.size(); ++i) EXPECT_EQ(found->in_b[i], static_cast<int>(i));
 }
 
-TEST(Comparison, ItsTimesAddUpToTheDifferenceOfTheSteps) {
+TEST(ScheduleDiff, ItsTimesAddUpToTheDifferenceOfTheSteps) {
     int reruns = 0, compared = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const Pair pair = pair_of(seed);
         if (pair.planned.empty()) continue;
         ++compared;
-        const Result<Comparison> there = compare(pair.graph, pair.all_kept, pair.planned);
-        const Result<Comparison> back = compare(pair.graph, pair.planned, pair.all_kept);
+        const Result<ScheduleDiff> there = compare(pair.graph, pair.all_kept, pair.planned);
+        const Result<ScheduleDiff> back = compare(pair.graph, pair.planned, pair.all_kept);
         ASSERT_TRUE(there && back);
         EXPECT_EQ(there->more_time - there->fewer_time, there->time_b - there->time_a) << seed;
         EXPECT_EQ(there->fewer_runs, 0) << "nothing runs less often than once";
@@ -56,13 +56,13 @@ TEST(Comparison, ItsTimesAddUpToTheDifferenceOfTheSteps) {
     EXPECT_GT(compared, 15);
 }
 
-TEST(Comparison, MatchesTheSameRunOfTheSameOpAndNothingElse) {
+TEST(ScheduleDiff, MatchesTheSameRunOfTheSameOpAndNothingElse) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const Pair pair = pair_of(seed);
         if (pair.planned.empty()) continue;
         ++compared;
-        const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.planned);
+        const Result<ScheduleDiff> found = compare(pair.graph, pair.all_kept, pair.planned);
         ASSERT_TRUE(found);
         int without = 0;
         for (std::size_t i = 0; i < pair.planned.size(); ++i) {
@@ -81,13 +81,13 @@ TEST(Comparison, MatchesTheSameRunOfTheSameOpAndNothingElse) {
     EXPECT_GT(compared, 15);
 }
 
-TEST(Comparison, TellsWhatLiesAtThePeaks) {
+TEST(ScheduleDiff, TellsWhatLiesAtThePeaks) {
     int compared = 0;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const Pair pair = pair_of(seed);
         if (pair.planned.empty()) continue;
         ++compared;
-        const Result<Comparison> found = compare(pair.graph, pair.all_kept, pair.planned);
+        const Result<ScheduleDiff> found = compare(pair.graph, pair.all_kept, pair.planned);
         ASSERT_TRUE(found);
         Bytes change;
         for (const OpDifference& op : found->ops) change += op.at_peak_b - op.at_peak_a;
@@ -107,34 +107,34 @@ TEST(Comparison, TellsWhatLiesAtThePeaks) {
     EXPECT_GT(compared, 15);
 }
 
-TEST(Comparison, OfSchedulesThatWerePlayedIsTheSame) {
+TEST(ScheduleDiff, OfSchedulesThatWerePlayedIsTheSame) {
     const Graph graph = random_training_graph(7);
     const FlatGraph flat = flatten(graph);
     const std::vector<Step> a = lower(flat, keep_all_sequence(flat)), b = lower(flat, required_once(flat));
     const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     ASSERT_TRUE(played_a && played_b);
-    const Result<Comparison> once = compare(graph, a, b);
+    const Result<ScheduleDiff> once = compare(graph, a, b);
     ASSERT_TRUE(once);
-    const Comparison again = compare(graph, {a, *played_a}, {b, *played_b});
+    const ScheduleDiff again = compare(graph, {a, *played_a}, {b, *played_b});
     EXPECT_EQ(again.time_b, once->time_b);
     EXPECT_EQ(again.peak_a, once->peak_a);
     EXPECT_EQ(again.in_b, once->in_b);
     EXPECT_EQ(again.ops.size(), once->ops.size());
 }
 
-TEST(Comparison, NamesTheStepThatCannotBePlayed) {
+TEST(ScheduleDiff, NamesTheStepThatCannotBePlayed) {
     const Pair pair = pair_of(3);
     const std::vector<Step> broken(pair.all_kept.begin() + 1, pair.all_kept.end());
     EXPECT_FALSE(compare(pair.graph, pair.all_kept, broken));
-    const Result<Comparison> found = compare(pair.graph, broken, pair.all_kept);
+    const Result<ScheduleDiff> found = compare(pair.graph, broken, pair.all_kept);
     ASSERT_FALSE(found);
     EXPECT_NE(found.error().message.find("step "), std::string::npos);
 }
 
-TEST(Comparison, AnUpdateThatRunsOnTheHostIsNotOneThatRunsLess) {
+TEST(ScheduleDiff, AnUpdateThatRunsOnTheHostIsNotOneThatRunsLess) {
     const Graph graph = graph_with_update();
     const Schedule device = with_update_on_device(), host = with_update_on_host();
-    const Result<Comparison> found = compare(graph, device, host);
+    const Result<ScheduleDiff> found = compare(graph, device, host);
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(found->fewer_runs, 0);
     EXPECT_EQ(found->left_device, 1);
@@ -148,7 +148,7 @@ TEST(Comparison, AnUpdateThatRunsOnTheHostIsNotOneThatRunsLess) {
     EXPECT_EQ(found->ops.front().op, OpId(2));
     EXPECT_FALSE(found->ops.front().on_host_a);
     EXPECT_TRUE(found->ops.front().on_host_b);
-    const Result<Comparison> back = compare(graph, host, device);
+    const Result<ScheduleDiff> back = compare(graph, host, device);
     EXPECT_EQ(back->came_back, 1);
     EXPECT_EQ(back->came_time, Nanoseconds(10));
     EXPECT_EQ(back->more_runs, 0);

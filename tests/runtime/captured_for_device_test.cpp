@@ -8,7 +8,7 @@
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/verify.h"
 #include "tests/runtime/captured_model.h"
-#include "tests/runtime/recording_device.h"
+#include "tests/runtime/graph_capturing_device.h"
 
 namespace rematlas {
 namespace {
@@ -16,9 +16,9 @@ namespace {
 using test::model_path;
 using ::testing::HasSubstr;
 
-TEST(DeviceGraph, CountsEveryTensorInGranulesAndTheWorkspaceOfLibrariesAndReplays) {
+TEST(CapturedForDevice, CountsEveryTensorInGranulesAndTheWorkspaceOfLibrariesAndReplays) {
     for (const char* name : {"gpt_scripted", "inplace_scripted", "resnet_scripted"}) {
-        test::RecordingDevice device(test::cpu());
+        test::GraphCapturingDevice device(test::cpu());
         device.granularity = 512;
         device.workspace = 8192;
         const Result<Graph> graph = capture(model_path(name), test::quick(name), device);
@@ -39,7 +39,7 @@ TEST(DeviceGraph, CountsEveryTensorInGranulesAndTheWorkspaceOfLibrariesAndReplay
     }
 }
 
-TEST(DeviceGraph, OfAnotherDeviceIsRefused) {
+TEST(CapturedForDevice, OfAnotherDeviceIsRefused) {
     Graph graph = test::captured("mlp_scripted");
     ASSERT_TRUE(graph.device);
     EXPECT_EQ(graph.device->kind, "cpu");

@@ -1,4 +1,4 @@
-#include "core/schedule/comparison.h"
+#include "core/schedule/schedule_diff.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,13 +26,13 @@ StepsOf steps_of(const std::vector<Step>& steps) {
 }
 
 /// The n-th step of a that does a thing belongs to the n-th of b.
-void match_steps(const StepsOf& a, const StepsOf& b, Comparison& comparison) {
+void match_steps(const StepsOf& a, const StepsOf& b, ScheduleDiff& diff) {
     for (const auto& [what, in_a] : a) {
         const auto other = b.find(what);
         if (other == b.end()) continue;
         for (std::size_t i = 0; i < std::min(in_a.size(), other->second.size()); ++i) {
-            comparison.in_b[static_cast<std::size_t>(in_a[i])] = other->second[i];
-            comparison.in_a[static_cast<std::size_t>(other->second[i])] = in_a[i];
+            diff.in_b[static_cast<std::size_t>(in_a[i])] = other->second[i];
+            diff.in_a[static_cast<std::size_t>(other->second[i])] = in_a[i];
         }
     }
 }
@@ -76,16 +76,16 @@ HostUse host_use(const Graph& graph, const PlayedSteps& of) {
 }
 
 /// Counts what an op does differently.
-void count(const OpDifference& op, Nanoseconds time, Comparison& comparison) {
+void count(const OpDifference& op, Nanoseconds time, ScheduleDiff& diff) {
     const auto add = [&](int& count, Nanoseconds& sum, int runs) {
         count += runs;
         sum += Nanoseconds(time.value * runs);
     };
     const int more = op.runs_b - op.runs_a;
-    if (op.on_host_b && !op.on_host_a) return add(comparison.left_device, comparison.left_time, -more);
-    if (op.on_host_a && !op.on_host_b) return add(comparison.came_back, comparison.came_time, more);
-    if (more > 0) add(comparison.more_runs, comparison.more_time, more);
-    if (more < 0) add(comparison.fewer_runs, comparison.fewer_time, -more);
+    if (op.on_host_b && !op.on_host_a) return add(diff.left_device, diff.left_time, -more);
+    if (op.on_host_a && !op.on_host_b) return add(diff.came_back, diff.came_time, more);
+    if (more > 0) add(diff.more_runs, diff.more_time, more);
+    if (more < 0) add(diff.fewer_runs, diff.fewer_time, -more);
 }
 
 void sort_by_weight(std::vector<OpDifference>& ops) {
@@ -98,39 +98,39 @@ void sort_by_weight(std::vector<OpDifference>& ops) {
 
 }  // namespace
 
-Result<Comparison> compare(const Graph& graph, const Schedule& a, const Schedule& b) {
+Result<ScheduleDiff> compare(const Graph& graph, const Schedule& a, const Schedule& b) {
     const Result<Simulation> played_a = simulate(graph, a), played_b = simulate(graph, b);
     if (!played_a) return played_a.error();
     if (!played_b) return played_b.error();
     return compare(graph, {a.steps, *played_a, a.homes}, {b.steps, *played_b, b.homes});
 }
 
-Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b) {
+Result<ScheduleDiff> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b) {
     Schedule of_a, of_b;
     of_a.steps = a;
     of_b.steps = b;
     return compare(graph, of_a, of_b);
 }
 
-Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedSteps& of_b) {
+ScheduleDiff compare(const Graph& graph, const PlayedSteps& of_a, const PlayedSteps& of_b) {
     const std::vector<Step>&a = of_a.steps, &b = of_b.steps;
-    Comparison comparison{.time_a = of_a.played.time,
-                          .time_b = of_b.played.time,
-                          .peak_a = of_a.played.peak,
-                          .peak_b = of_b.played.peak,
-                          .peak_step_a = of_a.played.peak_step,
-                          .peak_step_b = of_b.played.peak_step,
-                          .ops = {},
-                          .more_time = {},
-                          .fewer_time = {},
-                          .left_time = {},
-                          .came_time = {},
-                          .host_a = host_use(graph, of_a),
-                          .host_b = host_use(graph, of_b),
-                          .in_b = std::vector<int>(a.size(), -1),
-                          .in_a = std::vector<int>(b.size(), -1)};
+    ScheduleDiff diff{.time_a = of_a.played.time,
+                      .time_b = of_b.played.time,
+                      .peak_a = of_a.played.peak,
+                      .peak_b = of_b.played.peak,
+                      .peak_step_a = of_a.played.peak_step,
+                      .peak_step_b = of_b.played.peak_step,
+                      .ops = {},
+                      .more_time = {},
+                      .fewer_time = {},
+                      .left_time = {},
+                      .came_time = {},
+                      .host_a = host_use(graph, of_a),
+                      .host_b = host_use(graph, of_b),
+                      .in_b = std::vector<int>(a.size(), -1),
+                      .in_a = std::vector<int>(b.size(), -1)};
     const StepsOf steps_a = steps_of(a), steps_b = steps_of(b);
-    match_steps(steps_a, steps_b, comparison);
+    match_steps(steps_a, steps_b, diff);
     const auto held_a = on_device_during(graph, a, of_a.played.peak_step, of_a.homes);
     const auto held_b = on_device_during(graph, b, of_b.played.peak_step, of_b.homes);
     for (const OpId id : graph.ops.ids()) {
@@ -147,11 +147,11 @@ Comparison compare(const Graph& graph, const PlayedSteps& of_a, const PlayedStep
         const bool same_place = found.on_host_a == found.on_host_b;
         if (more == 0 && same_place && found.at_peak_a == found.at_peak_b) continue;
         found.time = Nanoseconds(op.time.value * more);
-        count(found, op.time, comparison);
-        comparison.ops.push_back(found);
+        count(found, op.time, diff);
+        diff.ops.push_back(found);
     }
-    sort_by_weight(comparison.ops);
-    return comparison;
+    sort_by_weight(diff.ops);
+    return diff;
 }
 
 std::vector<RunDifference> run_differences(const std::vector<Step>& a, const std::vector<Step>& b) {

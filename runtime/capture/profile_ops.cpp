@@ -1,4 +1,4 @@
-#include "runtime/shapes/profile_ops.h"
+#include "runtime/capture/profile_ops.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/view_as_real.h>

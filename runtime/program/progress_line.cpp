@@ -1,4 +1,4 @@
-#include "runtime/program/progress.h"
+#include "runtime/program/progress_line.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 
 namespace rematlas {
 
-void Progress::show(std::string_view stage, double fraction) {
+void ProgressLine::show(std::string_view stage, double fraction) {
     const int percent = static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100);
     if (form_ == Form::none || (stage == stage_ && percent == percent_)) return;
     stage_ = stage;
@@ -21,16 +21,16 @@ void Progress::show(std::string_view stage, double fraction) {
     std::fflush(stderr);
 }
 
-void Progress::clear() {
+void ProgressLine::clear() {
     if (!line_open_) return;
     std::fprintf(stderr, "\r\033[K");
     std::fflush(stderr);
     line_open_ = false;
 }
 
-Progress::Form progress_form(bool quiet, bool json) {
-    if (json) return Progress::Form::json;
-    return !quiet && isatty(STDERR_FILENO) ? Progress::Form::terminal : Progress::Form::none;
+ProgressLine::Form progress_form(bool quiet, bool json) {
+    if (json) return ProgressLine::Form::json;
+    return !quiet && isatty(STDERR_FILENO) ? ProgressLine::Form::terminal : ProgressLine::Form::none;
 }
 
 }  // namespace rematlas

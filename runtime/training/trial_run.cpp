@@ -1,4 +1,4 @@
-#include "runtime/training/comparison.h"
+#include "runtime/training/trial_run.h"
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_strided.h>
@@ -31,8 +31,8 @@ std::string digest_of(const at::Tensor& tensor) {
 
 }  // namespace
 
-Comparison::Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
-                       std::vector<at::Tensor> inputs)
+TrialRun::TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
+                   std::vector<at::Tensor> inputs)
     : step_(std::move(step)), tensors_(std::move(tensors)), inputs_(std::move(inputs)) {
     const Tape& tape = step_->tape();
     for (std::size_t i = 0; i < tape.gradients.size(); ++i) {
@@ -45,7 +45,7 @@ Comparison::Comparison(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor
     }
 }
 
-std::vector<at::Tensor> Comparison::begin() {
+std::vector<at::Tensor> TrialRun::begin() {
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
     const NotEvicted unseen(step_->device(), tensors_);
@@ -54,7 +54,7 @@ std::vector<at::Tensor> Comparison::begin() {
     return cut_.begin(inputs_);
 }
 
-void Comparison::end(const std::vector<at::Tensor>& outputs) {
+void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     held_ = memory_without_eviction(step_->device()).alive_bytes() - alive_before_;
     {
         const NotEvicted unseen(step_->device(), outputs);
@@ -67,7 +67,7 @@ void Comparison::end(const std::vector<at::Tensor>& outputs) {
         [self = shared_from_this()](variable_list&& gradients) { return self->backward(gradients); });
 }
 
-CutForward::Gradients Comparison::backward(const variable_list& gradients) {
+CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     TORCH_CHECK(!step_->sums_gradients || !get_gradients_from_outside(trained_),
                 "rematlas: ", summed_otherwise, "; train without a plan (rematlas.remove)");
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
@@ -94,14 +94,14 @@ CutForward::Gradients Comparison::backward(const variable_list& gradients) {
     return made;
 }
 
-void Comparison::uncut() {
+void TrialRun::uncut() {
     if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = "several forwards are open";
     cut_.uncut();
 }
 
 /// Of what is alive already, none: its residents. Beside the plan there are three snapshots. As it comes in
 /// pieces, nothing is added for a block that is too large.
-std::int64_t Comparison::bytes_of_replay() const {
+std::int64_t TrialRun::bytes_of_replay() const {
     std::int64_t bytes = step_->schedule().peak.value - flatten(step_->graph()).resident_bytes;
     for (std::size_t i = 0; i < tensors_.size(); ++i)
         if (!step_->tape().bindings[i].is_parameter)
@@ -111,14 +111,14 @@ std::int64_t Comparison::bytes_of_replay() const {
 }
 
 /// A copy; the gradient itself may be evicted.
-at::Tensor Comparison::apart(const at::Tensor& gradient) const {
+at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
     const NotEvicted read(step_->device(), {gradient});
     const at::Tensor plain = gradient.detach();
     return at::empty_strided(plain.sizes(), plain.strides(), plain.options()).copy_(plain);
 }
 
 /// From where the step began, and back to where it stands. Nothing, and a verdict, where it cannot be.
-std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradients, const Snapshot& begun) {
+std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients, const Snapshot& begun) {
     Executor& executor = step_->executor();
     const auto ends = [&](Verdict verdict, std::string why) {
         verdict_ = verdict;
@@ -190,19 +190,19 @@ std::optional<Comparison::Replay> Comparison::replay(const variable_list& gradie
     return replay;
 }
 
-void Comparison::Replay::digest() {
+void TrialRun::Replay::digest() {
     for (at::Tensor& gradient : gradients) {
         digests.push_back(digest_of(gradient));
         gradient = at::Tensor();
     }
 }
 
-bool Comparison::Replay::made(std::size_t place, const at::Tensor& gradient) const {
+bool TrialRun::Replay::made(std::size_t place, const at::Tensor& gradient) const {
     return digests.empty() ? identical(gradients[place], gradient) : digests[place] == digest_of(gradient);
 }
 
 /// After both, the original's last or put back.
-void Comparison::conclude(const Replay& replayed, const CutForward::Gradients& made) {
+void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made) {
     variable_list reads = made.parameters;
     reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());
     const NotEvicted unseen(step_->device(), reads);

@@ -1,4 +1,4 @@
-// Steps that the device holds as recorded work (CUDA graphs) and repeats as a whole.
+// A step that the device holds as captured graphs (CUDA graphs) and repeats as a whole.
 #pragma once
 
 #include <memory>
@@ -8,12 +8,13 @@
 
 namespace rematlas {
 
-class RecordedStep {
+class DeviceGraphStep {
   public:
     /// Calls the steps once, of which the device runs nothing yet. Errors: the op that prevents it, of the
     /// kind `negative`; inputs that do not fit.
-    static Result<std::unique_ptr<RecordedStep>> record(const BoundModel& model, std::span<const Step> steps,
-                                                        const std::vector<at::Tensor>& inputs);
+    static Result<std::unique_ptr<DeviceGraphStep>> capture(const BoundModel& model,
+                                                            std::span<const Step> steps,
+                                                            const std::vector<at::Tensor>& inputs);
 
     /// Errors: parameters or buffers that were given other memory since; inputs that do not fit; what the
     /// device says.
@@ -24,12 +25,12 @@ class RecordedStep {
     Bytes peak;
 
   private:
-    explicit RecordedStep(const BoundModel& model) : run_(model) {}
-    Result<void> record();
+    explicit DeviceGraphStep(const BoundModel& model) : run_(model) {}
+    Result<void> capture();
 
     StepRun run_;
     StepPlan plan_;
-    std::unique_ptr<RecordedWork> work_;
+    std::unique_ptr<DeviceGraphs> graphs_;
     std::vector<at::Tensor> inputs_, output_gradients_;
     std::vector<const void*> bound_;  ///< addresses of parameters and buffers
     std::int64_t draws_ = 0;          ///< how far a step moves the generator

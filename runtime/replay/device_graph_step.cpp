@@ -1,4 +1,4 @@
-#include "runtime/replay/recorded_step.h"
+#include "runtime/replay/device_graph_step.h"
 
 #include <ATen/ops/from_blob.h>
 
@@ -6,12 +6,12 @@
 
 #include "runtime/model/training_step.h"
 #include "runtime/replay/compare.h"
-#include "runtime/replay/recordable.h"
+#include "runtime/replay/device_graph_obstacle.h"
 
 namespace rematlas {
 
 /// Two parts with the caller's loss between them, or one. The device runs none of it yet.
-Result<void> RecordedStep::record() {
+Result<void> DeviceGraphStep::capture() {
     const BoundModel& model = run_.model;
     const auto& steps = plan_.steps;
     const std::size_t asks = static_cast<std::size_t>(
@@ -21,7 +21,7 @@ Result<void> RecordedStep::record() {
     std::vector<std::function<void()>> parts;
     if (asks < steps.size()) {
         parts.push_back([&] { run_.play_plainly(asks); });
-        // They lie in the memory of the recording, where the schedule may use it again once they are read.
+        // They lie in the memory of the graphs, where the schedule may use it again once they are read.
         run_.fill_gradients = [&](std::vector<at::Tensor>& made) {
             for (const at::Tensor& gradient : made)
                 output_gradients_.push_back(at::from_blob(gradient.mutable_data_ptr(), gradient.sizes(),
@@ -35,10 +35,10 @@ Result<void> RecordedStep::record() {
         run_.update_buffers();
     });
     BelowAutograd below;
-    run_.turns.recording = true;
+    run_.turns.capturing = true;
     std::string failure;
     try {
-        work_ = model.device.record(parts);
+        graphs_ = model.device.capture_graphs(parts);
     } catch (const std::exception& error) {
         const std::size_t at = run_.at();
         failure = (at < steps.size() && steps[at].runs() ? model.label(steps[at].op()) + ": " : "") +
@@ -53,35 +53,35 @@ Result<void> RecordedStep::record() {
     return Error{failure, ErrorKind::negative};
 }
 
-Result<std::unique_ptr<RecordedStep>> RecordedStep::record(const BoundModel& model,
-                                                           std::span<const Step> steps,
-                                                           const std::vector<at::Tensor>& inputs) {
-    if (!model.device.can_record())
-        return Error{"work on " + model.device.name() + " cannot be recorded", ErrorKind::negative};
-    if (const auto obstacle = recording_obstacle(model.graph, model.tape, steps))
+Result<std::unique_ptr<DeviceGraphStep>> DeviceGraphStep::capture(const BoundModel& model,
+                                                                  std::span<const Step> steps,
+                                                                  const std::vector<at::Tensor>& inputs) {
+    if (!model.device.can_capture_graphs())
+        return Error{"work on " + model.device.name() + " cannot be captured as graphs", ErrorKind::negative};
+    if (const auto obstacle = device_graph_obstacle(model.graph, model.tape, steps))
         return Error{*obstacle, ErrorKind::negative};
     for (OpId op : model.random_ops)
         if (!model.tape.ops[op].draws)
             return Error{model.label(op) + ": how far it moves the random number generator is not known",
                          ErrorKind::negative};
-    std::unique_ptr<RecordedStep> recorded(new RecordedStep(model));
+    std::unique_ptr<DeviceGraphStep> captured(new DeviceGraphStep(model));
     Result<StepPlan> plan = StepPlan::make(model, steps);
     if (!plan) return plan.error();
-    recorded->plan_ = plan.take();
-    recorded->inputs_ = copies_of(inputs);
-    if (Result<void> begun = recorded->run_.begin(recorded->plan_, recorded->inputs_, {}); !begun)
+    captured->plan_ = plan.take();
+    captured->inputs_ = copies_of(inputs);
+    if (Result<void> begun = captured->run_.begin(captured->plan_, captured->inputs_, {}); !begun)
         return begun.error();
     model.device.reset_peak();
-    if (Result<void> done = recorded->record(); !done) return done.error();
-    return recorded;
+    if (Result<void> done = captured->capture(); !done) return done.error();
+    return captured;
 }
 
-Result<void> RecordedStep::submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
+Result<void> DeviceGraphStep::submit(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
     const BoundModel& model = run_.model;
     for (std::size_t i = 0; i < model.bound.size(); ++i) {
         if (model.bound[i].const_data_ptr() != bound_[i])
             return Error{model.owner + ": " + model.tape.bindings[i].name +
-                         " was given other memory since the step was recorded"};
+                         " was given other memory since the step was captured"};
     }
     Result<void> fed = model.place_inputs(run_.operands, inputs);
     run_.clear();
@@ -89,17 +89,17 @@ Result<void> RecordedStep::submit(const std::vector<at::Tensor>& inputs, std::ui
     try {
         at::NoGradGuard no_grad;
         for (std::size_t i = 0; i < inputs.size(); ++i) inputs_[i].copy_(inputs[i]);
-        work_->submit(0);
+        graphs_->submit(0);
         if (!output_gradients_.empty()) {
             draw_output_gradients(output_gradients_, gradient_seed);
-            work_->submit(1);
+            graphs_->submit(1);
         }
         const std::unique_ptr<GeneratorState> generator = model.device.generator_state();
         generator->advance(draws_);
         model.device.set_generator_state(*generator);
         model.device.synchronize();
     } catch (const std::exception& error) {
-        return Error{"the recorded step: " + one_line(error)};
+        return Error{"the captured step: " + one_line(error)};
     }
     return {};
 }

@@ -1,6 +1,6 @@
 // What two schedules of one graph do differently.
 //
-//     Result<Comparison> compared = compare(graph, a.steps, b.steps);
+//     Result<ScheduleDiff> compared = compare(graph, a.steps, b.steps);
 //     for (const OpDifference& op : compared->ops) ...
 #pragma once
 
@@ -31,7 +31,7 @@ struct HostUse {
     bool any() const { return *this != HostUse{}; }
 };
 
-struct Comparison {
+struct ScheduleDiff {
     Nanoseconds time_a, time_b;
     Bytes peak_a, peak_b;
     std::size_t peak_step_a = 0, peak_step_b = 0;
@@ -56,10 +56,10 @@ struct PlayedSteps {
 };
 
 /// Cost: linear in the steps.
-Comparison compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps& b);
+ScheduleDiff compare(const Graph& graph, const PlayedSteps& a, const PlayedSteps& b);
 /// Errors: the first step of either that cannot be played.
-Result<Comparison> compare(const Graph& graph, const Schedule& a, const Schedule& b);
-Result<Comparison> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
+Result<ScheduleDiff> compare(const Graph& graph, const Schedule& a, const Schedule& b);
+Result<ScheduleDiff> compare(const Graph& graph, const std::vector<Step>& a, const std::vector<Step>& b);
 
 /// How often and where two lists of steps run an op, where it is not the same; the graph is not needed.
 struct RunDifference {

@@ -1,4 +1,4 @@
-#include "runtime/replay/recordable.h"
+#include "runtime/replay/device_graph_obstacle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,21 +34,21 @@ struct OneOp {
     TapeOp& op() { return tape.ops[OpId(0)]; }
     std::optional<std::string> obstacle() const { return obstacle({Step::run(OpId(0))}); }
     std::optional<std::string> obstacle(const std::vector<Step>& steps) const {
-        return recording_obstacle(graph, tape, steps);
+        return device_graph_obstacle(graph, tape, steps);
     }
 };
 
-TEST(Recordable, OrdinaryOpsAre) {
+TEST(DeviceGraphObstacle, OrdinaryOpsAre) {
     EXPECT_EQ(OneOp().obstacle(), std::nullopt);
 }
 
-TEST(Recordable, TheObstacleNamesTheOpAndItsModule) {
+TEST(DeviceGraphObstacle, TheObstacleNamesTheOpAndItsModule) {
     OneOp step;
     step.op().name = step.graph.ops[OpId(0)].name = "aten::nonzero";
     EXPECT_THAT(step.obstacle(), Optional(HasSubstr("op 0 aten::nonzero in block: the shape")));
 }
 
-TEST(Recordable, OpsThatTheHostWaitsForAreNot) {
+TEST(DeviceGraphObstacle, OpsThatTheHostWaitsForAreNot) {
     for (const char* name : {"aten::_local_scalar_dense", "aten::equal", "aten::masked_select",
                              "aten::_unique2", "aten::linalg_inv_ex", "aten::_ctc_loss"}) {
         OneOp step;
@@ -57,7 +57,7 @@ TEST(Recordable, OpsThatTheHostWaitsForAreNot) {
     }
 }
 
-TEST(Recordable, IndicesAreAndMasksAreNot) {
+TEST(DeviceGraphObstacle, IndicesAreAndMasksAreNot) {
     OneOp step;
     step.op().name = "aten::index";
     step.op().overload = "Tensor";
@@ -68,7 +68,7 @@ TEST(Recordable, IndicesAreAndMasksAreNot) {
     EXPECT_THAT(step.obstacle(), Optional(HasSubstr("mask")));
 }
 
-TEST(Recordable, HostMemoryIsOnlyReadWhereItIsANumber) {
+TEST(DeviceGraphObstacle, HostMemoryIsOnlyReadWhereItIsANumber) {
     OneOp step;
     step.tape.operands[0].on_host = true;
     EXPECT_THAT(step.obstacle(), Optional(HasSubstr("copies from host")));
@@ -81,7 +81,7 @@ TEST(Recordable, HostMemoryIsOnlyReadWhereItIsANumber) {
     EXPECT_THAT(made.obstacle(), Optional(HasSubstr("makes a tensor in host")));
 }
 
-TEST(Recordable, RandomOpsAreWhenTheirDrawsAreKnown) {
+TEST(DeviceGraphObstacle, RandomOpsAreWhenTheirDrawsAreKnown) {
     OneOp step;
     step.graph.ops[OpId(0)].random = true;
     EXPECT_THAT(step.obstacle(), Optional(HasSubstr("generator")));
@@ -89,21 +89,21 @@ TEST(Recordable, RandomOpsAreWhenTheirDrawsAreKnown) {
     EXPECT_EQ(step.obstacle(), std::nullopt);
 }
 
-TEST(Recordable, WhatDoesNotRunIsNoObstacle) {
+TEST(DeviceGraphObstacle, WhatDoesNotRunIsNoObstacle) {
     OneOp step;
     step.op().name = "aten::nonzero";
     EXPECT_EQ(step.obstacle({}), std::nullopt);
     EXPECT_THAT(step.obstacle({Step::offload(TensorId(0))}), Optional(HasSubstr("moved to the host")));
 }
 
-TEST(Recordable, WholeModelsAre) {
+TEST(DeviceGraphObstacle, WholeModelsAre) {
     for (const char* name : {"resnet_traced", "gpt_scripted", "unet_scripted", "translator_traced"}) {
         const Graph& graph = test::captured(name);
         const Result<Tape> tape =
             tape_from_json(*graph.replay, graph.name, graph.tensors.size(), graph.ops.size());
         ASSERT_TRUE(tape);
         const FlatGraph flat = flatten(graph);
-        const auto obstacle = recording_obstacle(graph, *tape, lower(flat, keep_all_sequence(flat)));
+        const auto obstacle = device_graph_obstacle(graph, *tape, lower(flat, keep_all_sequence(flat)));
         EXPECT_EQ(obstacle, std::nullopt) << name << ": " << obstacle.value_or("");
     }
 }

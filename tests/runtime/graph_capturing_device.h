@@ -1,4 +1,4 @@
-// The CPU as a device that records work: what CUDA graphs do, with kernels as entries of a list.
+// The CPU as a device that captures graphs as CUDA does, with kernels as entries of a list.
 #pragma once
 
 #include "runtime/device/device.h"
@@ -6,11 +6,11 @@
 
 namespace rematlas::test {
 
-/// Recorded kernels run again on the addresses they were recorded with, and nothing of the host's runs again.
-/// Unlike CUDA, recording runs the kernels once: `untouched` are given back what they held before.
-class RecordingDevice final : public DeviceRuntime {
+/// Captured kernels run again on the addresses they were captured with, and nothing of the host's runs again.
+/// Unlike CUDA, capturing runs the kernels once: `untouched` are given back what they held before.
+class GraphCapturingDevice final : public DeviceRuntime {
   public:
-    explicit RecordingDevice(DeviceRuntime& cpu, std::vector<at::Tensor> untouched = {})
+    explicit GraphCapturingDevice(DeviceRuntime& cpu, std::vector<at::Tensor> untouched = {})
         : cpu_(cpu), untouched_(std::move(untouched)) {}
 
     std::int64_t granularity = 1;  ///< of requests, bytes; only said, the CPU's allocator does not round
@@ -34,15 +34,15 @@ class RecordingDevice final : public DeviceRuntime {
     void seed_generator(std::uint64_t seed) override { cpu_.seed_generator(seed); }
     void copy(c10::Storage& to, const c10::Storage& from) override;
 
-    bool can_record() const override { return true; }
-    std::unique_ptr<RecordedWork> record(std::span<const std::function<void()>> parts) override;
+    bool can_capture_graphs() const override { return true; }
+    std::unique_ptr<DeviceGraphs> capture_graphs(std::span<const std::function<void()>> parts) override;
     void place_generator(std::int64_t draws) override;
 
   private:
-    class Work;
+    class Graphs;
     DeviceRuntime& cpu_;
     std::vector<at::Tensor> untouched_;
-    Work* recording_ = nullptr;
+    Graphs* capturing_ = nullptr;
 };
 
 }  // namespace rematlas::test

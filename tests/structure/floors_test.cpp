@@ -1,0 +1,146 @@
+// The folders are floors: what lies on one includes what lies below, never what lies above or beside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// From the lowest to the highest; folders of one floor do not know each other.
+using Floors = std::vector<std::vector<std::string>>;
+
+struct House {
+    /// Whose folders the floors are. Empty: the whole tree, of which only these are looked at.
+    std::string folder;
+    Floors floors;
+};
+
+const std::vector<House> houses = {
+    // The runtime and the pictures do not know each other, and neither do the runtime and what starts it.
+    {"", {{"core"}, {"runtime", "viz"}, {"app"}}},
+    {"", {{"core"}, {"viz"}, {"runtime", "app"}}},
+    {"core",
+     {{"base"},
+      {"graph", "milp", "costs", "dtr"},
+      {"schedule", "hierarchy"},
+      {"addresses", "bounds", "checking", "pins"},
+      {"solving"},
+      {"solvers"},
+      {"planning"}}},
+    // A solver may start from the answers of those below it.
+    {"core/solvers",
+     {{"keep_all", "chen", "rotor", "dtr", "annealing", "staged"},
+      {"revolve", "hierarchical"},
+      {"offmate"},
+      {"atlas"},
+      {"checkmate"}}},
+    {"runtime",
+     {{"allocator", "dispatch", "model", "transfers"},
+      {"device"},
+      {"replay", "shapes"},
+      {"capture"},
+      {"eviction"},
+      {"training", "program"}}},
+    {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
+    {"app", {{"programs"}, {"cli", "explorer"}}},
+    // Models without widgets, what all looks come from, the parts of the window, the window.
+    {"app/explorer", {{"session"}, {"look"}, {"graph", "docks"}, {"window"}}},
+};
+
+bool is_source(const fs::path& file) {
+    return file.extension() == ".h" || file.extension() == ".cpp";
+}
+
+bool has_sources(const fs::path& folder) {
+    return std::any_of(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator(),
+                       [](const auto& file) { return is_source(file.path()); });
+}
+
+std::map<std::string, std::size_t> numbered(const Floors& floors) {
+    std::map<std::string, std::size_t> floor_of;
+    for (std::size_t floor = 0; floor < floors.size(); ++floor)
+        for (const std::string& folder : floors[floor]) floor_of[folder] = floor;
+    return floor_of;
+}
+
+/// Includes in the folders of the house that lead to no lower floor of it.
+std::vector<std::string> arrows_up(const fs::path& root, const House& house) {
+    const std::string prefix = house.folder.empty() ? "" : house.folder + "/";
+    const std::regex include("^\\s*#\\s*include \"" + prefix + "([a-z_]+)/");
+    const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
+    std::vector<std::string> found;
+    for (const auto& [folder, floor] : floor_of) {
+        for (const auto& file : fs::recursive_directory_iterator(root / house.folder / folder)) {
+            if (!is_source(file.path())) continue;
+            std::ifstream text(file.path());
+            for (std::string line; std::getline(text, line);) {
+                std::smatch match;
+                if (!std::regex_search(line, match, include) || match[1] == folder) continue;
+                const auto to = floor_of.find(match[1]);
+                if (to == floor_of.end() || to->second >= floor)
+                    found.push_back(fs::relative(file.path(), root).string() + ": " + line);
+            }
+        }
+    }
+    return found;
+}
+
+/// Folders with sources that no floor names, and names of folders that are not there.
+std::vector<std::string> without_floor(const fs::path& root, const House& house) {
+    const std::map<std::string, std::size_t> floor_of = numbered(house.floors);
+    std::vector<std::string> found;
+    for (const auto& [folder, floor] : floor_of)
+        if (!fs::is_directory(root / house.folder / folder)) found.push_back(folder + " is not there");
+    if (house.folder.empty()) return found;
+    for (const auto& folder : fs::directory_iterator(root / house.folder))
+        if (folder.is_directory() && has_sources(folder) && !floor_of.contains(folder.path().filename()))
+            found.push_back(fs::relative(folder.path(), root).string() + " is on no floor");
+    return found;
+}
+
+const fs::path root = REMATLAS_SOURCE_DIR;
+
+TEST(Floors, ArrowsPointDown) {
+    for (const House& house : houses) EXPECT_THAT(arrows_up(root, house), testing::IsEmpty()) << house.folder;
+}
+
+TEST(Floors, NoFolderIsWithoutOne) {
+    for (const House& house : houses)
+        EXPECT_THAT(without_floor(root, house), testing::IsEmpty()) << house.folder;
+}
+
+TEST(Floors, AnArrowUpIsSeen) {
+    for (House house : houses) {
+        std::reverse(house.floors.begin(), house.floors.end());
+        EXPECT_THAT(arrows_up(root, house), testing::Not(testing::IsEmpty())) << house.folder;
+    }
+}
+
+TEST(Floors, AnArrowToTheSideIsSeen) {
+    for (House house : houses) {
+        house.floors[0].insert(house.floors[0].end(), house.floors[1].begin(), house.floors[1].end());
+        house.floors.erase(house.floors.begin() + 1);
+        EXPECT_THAT(arrows_up(root, house), testing::Not(testing::IsEmpty())) << house.folder;
+    }
+}
+
+TEST(Floors, AFolderWithoutOneIsSeen) {
+    for (House house : houses) {
+        if (house.folder.empty()) continue;
+        const std::string dropped = house.floors.back().back();
+        house.floors.back().back() = "attic";
+        EXPECT_THAT(without_floor(root, house),
+                    testing::UnorderedElementsAre("attic is not there",
+                                                  house.folder + "/" + dropped + " is on no floor"));
+    }
+}
+
+}  // namespace
