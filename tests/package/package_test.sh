@@ -1,49 +1,47 @@
-#!/ usr / bin / env bash
-#Installs the Debian package in a fresh root of the same release, where nothing of ours has ever been, \
-    and tries it there:
-#tests / package / package_test.sh build / release
-#The package must lie in that folder(make package).Needs root, mmdebstrap and the network; \
-    ends with status 77 and a
-#word, which ctest counts as skipped, where one is missing.About 2 minutes.
-set - euo pipefail build =
-    $1
+#!/usr/bin/env bash
+# Installs the Debian package in a fresh root of the same release, where nothing of ours has ever been, and tries it there:
+#     tests/package/package_test.sh build/release
+# The package must lie in that folder (make package). Needs root, mmdebstrap and the network; ends with status 77 and a
+# word, which ctest counts as skipped, where one is missing. About 2 minutes.
+set -euo pipefail
+build=$1
 
-    skip(){echo "skipped: $*" exit 77}["$(id -u)" - eq 0] ||
-    skip "needs root" command - v mmdebstrap > / dev / null ||
-    skip "needs mmdebstrap (apt-get install mmdebstrap)" package =
-        $(find "$build" - maxdepth 1 - name 'rematlas_*.deb' | sort | tail - 1)[-n "$package"] || skip
-        "there is no package in $build (make package)" release =
-            $(./ etc / os - release && echo "$VERSION_CODENAME")
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+[ "$(id -u)" -eq 0 ] || skip "needs root"
+command -v mmdebstrap >/dev/null || skip "needs mmdebstrap (apt-get install mmdebstrap)"
+package=$(find "$build" -maxdepth 1 -name 'rematlas_*.deb' | sort | tail -1)
+[ -n "$package" ] || skip "there is no package in $build (make package)"
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 
-                root = $(mktemp - d / tmp / rematlas_root.XXXXXX)
-                    trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
-                        chmod 755 "$root" mmdebstrap-- quiet-- variant =
-                            minbase
-                            "$release"
-                            "$root" ||
-                            skip "no Debian root could be made (is the network there?)" mount - t proc proc
-                                "$root/proc" ||
-                            skip "/proc cannot be mounted, by which programs find their libraries" cp
-                                 "$package"
-                                 "$root/tmp/rematlas.deb"
+root=$(mktemp -d /tmp/rematlas_root.XXXXXX)
+trap 'umount "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT
+chmod 755 "$root"
+mmdebstrap --quiet --variant=minbase "$release" "$root" || skip "no Debian root could be made (is the network there?)"
+mount -t proc proc "$root/proc" || skip "/proc cannot be mounted, by which programs find their libraries"
+cp "$package" "$root/tmp/rematlas.deb"
 
-                            inside(){
-                                chroot "$root" env - i PATH =
-                                    / usr / bin : / usr / sbin : / bin : / sbin HOME =
-                                        / root LANG = C.UTF - 8 DEBIAN_FRONTEND = noninteractive "$@"
-                            } passed = 0 expect() {
-#NAME COMMAND... : the command ends with status 0 local name = $1 shift if "$@"> "$root/tmp/said" 2> & 1;
-    then passed = $((passed + 1)) else echo "failed: $name" tail - 20 "$root/tmp/said" exit 1 fi
+inside() {
+    chroot "$root" env -i PATH=/usr/bin:/usr/sbin:/bin:/sbin HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"
+}
+passed=0
+expect() {  # NAME COMMAND...: the command ends with status 0
+    local name=$1
+    shift
+    if "$@" >"$root/tmp/said" 2>&1; then
+        passed=$((passed + 1))
+    else
+        echo "failed: $name"
+        tail -20 "$root/tmp/said"
+        exit 1
+    fi
 }
 
-inside apt - get update - qq inside apt - get install - y - qq-- no - install -
-            recommends / tmp / rematlas.deb shared - mime - info desktop - file - utils xdg -
-            utils libglib2 .0 - bin >
-        / dev / null 2 > &1 ||
-{
-    echo "failed: the package cannot be installed";
-    exit 1;
-}
+inside apt-get update -qq
+inside apt-get install -y -qq --no-install-recommends /tmp/rematlas.deb shared-mime-info desktop-file-utils xdg-utils \
+    libglib2.0-bin >/dev/null 2>&1 || { echo "failed: the package cannot be installed"; exit 1; }
 
 graphs=/usr/share/rematlas/graphs
 expect "no library is missing" inside sh -c \
@@ -51,8 +49,9 @@ expect "no library is missing" inside sh -c \
 expect "the version is told" inside sh -c 'rematlas --version | grep -q "^rematlas [0-9]"'
 expect "a sample is solved" inside rematlas solve $graphs/gpt.graph.json --budget 80% --time-limit 10m --gap 1 -o /tmp/s.schedule.json
 expect "the answer passes the check" inside rematlas check $graphs/gpt.graph.json /tmp/s.schedule.json
+echo '{"format": "rematlas.config", "version": 1, "type": "checkmate", "options": {"milp": "highs", "warm_up": 0}}' >"$root/tmp/checkmate.json"
 expect "programmes of HiGHS are solved" inside \
-    rematlas solve $graphs/mlp.graph.json --budget 85% --solver checkmate --time-limit 10m
+    rematlas solve $graphs/mlp.graph.json --budget 85% --config /tmp/checkmate.json --time-limit 10m
 expect "a graph is laid out and drawn" inside rematlas draw $graphs/gpt.graph.json -o /tmp/g.svg
 expect "a report is written" inside rematlas report /tmp/s.schedule.json --graph $graphs/gpt.graph.json -o /tmp/r.html
 expect "capture says what it needs" inside sh -c \
@@ -61,17 +60,14 @@ expect "the window is drawn without a display" inside env QT_QPA_PLATFORM=offscr
     rematlas-explorer $graphs/gpt.graph.json --screenshot /tmp/window.png
 expect "the picture of the window is one" test "$(wc -c <"$root/tmp/window.png")" -gt 20000
 expect "the desktop file is sound" inside desktop-file-validate /usr/share/applications/rematlas-explorer.desktop
-for kind in graph schedule sweep;
-do
-echo '{}' >
-    "$root/tmp/x.$kind.json" expect "*.$kind.json is known" inside sh -
-        c "gio info -a standard::content-type /tmp/x.$kind.json | grep -q vnd.rematlas.$kind+json" expect
-          "*.$kind.json opens in the explorer" inside sh -
-        c
-        "XDG_CURRENT_DESKTOP=X gio mime application/vnd.rematlas.$kind+json | grep -q "
-        "rematlas-explorer.desktop" done expect "the icon is there" test -
-        s "$root/usr/share/icons/hicolor/scalable/apps/rematlas-explorer.svg" inside apt - get remove - y -
-        qq rematlas >
-    / dev / null 2 > &1 expect "nothing is left when it is removed" inside sh -
-                         c '! find /usr -name "*rematlas*" | grep .' echo
-                         "$passed checks passed in a fresh Debian $release"
+for kind in graph schedule sweep; do
+    echo '{}' >"$root/tmp/x.$kind.json"
+    expect "*.$kind.json is known" inside sh -c \
+        "gio info -a standard::content-type /tmp/x.$kind.json | grep -q vnd.rematlas.$kind+json"
+    expect "*.$kind.json opens in the explorer" inside sh -c \
+        "XDG_CURRENT_DESKTOP=X gio mime application/vnd.rematlas.$kind+json | grep -q rematlas-explorer.desktop"
+done
+expect "the icon is there" test -s "$root/usr/share/icons/hicolor/scalable/apps/rematlas-explorer.svg"
+inside apt-get remove -y -qq rematlas >/dev/null 2>&1
+expect "nothing is left when it is removed" inside sh -c '! find /usr -name "*rematlas*" | grep .'
+echo "$passed checks passed in a fresh Debian $release"

@@ -34,10 +34,16 @@ Graph at_batch(std::uint64_t seed, std::int64_t batch, int forward_ops = 2) {
     return graph;
 }
 
-/// Searches end by their moves. The time is never over: it is what the shares of single batches are cut from.
+/// Searches end by the number of their moves.
 LargestBatchOptions options(std::int64_t budget) {
-    static const std::unique_ptr<Solver> by_moves = make_atlas({.max_moves = 5'000, .first_cycle = 1'000});
-    return {.budget = Bytes(budget), .max_overhead = {}, .limits = {.time = 10min}, .asked = by_moves.get()};
+    static const std::unique_ptr<Solver> atlas = make_atlas({.max_moves = 20'000, .first_cycle = 2000});
+    return {.budget = Bytes(budget), .max_overhead = {}, .limits = {.time = 1h}, .asked = atlas.get()};
+}
+
+/// Programmes end by their proofs.
+LargestBatchOptions options_of_checkmate(std::int64_t budget, std::optional<double> max_overhead) {
+    return {
+        .budget = Bytes(budget), .max_overhead = max_overhead, .solver = "checkmate", .limits = {.time = 1h}};
 }
 
 TEST(BatchFamily, ForetellsWhatIsProportionalToTheBatchExactly) {
@@ -144,11 +150,8 @@ int compare_least_peaks(std::optional<double> max_overhead) {
             const auto best = brute_force(flat, budget);
             return best && best->time <= most_time(flat);
         };
-        LargestBatchOptions wanted = options(300 + 17 * static_cast<std::int64_t>(seed));
-        wanted.solver = "checkmate";
-        wanted.max_overhead = max_overhead;
-        wanted.limits.time = 1h;
-        wanted.asked = nullptr;
+        const LargestBatchOptions wanted =
+            options_of_checkmate(300 + 17 * static_cast<std::int64_t>(seed), max_overhead);
         const std::int64_t budget = wanted.budget.value;
         const Result<LargestBatch> found =
             largest_batch([&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch); }, wanted);
@@ -200,13 +203,9 @@ TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime)
         };
         std::int64_t expected = 0;
         while (fits(expected + 1)) ++expected;
-        LargestBatchOptions wanted = options(budget);
-        wanted.solver = "checkmate";
-        wanted.max_overhead = most;
-        wanted.limits.time = 1h;
-        wanted.asked = nullptr;
-        const Result<LargestBatch> found = largest_batch(
-            [&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch, 4); }, wanted);
+        const Result<LargestBatch> found =
+            largest_batch([&](std::int64_t batch) -> Result<Graph> { return at_batch(seed, batch, 4); },
+                          options_of_checkmate(budget, most));
         ASSERT_TRUE(found) << found.error().message;
         EXPECT_GE(found->batch, expected) << "seed " << seed;
         EXPECT_FALSE(fits(found->batch + 1)) << "seed " << seed;
@@ -215,11 +214,9 @@ TEST(LargestBatch, OfCheckmateAgreesWithAScanByTheProgrammeThatMinimizesTheTime)
 
 TEST(LargestBatch, OfCheckmateSaysWhichLibraryIsMissing) {
     if (!milp_libraries().empty()) GTEST_SKIP() << "this build has one";
-    LargestBatchOptions wanted = options(1000);
-    wanted.solver = "checkmate";
-    wanted.asked = nullptr;
     const Result<LargestBatch> found =
-        largest_batch([](std::int64_t batch) -> Result<Graph> { return at_batch(1, batch); }, wanted);
+        largest_batch([](std::int64_t batch) -> Result<Graph> { return at_batch(1, batch); },
+                      options_of_checkmate(1000, {}));
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().message, "checkmate: this build has neither HiGHS nor GLPK");
 }
@@ -280,8 +277,8 @@ class Slow : public Solver {
     Answer solve(const Problem& problem, Bytes budget, const Limits& limits, const Progress&) const override {
         ++calls;
         given += limits.time;
-        const Deadline over({.time = limits.time});
-        while (!over.passed()) std::this_thread::sleep_for(std::chrono::microseconds(200));
+        const Deadline deadline({.time = limits.time});
+        while (!deadline.passed()) std::this_thread::sleep_for(200us);
         Solution kept = solution_from(problem.flat, keep_all_sequence(problem.flat));
         if (kept.peak > budget) return infeasible_from(problem, budget, kept.peak);
         return kept;

@@ -9,7 +9,6 @@
 #include "core/bounds/one_moment.h"
 #include "core/checking/check.h"
 #include "core/milp/milp.h"
-#include "core/planning/curve_budgets.h"
 #include "core/planning/registry.h"
 #include "core/planning/request.h"
 #include "core/schedule/run_sequence.h"
@@ -38,8 +37,9 @@ TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
         for (const SweepCurve& curve : sweep->curves) {
             ASSERT_FALSE(curve.points.empty());
             if (curve.solver == "atlas") {
-                const SweepPoint& first = curve.points.front();
-                EXPECT_TRUE(first.status != "infeasible" || first.budget == least_peak(flat).bytes);
+                const SweepPoint& front = curve.points.front();
+                EXPECT_TRUE(front.status != "infeasible" || front.budget == least_peak(flat).bytes)
+                    << "that works or is where all budgets begin";
             }
             EXPECT_EQ(curve.points.back().budget, keep_all_peak(flat));
             EXPECT_NE(curve.points.back().status, "infeasible");
@@ -58,11 +58,12 @@ TEST(Sweep, is_monotone_checked_and_ends_at_the_peak_without_recomputation) {
 }
 
 TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_of_its_own) {
-    int in_arenas = 0;
+    int in_arenas = 0, compared = 0;
     for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         for (const bool arena : {false, true}) {
-            // Tensors of a few bytes need more for their alignment than recomputation saves.
-            const Graph graph = arena ? long_chain(ChainKind::uneven, 12, seed) : random_chain(seed, 12);
+            Graph graph = random_chain(seed, 12);
+            for (Tensor& tensor : graph.tensors) tensor.bytes.value *= 64;  // as addresses are aligned
+            for (Op& op : graph.ops) op.workspace.value *= 64;
             SweepOptions options = quick({"rotor"});
             options.count = 12;
             options.limits.time = 1h;
@@ -72,20 +73,24 @@ TEST(Sweep, with_a_table_for_all_budgets_takes_no_more_time_at_any_than_a_solve_
             EXPECT_EQ(sweep->curves.front().solver, "rotor");
             for (const SweepPoint& point : sweep->curves.front().points) {
                 if (arena) {
-                    EXPECT_TRUE(point.status == "infeasible" || point.arena <= point.budget);
-                    in_arenas += point.status != "infeasible";
+                    if (point.status == "infeasible") continue;
+                    ++in_arenas;
+                    ASSERT_TRUE(point.arena);
+                    EXPECT_LE(*point.arena, point.budget);
                     continue;
                 }
                 const Result<Outcome> alone =
                     solve(graph, {.solver = "rotor", .budget = point.budget, .limits = {.time = 1h}});
                 ASSERT_TRUE(alone) << alone.error().message;
                 if (!alone->schedule()) continue;
+                ++compared;
                 ASSERT_NE(point.status, "infeasible");
                 EXPECT_LE(point.overhead, alone->schedule()->overhead);
             }
         }
     }
     EXPECT_GT(in_arenas, 8);
+    EXPECT_GT(compared, 24);
 }
 
 /// A cheap exact curve: steep at the smallest budgets.
@@ -183,13 +188,13 @@ TEST(Sweep, keeps_the_budgets_that_it_is_asked_for) {
     EXPECT_EQ(budgets, (std::vector{most - Bytes(20), most - Bytes(5), most}));
 }
 
+/// Atlas ends at its first schedule, which is often worse than what the others find.
 TEST(Sweep, gives_atlas_what_any_other_solver_found) {
     int recomputing = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const Graph graph = random_training_graph(seed, {.forward_ops = 20});
         SweepOptions options = quick({"atlas", "dtr", "chen-greedy", "rotor"});
-        const Bytes least = least_peak(flatten(graph)).bytes, most = keep_all_peak(flatten(graph));
-        options.budgets = even_budgets(Bytes((least + most).value / 2), most, 6);
+        options.limits = {.time = 24s, .gap = 1};
         const Result<Sweep> sweep = run_sweep(graph, options);
         ASSERT_TRUE(sweep) << sweep.error().message;
         for (std::size_t k = 0; k < sweep->curves.front().points.size(); ++k) {
@@ -204,7 +209,7 @@ TEST(Sweep, gives_atlas_what_any_other_solver_found) {
             }
         }
     }
-    EXPECT_GT(recomputing, 0) << "another solver's schedule is one that atlas could lack";
+    EXPECT_GT(recomputing, 10);
 }
 
 TEST(CurveBudgets, are_the_middle_of_what_is_least_known) {

@@ -75,11 +75,12 @@ TEST_P(Milp, WithoutWholeColumnsTheBoundIsTheOptimum) {
 TEST_P(Milp, AStopBeforeTheStartLeavesNoAnswer) {
     std::stop_source stop;
     stop.request_stop();
+    const MilpModel model = market_split();
     const Result<MilpAnswer> answer =
-        solve_milp(GetParam(), market_split(), {.stop = stop.get_token(), .relative_gap = 0});
+        solve_milp(GetParam(), model, {.time = 1h, .stop = stop.get_token(), .relative_gap = 0});
     ASSERT_TRUE(answer);
     EXPECT_NE(answer->status, MilpStatus::optimal);
-    EXPECT_LE(answer->bound, answer->objective);
+    EXPECT_LT(answer->bound, answer->objective);
 }
 
 TEST_P(Milp, TellsItsBoundBeforeItEnds) {
@@ -91,7 +92,7 @@ TEST_P(Milp, TellsItsBoundBeforeItEnds) {
         if (std::isfinite(now.bound)) bounds.push_back(now.bound);
     };
     const Result<MilpAnswer> answer =
-        solve_milp(GetParam(), model.milp(), {.time = std::chrono::hours(1), .progress = progress});
+        solve_milp(GetParam(), model.milp(), {.time = 1h, .progress = progress});
     ASSERT_TRUE(answer) << answer.error().message;
     ASSERT_EQ(answer->status, MilpStatus::optimal);
     ASSERT_FALSE(bounds.empty());
@@ -135,7 +136,8 @@ TEST(Checkmate, IsTheExhaustiveOptimumOfItsClass) {
             const std::int64_t optimum = staged_optimum(flat, budget);
             const StagedModel model(flat, budget);
             for (MilpLibrary library : milp_libraries()) {
-                const Result<MilpAnswer> answer = solve_milp(library, model.milp(), {.relative_gap = 1e-7});
+                const Result<MilpAnswer> answer =
+                    solve_milp(library, model.milp(), {.time = 1h, .relative_gap = 1e-7});
                 ASSERT_TRUE(answer) << answer.error().message;
                 if (optimum == kNoStagedSchedule) {
                     EXPECT_EQ(answer->status, MilpStatus::infeasible) << seed << " at " << budget;
@@ -171,7 +173,8 @@ TEST(Checkmate, TheFormThatMinimizesThePeakFindsTheLeastOfItsClassWithinTheTime)
             const std::int64_t least = staged_least_peak(flat, most_time);
             const StagedModel model(flat, known.peak, {.most_time = most_time});
             for (MilpLibrary library : milp_libraries()) {
-                const Result<MilpAnswer> answer = solve_milp(library, model.milp(), {.relative_gap = 1e-7});
+                const Result<MilpAnswer> answer =
+                    solve_milp(library, model.milp(), {.time = 1h, .relative_gap = 1e-7});
                 ASSERT_TRUE(answer) << answer.error().message;
                 ASSERT_EQ(answer->status, MilpStatus::optimal) << seed << " within " << percent << " %";
                 const RunSequence runs = model.decode(answer->values);
@@ -289,13 +292,14 @@ TEST(Checkmate, ItsAnswersAreNeverBelowTheBruteForceOptimumAndItsBoundHolds) {
             ASSERT_TRUE(schedule) << "atlas starts it";
             EXPECT_GE(schedule->time.value, best->time);
             if (schedule->bound && schedule->bound->over == ScheduleClass::any_order) {
-                EXPECT_LE(schedule->bound->overhead * double(flat.base_time), double(best->time) + 1e-6);
+                EXPECT_LE(schedule->bound->overhead * static_cast<double>(flat.base_time),
+                          static_cast<double>(best->time) + 1e-6);
                 ++bounds;
             }
             EXPECT_TRUE(check(graph, *schedule, Bytes(budget)).ok());
         }
     }
-    EXPECT_GT(bounds, 0);
+    EXPECT_GT(bounds, 25);
 }
 
 TEST(CheckmateLp, IsNeverWorseThanItsStartsNorBelowTheOptimumAndFitsTheBudget) {

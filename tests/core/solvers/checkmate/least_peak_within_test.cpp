@@ -68,7 +68,8 @@ TEST(LeastPeakWithin, AgreesWithTheProgrammeThatMinimizesTheTime) {
             ASSERT_TRUE(found) << found.error().message;
             EXPECT_EQ(found->status, Status::optimal) << seed;
             const StagedModel faster(flat, found->bound.value - 1);
-            const Result<MilpAnswer> answer = solve_milp(library, faster.milp(), {.relative_gap = 1e-7});
+            const Result<MilpAnswer> answer =
+                solve_milp(library, faster.milp(), {.time = 1h, .relative_gap = 1e-7});
             ASSERT_TRUE(answer) << answer.error().message;
             ASSERT_NE(answer->status, MilpStatus::unknown);
             if (answer->status == MilpStatus::optimal) {
@@ -138,7 +139,7 @@ TEST(LeastPeakWithin, TheFirstScheduleThatKeepsTheBudgetEndsASearchOfDays) {
     const FlatGraph flat = flatten(graph);
     ASSERT_GT(required_once(flat).size(), 600u);
     const Bytes budget(cost_of(flat, required_once(flat)).peak / 16);
-    const Answer known = make_rotor()->solve({graph, flat}, budget, {}, {});
+    const Answer known = make_rotor()->solve({graph, flat}, budget, {.time = 1h}, {});
     ASSERT_TRUE(std::holds_alternative<Solution>(known));
     const Result<LeastPeak> found =
         least_peak_within({graph, flat}, std::get<Solution>(known).time, {.time = std::chrono::hours(1000)},
