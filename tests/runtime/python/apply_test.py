@@ -207,10 +207,10 @@ class LargeModules(unittest.TestCase):
         for _ in range(5):
             module(torch.randn(128, 32)).square().mean().backward()
             wait(module)
-        watch = module._compiled_call_impl.watch
+        watch = of(module).state.watch
         module(torch.randn(128, 32)).square().mean().backward()
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
-        self.assertIs(module._compiled_call_impl.watch, watch)
+        self.assertIs(of(module).state.watch, watch)
 
 
 class Threads(unittest.TestCase):

@@ -21,7 +21,7 @@ import evict_models
 import rematlas
 from evict_models import data
 from evicted import SAME, Course, eagerly, evicting, expect_as_eager, first_difference, train_one
-from rematlas.evicting import DEALLOCATIONS, HEURISTICS
+from rematlas.fallback.evicting import DEALLOCATIONS, HEURISTICS
 from rematlas.library import ops
 from traps import digest
 

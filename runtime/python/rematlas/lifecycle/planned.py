@@ -1,0 +1,79 @@
+"""Steps run by the plan."""
+
+import logging
+
+from ..compiled.callbacks import open_forwards
+from ..compiled.memory import other_bytes
+from .open_forward import OpenForward
+from .state import UNDECIDED, State, StateName
+
+log = logging.getLogger("rematlas")
+
+
+class Planned(State):
+    name = StateName.PLANNED
+
+    def step(self, call):
+        owner, plan = self.owner, self.call_plan.plan
+        owner.fallback.end()
+        tensors = owner.state.watch.tensors()
+        compiled = plan.compiled
+        opened = compiled.open_forwards()
+        if opened:
+            owner.note_several()
+            if plan.sums:
+                compiled.abandon_open_forwards()
+                return owner.run_original(call.args, call.kwargs)
+            owner.note_frames(opened + 1)
+        else:  # what open forwards hold is counted by the plan
+            self.keep_plan_fitting(plan, tensors, call)
+            if self.call_plan.state is not self:
+                return UNDECIDED
+        if owner.updates is not None:
+            ending, why = owner.updates.plan_for(owner.context(call.inputs, tensors), plan)
+            if ending is not None:
+                compiled = ending
+            elif plan.is_direct:
+                owner.note_original(f"the plan takes the gradients itself, and cannot in this step: {why}")
+                return owner.run_original(call.args, call.kwargs)
+        return self.replay(compiled, tensors, call)
+
+    def replay(self, compiled, tensors, call):
+        owner, plan = self.owner, self.call_plan.plan
+        outputs, number, why = compiled.forward(tensors, call.inputs, owner.in_arena(), owner.measures)
+        if why:
+            owner.leave_plan(why)
+            if number < 0:  # tensors lie otherwise than planned
+                self.call_plan.record_anew()
+            return owner.run_original(call.args, call.kwargs)
+        if plan.moves_buffers_in_backward is None:
+            plan.note_first_forward(compiled)
+            owner.note_plans_that_move_buffers()
+        open_forwards[number] = OpenForward(owner, self.call_plan, call, compiled)
+        owner.replayed += 1
+        if plan.is_one_output:
+            return outputs[0]
+        return plan.returned.rebuild(outputs, call.inputs, tensors)
+
+    # Before the step begins.
+
+    def keep_plan_fitting(self, plan, tensors, call) -> None:
+        """A plan that is for less than this step is made anew."""
+        options = self.owner.options
+        if plan.frames < self.owner.frames and options.budget is not None:
+            self.call_plan.plan_for_frames(self.owner.frames)
+        if options.budget_bytes is not None and self.call_plan.state is self and not plan.is_direct:
+            self.check_other_bytes(plan, tensors, call)
+
+    def check_other_bytes(self, plan, tensors, call) -> None:
+        """What else is alive now may leave the plan no room."""
+        others = other_bytes(tensors, call.inputs, call.device) - sum(self.call_plan.held_by_open_steps())
+        answer = self.call_plan.answer
+        planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+        if others > plan.other_bytes and not self.owner.has_room_for(others + planned):
+            log.warning(
+                "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew",
+                others,
+                plan.other_bytes,
+            )
+            self.call_plan.plan_beside(others)

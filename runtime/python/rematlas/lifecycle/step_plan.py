@@ -1,0 +1,85 @@
+"""The plan of one kind of call, while it is made and as it runs."""
+
+import typing
+
+from ..calls import structure
+from ..calls.assignments import dictionary_at, places_of
+from ..updates.update_rule import Role
+from .packing import Packing
+
+
+class Returned(typing.NamedTuple):
+    """What the forward returns, the same in each step."""
+
+    template: object  # see calls/structure.py
+    sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
+    kept: tuple  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+
+    def rebuild(self, outputs, inputs, tensors):
+        """What the caller gets, of the plan's outputs; attributes are set again."""
+        placed = [
+            outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
+            for source, place in self.sources
+        ]
+        if self.kept:
+            first = len(placed) - len(self.kept)
+            for (values, name), tensor in zip(self.kept, placed[first:]):
+                values[name] = tensor
+            placed = placed[:first]
+        return structure.rebuild(self.template, placed)
+
+    @classmethod
+    def unpacked(cls, packing, module):
+        """Raises what pickle raises for classes that are not there, and AttributeError for submodules."""
+        template = structure.of_module(packing.template, module)
+        kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
+        return cls(template, packing.sources, kept)
+
+
+class StepPlan:
+    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, is_from_shapes=False):
+        self.compiled = compiled
+        self.returned = returned
+        self.is_one_output = (
+            not returned.kept and returned.template == "tensor" and returned.sources[0][0] == "plan"
+        )
+        self.sums = sums  # several open forwards cannot be planned
+        self.sums_within = sums_within  # the module uses some parameter several times
+        self.other_bytes = other_bytes  # that lived beside the step when it was planned
+        self.frames = frames  # forwards open at a time that it was made for
+        self.is_from_shapes = is_from_shapes
+        self.shared = None  # between the processes of one training, while it is made: ranks.Shared
+        self.moves_buffers_in_backward = None  # known after its first forward
+        self.endings = {}  # by role: plans that take the gradients themselves
+        self.without_updates = compiled
+        self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
+
+    def start(self, options, in_arena) -> None:
+        """Solves in the background."""
+        self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, in_arena=in_arena)
+
+    def bind(self, watch, owner) -> None:
+        """Makes the schedule that was found ready to run. Raises RuntimeError."""
+        self.compiled.bind(watch, watch.tensors(), owner)
+        self.compiled.set_sums_gradients(self.sums_within)
+        self.moves_buffers_in_backward = None
+
+    def note_first_forward(self, compiled) -> None:
+        """`compiled`: by which it ran."""
+        self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
+
+    def be_replaced_by(self, compiled) -> None:
+        """By that of another process."""
+        self.compiled = self.without_updates = compiled
+
+    def run_by(self, ending, moves_buffers_in_backward=None) -> None:
+        """From here on there are plans with endings alone."""
+        self.is_direct, self.compiled = True, ending.plan
+        self.moves_buffers_in_backward = moves_buffers_in_backward
+
+    def packing(self, module) -> Packing:
+        """For a file."""
+        places = places_of(module)
+        kept = [(places[id(values)], name) for values, name in self.returned.kept]
+        ending = self.endings[Role.UPDATE].text if self.is_direct else ""
+        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending)
