@@ -14,5 +14,5 @@ class Call:
         self.device = device  # of the module, with its index: "cpu", or "cuda:1"
 
     def run(self, forward, given):
-        """`forward` on these arguments with other tensors in the place of theirs."""
+        """Runs `forward` on these arguments, with other tensors in the place of theirs."""
         return structure.call(forward, self.args, self.kwargs, self.inputs, given)

@@ -8,7 +8,7 @@ from .assignments import Assignments
 
 
 class BeforeForward:
-    """What a forward may change behind our back, as it was before it."""
+    """It remembers what a forward may change behind our back."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()
@@ -61,7 +61,7 @@ class PathHooks:
 
 
 def runs_hooks(module) -> bool:
-    """Whether calling the module runs more than its forward."""
+    """Says whether calling the module runs more than its forward."""
     return bool(
         module._backward_hooks
         or module._backward_pre_hooks
@@ -75,7 +75,7 @@ def runs_hooks(module) -> bool:
 
 
 def call_within_hooks(module, forward, args, kwargs):
-    """The module's hooks run as ever, around another forward: so its parameters are what hooks made of
+    """Runs the module's hooks as ever, around another forward: so its parameters are what hooks made of
     them."""
     own = module.__dict__
     had = own.get("forward")

@@ -10,7 +10,7 @@ log = logging.getLogger("rematlas")
 
 
 class ModuleState:
-    """As it was when it was looked at last. `watch`: None where it must be looked at again."""
+    """It is as it was when it was looked at last. `watch` is None where it must be looked at again."""
 
     def __init__(self, module):
         self.module = module
@@ -26,7 +26,7 @@ class ModuleState:
         return self.watch is not None and self.watch.unchanged()
 
     def has_parameters(self) -> bool:
-        """Lazy ones are made by the original's first forward."""
+        """Lazy parameters are made by the original's first forward."""
         return not any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
 
     def look_again(self) -> None:
@@ -39,10 +39,11 @@ class ModuleState:
         self.identities = None
 
     def look(self) -> Watch:
-        """Without taking note of what is found."""
+        """Looks without taking note of what it finds."""
         return Watch(self.module, frozenset(self.assigned))
 
     def forget(self) -> None:
+        """The module must be looked at again before the next step."""
         self.watch = None
 
     def key(self):
@@ -54,7 +55,8 @@ class ModuleState:
         return self.number, self.tying
 
     def change_within(self, watch) -> str:
-        """What the forward that has just run changed since that watch, in words."""
+        """Says what the forward that has just run changed since that watch; empty where it changed
+        nothing."""
         if watch.unchanged():
             return ""
         change = watch.changes(self.look())
@@ -73,7 +75,7 @@ class ModuleState:
         return [name for _, name in new]
 
     def assigned_places(self) -> tuple:
-        """(dictionary, name) of each."""
+        """Returns (dictionary, name) of all that the forward sets."""
         return tuple(self.assigned.values())
 
     def assigned_values(self) -> list:

@@ -6,7 +6,7 @@ import json
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shortage:
-    """Why no schedule keeps the budget."""
+    """It says why no schedule keeps the budget."""
 
     needed_bytes: int
     proven: bool  # whether every schedule needs so many
@@ -16,7 +16,8 @@ class Shortage:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PlanAnswer:
-    """What is known of a step, and of the schedule that was found last. What is not known is None."""
+    """It holds what is known of a step, and of the schedule that was found last. What is not known is
+    None."""
 
     ops: int
     whole_peak_bytes: int  # without recomputation
@@ -73,14 +74,14 @@ class LastStep:
 
     @classmethod
     def of(cls, text: str) -> "LastStep | None":
-        """None of a plan that is not bound."""
+        """Returns None for a plan that is not bound."""
         told = json.loads(text)
         return cls(**told) if told else None
 
 
 @dataclasses.dataclass(frozen=True)
 class Eviction:
-    """What has happened so far."""
+    """It says what online eviction has done so far."""
 
     steps: int  # backwards that are over
     calls: int  # ops

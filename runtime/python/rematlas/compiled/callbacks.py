@@ -12,14 +12,14 @@ planned_modules = None  # all of them, alive: `answer_for` sets it
 
 
 def original_is_wanted(number):
-    """The original's forward runs again, with gradients."""
+    """The original's forward has to run again, with gradients."""
     given, used = ops.original_inputs(number), ops.original_uses(number)
     ops.original_outputs(number, open_forwards[number].run_original(given, used))
 
 
 def gradients_are_taken(number):
-    """Its backward has updated the parameters, or added to the sums of gradients. What is interrupted is done
-    again."""
+    """The backward has updated the parameters, or has added to the sums of gradients. What an interrupt comes
+    into is done again."""
     for part in open_forwards[number].owner.updates.parts_of_taking:
         try:
             part(number)
@@ -29,14 +29,14 @@ def gradients_are_taken(number):
 
 
 def backward_is_over(number):
-    """The forward may be forgotten by then."""
+    """The backward that took gradients is over; its forward may be forgotten by then."""
     for module in list(planned_modules):
         if module.updates is not None:
             module.updates.end_backward(number)
 
 
 def hooks_are_asked_for(number):
-    """Whether some of its parameters have hooks."""
+    """The compiled part is told if some of the parameters have hooks."""
     try:
         if open_forwards[number].owner.updates.has_hooks():
             ops.tell_of_hooks(number)
@@ -63,6 +63,7 @@ forget_forward = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(open_fo
 
 
 def answer_for(modules) -> None:
+    """Begins to answer, for these modules."""
     global planned_modules
     planned_modules = modules
     on_asked, on_gone = (
@@ -72,4 +73,5 @@ def answer_for(modules) -> None:
 
 
 def answer_no_more() -> None:
+    """Nobody calls back into Python from here on."""
     ops.set_callbacks(0, 0, 0)

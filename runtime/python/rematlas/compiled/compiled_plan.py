@@ -9,7 +9,7 @@ from .answers import LastStep, PlanAnswer
 
 
 class CompiledPlan:
-    """Raises RuntimeError with one line where the compiled part cannot do what is asked."""
+    """Its methods raise RuntimeError with one line where the compiled part cannot do what is asked."""
 
     def __init__(self, made):
         self.made = made
@@ -24,30 +24,31 @@ class CompiledPlan:
 
     @classmethod
     def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):
-        """`timed`: ops are run on their own to learn their times, and read these tensors where they lie."""
+        """With `timed` ops are run on their own to learn their times, and read these tensors where they
+        lie."""
         return cls(ops.plan_from_shapes(recording.made, name, timed, list(names), list(tensors)))
 
     @classmethod
     def read(cls, path, device: str):
-        """Of a plan file, or of a schedule file with its graph file beside it."""
+        """Reads a plan file, or a schedule file with its graph file beside it."""
         return cls(ops.load_plan(str(path), device))
 
     @classmethod
     def of_bytes(cls, data: bytes, device: str):
-        """Of what a plan file holds."""
+        """`data` is what a plan file holds."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             path.write_bytes(data)
             return cls.read(path, device)
 
     def with_optimizer(self, groups, ending: dict):
-        """The same step, which ends with updates by these groups. It has no schedule yet."""
+        """Returns the same step with updates by these groups at its end. It has no schedule yet."""
         return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
 
     # Planning.
 
     def start(self, options, *, frames: int, other_bytes: int, in_arena: bool) -> None:
-        """Solves in the background."""
+        """Begins to solve in the background."""
         config = json.dumps(options.config) if options.config else ""
         seconds, copies = options.time_limit, options.copies.text
         self.made.start(
@@ -66,8 +67,8 @@ class CompiledPlan:
     # Running.
 
     def bind(self, watch, tensors, owner: str, states=None) -> None:
-        """Makes the last schedule ready to run on these tensors. `states`: the optimizer's, where it
-        updates."""
+        """Makes the last schedule ready to run on these tensors. A plan with updates takes the optimizer's
+        `states`."""
         bound = watch.names, tensors, len(watch.parameters), owner
         if states is None:
             self.made.bind(*bound)
@@ -117,7 +118,7 @@ class CompiledPlan:
         return self.made.graph_text()
 
     def to_bytes(self) -> bytes:
-        """What a plan file of it holds."""
+        """Returns what a plan file of it holds."""
         with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
             path = pathlib.Path(folder) / "plan"
             self.made.save(str(path))

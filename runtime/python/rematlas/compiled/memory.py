@@ -4,10 +4,10 @@ from ..library import ops
 
 
 def other_bytes(tensors, inputs, device: str) -> int:
-    """What lives on the device beside these tensors of a step."""
+    """Returns what lives on the device beside these tensors of a step."""
     return ops.beside(tensors, inputs, device)
 
 
 def budget_bytes(budget) -> int | None:
-    """None of a share. Raises RuntimeError for what is no budget."""
+    """Returns the bytes of a budget, None for a share. Raises RuntimeError for what is no budget."""
     return ops.budget_bytes(str(budget))

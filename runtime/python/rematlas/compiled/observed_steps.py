@@ -28,7 +28,7 @@ class Verdict(enum.Enum):
 
 
 class StepRecording:
-    """`watch`: of the module whose step this is. `inputs`: the tensors of the call."""
+    """`watch` is of the module whose step this is, `inputs` are the tensors of the call."""
 
     def __init__(self, watch, inputs, device: str, kind: RecordingKind):
         self.bound = watch.tensors()
@@ -39,7 +39,7 @@ class StepRecording:
         self.enter, self.leave = self.made.enter, self.made.leave
 
     def begin(self) -> list:
-        """The tensors to call the forward with."""
+        """Returns the tensors to call the forward with."""
         return self.made.begin()
 
     def end(self, outputs) -> None:
@@ -55,7 +55,7 @@ class StepRecording:
         self.made.refuse(why)
 
     def release_to_caller(self) -> None:
-        """Gives up to record it: its backward is part of the caller's graph from here on."""
+        """Gives the recording up: the backward is part of the caller's graph from here on."""
         self.made.uncut()
 
     def state(self) -> RecordingState:
@@ -71,15 +71,15 @@ class StepRecording:
         return self.made.out_of_memory()
 
     def survivors(self) -> list:
-        """Tensors of the step that are alive after it, in words."""
+        """Says which tensors of the step are alive after it."""
         return self.made.survivors()
 
     def other_bytes(self) -> int:
-        """What lived beside the step."""
+        """Returns what lived beside the step."""
         return self.made.beside()
 
     def held_bytes(self) -> int:
-        """What is kept for its backward."""
+        """Returns what is kept for the backward."""
         return self.made.held()
 
     def sums_gradients(self) -> bool:
@@ -92,12 +92,12 @@ class StepRecording:
         return self.made.line()
 
     def difference(self, other) -> str:
-        """Why the two are not of one course; empty where they are."""
+        """Says why the two are not of one course; empty where they are."""
         return self.made.difference(other.made)
 
 
 class StepComparison:
-    """A step of the original beside which the plan runs too."""
+    """The plan runs beside this step of the original."""
 
     def __init__(self, plan, tensors, inputs):
         self.made = classes.Comparison(plan.made, tensors, inputs)

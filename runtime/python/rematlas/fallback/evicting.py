@@ -139,7 +139,7 @@ class evict:
 
 
 def model_and_bytes(given, budget):
-    """Of `evict(budget)`, `evict(model, budget)`, and of both with the budget by its name."""
+    """Takes `evict(budget)` and `evict(model, budget)` apart, also where the budget is given by name."""
     given = list(given)
     model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
     if given and given[0] is None and len(given) == 2:

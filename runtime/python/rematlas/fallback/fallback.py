@@ -68,5 +68,5 @@ class Fallback:
     __del__ = end  # with the module
 
     def status(self):
-        """None where eviction is not in force."""
+        """Returns None where eviction is not in force."""
         return self.eviction and self.eviction.status()

@@ -8,7 +8,7 @@ import torch
 
 
 class Look(enum.IntEnum):
-    """What somebody does with a tensor's memory. The numbers are the compiled part's."""
+    """What somebody does with a tensor's memory. The numbers are those of the compiled part."""
 
     NOW = 0  # reads it at once
     ON = 1  # reads it from now on
@@ -40,7 +40,7 @@ def looked_at(method, eviction, look):
 
 
 def lent(numpy, eviction):
-    """Who has the array, or a view of it, may write there, and nobody else sees it."""
+    """Whoever has the array, or a view of it, may write there, and nobody else sees it."""
 
     def lend(self, *args, **kwargs):
         array = numpy(self, *args, **kwargs)

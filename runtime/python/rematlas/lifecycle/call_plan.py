@@ -23,6 +23,8 @@ log = logging.getLogger("rematlas")
 
 
 class CallPlan:
+    """It goes from state to state, by methods that are named after what has happened."""
+
     def __init__(self, owner, key, inputs):
         self.owner = owner
         self.key = key
@@ -47,7 +49,7 @@ class CallPlan:
         return isinstance(self.state, Planned)
 
     def step(self, call):
-        """See State."""
+        """Returns what the call returns, or UNDECIDED: see State."""
         self.settle()
         return self.state.step(call)
 
@@ -75,11 +77,11 @@ class CallPlan:
         self.state.settle_compared(step)
 
     def held_by_open_steps(self) -> list:
-        """The bytes that each keeps for its backward."""
+        """Returns the bytes that each open step keeps for its backward."""
         return [step.held_bytes() for step in self.open_steps if step.is_open()]
 
     def wait(self, end=None) -> None:
-        """Until its plans are made. `end`: on the clock `time.monotonic`."""
+        """Waits until its plans are made, at most until `end` on the clock `time.monotonic`."""
         self.settle()
         while (
             isinstance(self.state, Planning)
@@ -97,18 +99,19 @@ class CallPlan:
 
     @property
     def endings(self) -> dict:
-        """Plans that take the gradients themselves, by role."""
+        """The plans that take the gradients themselves, by role."""
         return {} if self.plan is None else self.plan.endings
 
     def to_bytes(self) -> bytes:
-        """What a plan file of it holds."""
+        """Returns what a plan file of it holds."""
         self.plan.compiled.pack(self.plan.packing(self.owner.module).text())
         return self.plan.compiled.to_bytes()
 
     # What the original's step takes.
 
     def fits(self, call):
-        """Whether the original's step does, and its comparison with the plan; None: nobody knows."""
+        """Says whether the original's step fits, with the plan beside it where the two are compared; None:
+        nobody knows."""
         owner, original = self.owner, self.original
         if original.is_too_large:
             return False
@@ -122,12 +125,12 @@ class CallPlan:
         return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
 
     def other_bytes(self, call) -> int:
-        """What lives beside the step now."""
+        """Returns what lives beside the step now."""
         return other_bytes(self.owner.state.watch.tensors(), call.inputs, call.device)
 
     def look_at_shapes(self, call):
-        """Before the first step: what it takes, as far as they tell. Returns what was recorded from shapes
-        just now."""
+        """Learns before the first step what it takes, as far as shapes tell. Returns what was recorded from
+        shapes just now, if anything was."""
         if self.original.bytes is not None:
             return None
         self.original.note_from_shapes(0)
@@ -149,7 +152,7 @@ class CallPlan:
         self.owner.refusals.tell(why, error)
 
     def begin_planning(self, first, second) -> None:
-        """Of two recorded steps of one course."""
+        """Two recorded steps are of one course."""
         owner = self.owner
         sums_within = second.recording.sums_gradients()
         sums = sums_within or second.shares_casts
@@ -180,6 +183,7 @@ class CallPlan:
         self.start_planning()
 
     def start_planning(self) -> None:
+        """Begins to solve, or to wait for the process that does."""
         if not isinstance(self.state, Planning):
             self.state = Planning(self)
         if self.state.is_received():
@@ -190,7 +194,7 @@ class CallPlan:
             self.refuse(message(error))
 
     def bind(self) -> None:
-        """A plan is found."""
+        """A plan is found. It is compared with the original where that fits."""
         owner, plan, answer = self.owner, self.plan, self.answer
         try:
             plan.bind(owner.state.watch or owner.state.look(), owner.name)
@@ -209,13 +213,12 @@ class CallPlan:
         self.owner.refusals.note_success(self.base)
 
     def skip_comparison(self) -> None:
-        """What is left of it."""
+        """Uses the plan without what is left of its comparison."""
         if isinstance(self.state, Comparing):
             self.state = Planned(self)
 
     def plan_directly(self) -> bool:
-        """Plans that end with the optimizer's updates, where the step fits with them alone. Returns whether
-        there are some."""
+        """Plans the step with the optimizer's updates alone. Returns whether it fits so."""
         answer, why = self.owner.updates.plan_directly(self.owner.context([]), self.plan)
         self.answer = answer or self.answer
         if why:
@@ -226,12 +229,12 @@ class CallPlan:
         return True
 
     def record_anew(self) -> None:
-        """Its tensors lie otherwise than planned."""
+        """The tensors of the call lie otherwise than planned."""
         self.plan, self.state = None, Recording(self)
         self.comparisons.begin_anew()
 
     def record_really(self) -> None:
-        """A plan from shapes does not fit."""
+        """The plan from shapes does not fit, and shapes may be wrong."""
         self.plan, self.used, self.state = None, None, Recording(self)
         self.original.note_from_shapes(0)
 
@@ -241,14 +244,14 @@ class CallPlan:
     # Planning within a step, which waits for the plan.
 
     def plan_beside(self, others) -> None:
-        """More lives beside the step than when it was planned."""
+        """Makes the plan anew: more lives beside the step than when it was planned."""
         self.plan.other_bytes = others
         self.comparisons.begin_anew()
         self.start_planning()
         self.state.finish()
 
     def plan_for_frames(self, frames) -> None:
-        """More forwards are open at a time than the plan is for."""
+        """Makes the plan anew: more forwards are open at a time than it is for."""
         plan, before = self.plan, self.plan.frames
         log.warning(
             "rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", frames, before
@@ -267,8 +270,8 @@ class CallPlan:
         plan.frames = frames
 
     def plan_from_shapes(self, call, used=(), found=None) -> bool:
-        """Before the step has run. Returns whether there is a plan. `used`: see `from_shapes.record`;
-        `found`: what was recorded from shapes already."""
+        """Plans the step before it has run. Returns whether there is a plan. `used` is as in
+        `from_shapes.record`; `found` is what was recorded from shapes already."""
         log.warning(
             "rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not"
             " compared with it"
@@ -307,8 +310,8 @@ class CallPlan:
         return self.is_planned
 
     def replan_for(self, call, given, used):
-        """The outputs of a forward whose gradients come to other outputs than the plan from shapes took them
-        to, by a plan for these. None: that is not so, or there is none."""
+        """Gradients came to other outputs than the plan from shapes took them to. Returns the outputs of the
+        forward by a plan for these; None where that is not so, or where there is no such plan."""
         if not self.is_from_shapes or not used or used == self.used or not self.plan_from_shapes(call, used):
             return None
         outputs, why = self.owner.forward_by_plan(self, call, given)
@@ -320,6 +323,7 @@ class CallPlan:
     # Plans of files.
 
     def take_given_plan(self) -> None:
+        """Takes the plan that `apply` was given."""
         owner = self.owner
         compiled = owner.options.plan.compiled(owner.device())
         self.answer = compiled.answer()
@@ -347,6 +351,7 @@ class CallPlan:
             self.state = Planned(self)
 
     def take_given_updates(self, ending) -> str:
+        """Takes a given plan with updates. Says why it cannot run; empty where it can."""
         if not ending:
             return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
         if self.owner.updates is None:

@@ -63,6 +63,7 @@ class Comparing(Unplanned):
             self.note_identical(comparison.measured_peak())
 
     def note_identical(self, peak) -> None:
+        """The two were the same, and the plan took `peak` bytes."""
         call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
         call_plan.comparisons.note(peak, planned)
         if peak > planned:

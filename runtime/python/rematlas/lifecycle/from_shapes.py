@@ -28,12 +28,12 @@ MOST_STEPS = 5
 
 
 class Unknown(Exception):
-    """Why the step cannot be recorded from shapes."""
+    """Says why the step cannot be recorded from shapes."""
 
 
 def record(module, call, hooks, used=()) -> Recorded:
-    """`used`: per output tensor, whether the loss depends on it; empty: a guess by `used_by_a_loss`. Raises
-    Unknown."""
+    """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
+    is empty, `used_by_a_loss` guesses. Raises Unknown."""
     try:
         with generators_put_back(call.device):
             return Twin(module, call, hooks, used).record()
@@ -44,8 +44,8 @@ def record(module, call, hooks, used=()) -> Recorded:
 
 
 class Twin:
-    """A copy of the module that takes the step. `known`: what its forward sets in each step: (place of the
-    dictionary, name)."""
+    """A copy of the module, which takes the step. `known` is what its forward sets in each step: (place of
+    the dictionary, name)."""
 
     def __init__(self, module, call, hooks, used):
         self.module = module
@@ -57,8 +57,8 @@ class Twin:
         self.places = {}  # see `places_of`
 
     def record(self) -> Recorded:
-        """Of two recorded steps, which must be of one course; steps that set attributes for the first time
-        come before them."""
+        """Records two steps, which must be of one course. Steps in which attributes are set for the first
+        time come before them."""
         first = None
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
@@ -77,7 +77,7 @@ class Twin:
         raise Unknown("the forward sets other attributes in each step")
 
     def step(self):
-        """A recorded step, and what it has set."""
+        """Returns a recorded step, and what its forward has set."""
         self.places = places_of(self.twin)
         call, watch = self.call, self.look()
         leaves = [
@@ -120,7 +120,7 @@ class Twin:
             raise Unknown(f"the forward changes what it depends on: {why}")
 
     def assigned(self, made, outputs):
-        """What the forward has set: (dictionary of the module, name) of each, and the tensors."""
+        """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""
         made = [
             (values, name) for values, name in made if not any(values[name] is output for output in outputs)
         ]
@@ -169,7 +169,8 @@ def renew_parameters(twin):
 
 
 def used_by_a_loss(outputs):
-    """Single numbers where there are any: they are losses. Else all that have a history."""
+    """Guesses which outputs a loss depends on: on single numbers where there are any, for they are losses;
+    else on all that have a history."""
     history = [output.requires_grad and output.grad_fn is not None for output in outputs]
     losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
     return losses if any(losses) else history

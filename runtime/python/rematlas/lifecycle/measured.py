@@ -2,7 +2,7 @@
 
 
 class Original:
-    """The memory of the original's step."""
+    """The memory that the original's step takes."""
 
     def __init__(self):
         self.bytes = None  # as far as its shapes tell; 0: they tell nothing
@@ -31,7 +31,7 @@ class Original:
 
 
 class Comparisons:
-    """Real steps in which the plan was compared with the original."""
+    """The real steps in which the plan was compared with the original."""
 
     def __init__(self):
         self.identical = 0

@@ -8,6 +8,8 @@ from .step_plan import Returned
 
 
 class Recorded:
+    """A step that is recorded."""
+
     def __init__(self, recording, returned, shares_casts, other_bytes=0, used=()):
         self.recording = recording
         self.returned = returned
@@ -22,8 +24,8 @@ class Recorded:
         return self.recording.held_bytes()
 
     def release_if_shared(self) -> bool:
-        """A further forward begins: what cannot share its backward with that is given up. Returns whether it
-        was."""
+        """A further forward begins. A step that cannot share its backward with it is given to the caller.
+        Returns whether it was."""
         if not (self.is_open() and (self.recording.sums_gradients() or self.shares_casts)):
             return False
         self.recording.release_to_caller()
@@ -34,6 +36,8 @@ class Recorded:
 
 
 class Compared:
+    """A step in which the plan runs beside the original."""
+
     def __init__(self, comparison, sums, why):
         self.comparison = comparison
         self.sums = sums  # of the plan
@@ -72,11 +76,12 @@ class ObservedForward:
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 
     def run(self, given):
-        """What the caller gets."""
+        """Runs it, and returns what the caller gets."""
         with self.owner.forwarding_original():
             return self.call.run(self.owner.module.forward, given)
 
     def look_at(self, output, given) -> None:
+        """Takes note of what the forward has returned and changed."""
         try:
             template, self.tensors = structure.flatten(output)
         except Exception as error:
@@ -95,6 +100,7 @@ class ObservedForward:
         self.returned = Returned(template, structure.sources(self.tensors, self.bound, given), kept)
 
     def change_of_arguments(self) -> str:
+        """Says how the forward changed its arguments; empty where it did not."""
         try:
             if structure.flatten_call(self.call.args, self.call.kwargs)[0] != self.call.template:
                 return "the forward changes its arguments"

@@ -13,8 +13,8 @@ class OpenForward:
         self.compiled = compiled  # the plan that it ran by
 
     def run_original(self, given, used):
-        """Its outputs, with gradients, for a backward that the plan cannot run. `used`: to which outputs
-        gradients came."""
+        """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
+        its outputs. `used` says which outputs got gradients."""
         outputs = self.call_plan.replan_for(self.call, given, tuple(used))
         if outputs is not None:
             return outputs

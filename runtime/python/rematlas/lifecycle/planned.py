@@ -39,6 +39,7 @@ class Planned(State):
         return self.replay(compiled, tensors, call)
 
     def replay(self, compiled, tensors, call):
+        """Runs the forward by this plan, or by the original where the plan cannot."""
         owner, plan = self.owner, self.call_plan.plan
         outputs, number, why = compiled.forward(tensors, call.inputs, owner.in_arena(), owner.measures)
         if why:
@@ -58,7 +59,7 @@ class Planned(State):
     # Before the step begins.
 
     def keep_plan_fitting(self, plan, tensors, call) -> None:
-        """A plan that is for less than this step is made anew."""
+        """Makes a plan anew that is for less than this step."""
         options = self.owner.options
         if plan.frames < self.owner.frames and options.budget is not None:
             self.call_plan.plan_for_frames(self.owner.frames)
@@ -66,7 +67,7 @@ class Planned(State):
             self.check_other_bytes(plan, tensors, call)
 
     def check_other_bytes(self, plan, tensors, call) -> None:
-        """What else is alive now may leave the plan no room."""
+        """Makes the plan anew where what else is alive now leaves it no room."""
         others = other_bytes(tensors, call.inputs, call.device) - sum(self.call_plan.held_by_open_steps())
         answer = self.call_plan.answer
         planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes

@@ -35,6 +35,9 @@ PLANNED_OR_SOON = (StateName.PLANNED, StateName.PLANNING)
 
 
 class PlannedModule:
+    """It stands in the place of the module's own call. It counts steps and knows what all kinds of calls
+    share."""
+
     def __init__(self, module, options):
         self.module = module
         self.options = options
@@ -99,7 +102,7 @@ class PlannedModule:
                 return output
 
     def kind_of_call(self, args, kwargs):
-        """The plan of this kind of call and the call; None where the original is to run."""
+        """Returns the plan of this kind of call and the call, or two Nones where the original is to run."""
         if self.refusals.of_module:
             return None, None
         state = self.state
@@ -122,7 +125,7 @@ class PlannedModule:
         return call_plan, Call(args, kwargs, template, inputs, device)
 
     def add(self, key, inputs):
-        """None where there are too many kinds of calls."""
+        """Makes the plan of a kind of call that is new; returns None where there are too many."""
         base, number, _ = key
         # The module has changed before this kind of call was recorded: what was begun leads nowhere.
         begun = [
@@ -152,6 +155,7 @@ class PlannedModule:
         return call_plan
 
     def forget(self, call_plan) -> None:
+        """Drops a kind of call: it has another key from now on."""
         del self.call_plans[call_plan.key]
 
     # The original.
@@ -164,6 +168,7 @@ class PlannedModule:
 
     @contextlib.contextmanager
     def forwarding_original(self):
+        """While the original's forward runs, calls of the module within it are the original's own."""
         self.is_forwarding = True
         try:
             yield
@@ -171,7 +176,7 @@ class PlannedModule:
             self.is_forwarding = False
 
     def note_original(self, why) -> None:
-        """Of a step that the plan cannot run. A budget in bytes may not be kept by the original."""
+        """The plan cannot run a step. The original may not keep a budget in bytes."""
         if self.options.budget_bytes is None or not self.refusals.is_first(why):
             log.info("rematlas: %s; this step runs the original", why)
         else:
@@ -179,7 +184,7 @@ class PlannedModule:
             log.warning("rematlas: %s; such steps run the original, %s", why, how)
 
     def leave_plan(self, why) -> None:
-        """The plan could not run the step that has begun."""
+        """The plan could not run the step that has begun, and the original does."""
         if self.updates is not None:
             self.updates.note_original()
         self.note_original(why)
@@ -187,7 +192,7 @@ class PlannedModule:
     # What the states of calls ask for and tell of.
 
     def device(self) -> str:
-        """With its index: "cpu", or "cuda:1"."""
+        """Returns the device with its index: "cpu", or "cuda:1"."""
         for parameter in self.module.parameters():
             return str(parameter.device)
         return "cpu"
@@ -196,7 +201,7 @@ class PlannedModule:
         return self.device() == "cpu" if self.options.arena is None else self.options.arena
 
     def has_room_for(self, number) -> bool:
-        """Whether so many bytes of all tensors are within a budget in bytes."""
+        """Says whether so many bytes of all tensors keep the budget; a share of the step is always kept."""
         return self.options.budget_bytes is None or number <= self.options.budget_bytes
 
     def context(self, inputs, tensors=None) -> StepContext:
@@ -207,7 +212,7 @@ class PlannedModule:
         )
 
     def forward_by_plan(self, call_plan, call, given):
-        """The outputs on these tensors, and why there are none."""
+        """Runs a forward on these tensors by the plan. Returns the outputs, and why there are none."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors()
         outputs, number, why = compiled.forward(tensors, given, self.in_arena(), self.measures)
@@ -229,8 +234,8 @@ class PlannedModule:
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
     def release_open_steps(self) -> bool:
-        """Whether steps that are recorded or compared wait for their backward, and cannot share it: these are
-        given up."""
+        """A further forward begins. Recorded and compared steps that cannot share their backward with it are
+        given to the caller. Returns whether some were."""
         are_released = False
         for call_plan in self.call_plans.values():
             for step in call_plan.open_steps:
@@ -241,7 +246,8 @@ class PlannedModule:
     # Steps that may not fit.
 
     def record_from_shapes(self, call, used=()):
-        """None, and the reason in the log, where shapes do not tell what the step does."""
+        """Returns the recorded step; None, and the reason in the log, where shapes do not tell what it
+        does."""
         try:
             found = from_shapes.record(self.module, call, self.hooks, used)
         except from_shapes.Unknown as error:
@@ -257,26 +263,26 @@ class PlannedModule:
         return found
 
     def original_bytes(self, answer) -> int:
-        """Of the original's step, beside what open forwards of its kind hold."""
+        """Returns what the original's step takes beside what open forwards of its kind hold."""
         return (
             answer.whole_peak_bytes + answer.kept_by_loss_bytes + (self.frames - 1) * answer.whole_held_bytes
         )
 
     def recorded_bytes(self, recorded) -> int:
-        """The same of a step that is recorded, and not planned."""
+        """Returns the same of a step that is recorded, and not planned."""
         return self.original_bytes(CompiledPlan.from_shapes(recorded.recording, self.name).answer())
 
     # What `api` asks for.
 
     def updates_in_each_backward(self) -> bool:
-        """Whether some kind of call has plans alone that do so."""
+        """Says whether some kind of call has only plans that update parameters."""
         return any(
             call_plan.plan is not None and call_plan.plan.is_direct for call_plan in self.call_plans.values()
         )
 
     def graph_text(self):
-        """Of the first step that was recorded, with the updates of an optimizer; None where there is none.
-        Raises Refused where it cannot be updated so."""
+        """Returns the graph file of the first step that was recorded, with the updates of an optimizer; None
+        where no step was. Raises Refused where the optimizer cannot be part of it."""
         for call_plan in self.call_plans.values():
             plan = call_plan.plan
             if plan is None:
@@ -299,6 +305,7 @@ class PlannedModule:
         self.module._compiled_call_impl = None
 
     def stop(self) -> None:
+        """Ends all that goes on in the background."""
         self.fallback.end()
         for call_plan in self.call_plans.values():
             call_plan.forget_plan()
@@ -310,7 +317,7 @@ callbacks.answer_for(planned_modules)
 
 @atexit.register
 def stop():
-    """Before the interpreter ends: nobody calls back into it, and no planning goes on."""
+    """Before the interpreter ends: nobody calls back into it any more, and no planning goes on."""
     callbacks.answer_no_more()
     for module in list(planned_modules):
         module.stop()

@@ -22,7 +22,7 @@ class Planning(Unplanned):
         return plan.compiled.busy() or (self.is_received() and plan.shared.waits())
 
     def is_received(self) -> bool:
-        """Whether another process makes the plan."""
+        """Says whether another process makes the plan."""
         return self.call_plan.plan.shared is not None and not ranks.leads()
 
     def settle(self) -> None:
@@ -34,6 +34,7 @@ class Planning(Unplanned):
         self.conclude()
 
     def conclude(self) -> None:
+        """Planning has ended: takes the plan, or says why there is none."""
         call_plan, plan = self.call_plan, self.call_plan.plan
         is_received = self.is_received()
         shared, plan.shared = plan.shared, None
@@ -54,7 +55,8 @@ class Planning(Unplanned):
             self.conclude_infeasible()
 
     def plan_with_updates(self) -> bool:
-        """Where the step fits with them alone."""
+        """Plans the step with the optimizer's updates where it does not fit without them. Returns whether it
+        fits with them."""
         updates = self.owner.updates
         if (
             updates is None
@@ -84,7 +86,8 @@ class Planning(Unplanned):
         call_plan.refuse(why, error)
 
     def receive(self, shared) -> None:
-        """The plan of rank 0, or one of its own where that has none or does not fit here."""
+        """Takes the plan of rank 0. This process plans alone where that has none, or where it does not fit
+        here."""
         owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
         found = shared.received(owner.device())
         if isinstance(found, str):

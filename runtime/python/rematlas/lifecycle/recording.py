@@ -57,7 +57,8 @@ class Recording(Unplanned):
         raise torch.OutOfMemoryError(failure)
 
     def try_to_record(self, call):
-        """What the caller gets, and None; or None, and why the forward was out of memory."""
+        """Returns the output and None; or None, and the message of the error, where the forward was out of
+        memory."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -116,6 +117,7 @@ class Recording(Unplanned):
             self.first = step
 
     def difference(self, first, second) -> str:
+        """Says why the two steps are not of one course; empty where they are."""
         if first.returned != second.returned:
             return (
                 "the module returns another structure, or other values that are no tensors, in the next step"
@@ -123,7 +125,7 @@ class Recording(Unplanned):
         return second.recording.difference(first.recording)
 
     def fail(self, why) -> None:
-        """A recorded step leads to no plan. A few of them in a row, and the original is left to itself."""
+        """A recorded step leads to no plan. After a few of them in a row the original is left to itself."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
         call_plan.reason = why

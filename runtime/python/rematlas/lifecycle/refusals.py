@@ -10,6 +10,8 @@ MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is r
 
 
 class Refusals:
+    """Why nothing of the module can be planned, if so, and how often recorded steps have led to no plan."""
+
     def __init__(self, options, fallback):
         self.options = options
         self.fallback = fallback
@@ -26,7 +28,7 @@ class Refusals:
         self.tell(why)
 
     def tell(self, why, error=None) -> None:
-        """Warns once; raises `error`, or Refused, where that is asked for."""
+        """Warns once, or raises `error` or Refused where the user has asked for that."""
         log.info("rematlas: %s", why)
         if self.options.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
@@ -40,7 +42,7 @@ class Refusals:
         self.has_warned = True
 
     def is_first(self, why) -> bool:
-        """Whether this is said for the first time."""
+        """Says whether this is said for the first time, and remembers it."""
         is_first = why not in self.said
         self.said.add(why)
         return is_first
@@ -55,7 +57,7 @@ class Refusals:
         return self.attempts.get(base, 0) >= MOST_ATTEMPTS
 
     def is_module_hopeless(self) -> bool:
-        """After one more failure."""
+        """Counts a failure more, and says whether these are too many."""
         self.failures_in_a_row += 1
         return self.failures_in_a_row >= 2 * MOST_ATTEMPTS
 

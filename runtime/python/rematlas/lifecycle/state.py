@@ -14,7 +14,7 @@ import enum
 
 
 class StateName(enum.Enum):
-    """As `status` has it."""
+    """The names that `status` shows."""
 
     WAITING = "waiting"
     RECORDING = "recording"
@@ -27,7 +27,8 @@ UNDECIDED = object()  # the output of a state that has become another one, which
 
 
 class State:
-    """Transitions are methods of CallPlan. They hold at once, for what a step runs may raise."""
+    """What is done with a call. Transitions are methods of CallPlan: they hold at once, for what a step runs
+    may raise, and a wait may be interrupted."""
 
     name = StateName.WAITING
 
@@ -36,29 +37,30 @@ class State:
         self.owner = call_plan.owner
 
     def step(self, call):
-        """What the call returns; UNDECIDED where the state has become another one."""
+        """Returns what the call returns, or UNDECIDED where the state has become another one, which is to be
+        asked."""
         raise NotImplementedError
 
     def settle(self) -> None:
         """Takes note of what has happened since the last call."""
 
     def settle_recorded(self, step) -> None:
-        """A recorded step is over."""
+        """The backward of a recorded step is over."""
 
     def settle_compared(self, step) -> None:
-        """A compared step is over."""
+        """The backward of a compared step is over."""
 
     def finish(self) -> None:
-        """Waits for a plan that is being made."""
+        """Waits for a plan that is being made, and takes it."""
 
     def needed_bytes(self, original) -> int:
-        """What the original's step takes in this state, beside what lives beside it. `original`: by
+        """Returns the bytes that the original's step takes in this state, where it takes `original` by
         itself."""
         return original
 
 
 class Unplanned(State):
-    """The original runs, or does not run where its step would go beyond the budget, as far as shapes tell."""
+    """The original runs, unless shapes tell that its step would go beyond the budget."""
 
     def step(self, call):
         owner, call_plan = self.owner, self.call_plan
@@ -73,12 +75,12 @@ class Unplanned(State):
         return self.step_within_budget(call, call_plan.fits(call))
 
     def keep_budget(self, call, found) -> None:
-        """The original's step would go beyond the budget. `found`: what its shapes tell, if they were looked
-        at just now."""
+        """Shapes tell that the original's step would go beyond the budget. `found` is what was recorded from
+        shapes just now, if anything was."""
         if not self.owner.fallback.evicts(False):
             self.finish()
             self.call_plan.skip_comparison()
 
     def step_within_budget(self, call, fits):
-        """`fits`: whether the original's step does; None: nobody knows."""
+        """`fits` says whether the original's step fits; None: nobody knows."""
         raise NotImplementedError

@@ -9,14 +9,15 @@ from .packing import Packing
 
 
 class Returned(typing.NamedTuple):
-    """What the forward returns, the same in each step."""
+    """What the forward returns. It is the same in each step of one kind of call."""
 
     template: object  # see calls/structure.py
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
     kept: tuple  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
 
     def rebuild(self, outputs, inputs, tensors):
-        """What the caller gets, of the plan's outputs; attributes are set again."""
+        """Returns what the caller gets, made of the plan's outputs, and sets the attributes that the forward
+        sets."""
         placed = [
             outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
             for source, place in self.sources
@@ -30,13 +31,16 @@ class Returned(typing.NamedTuple):
 
     @classmethod
     def unpacked(cls, packing, module):
-        """Raises what pickle raises for classes that are not there, and AttributeError for submodules."""
+        """Reads it from a plan file. Raises what pickle raises for classes that are not there, and
+        AttributeError for submodules that are not there."""
         template = structure.of_module(packing.template, module)
         kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
         return cls(template, packing.sources, kept)
 
 
 class StepPlan:
+    """`compiled` runs the step. Until it is bound, it is only the step's graph."""
+
     def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, is_from_shapes=False):
         self.compiled = compiled
         self.returned = returned
@@ -55,7 +59,7 @@ class StepPlan:
         self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
 
     def start(self, options, in_arena) -> None:
-        """Solves in the background."""
+        """Begins to solve in the background."""
         self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, in_arena=in_arena)
 
     def bind(self, watch, owner) -> None:
@@ -65,20 +69,20 @@ class StepPlan:
         self.moves_buffers_in_backward = None
 
     def note_first_forward(self, compiled) -> None:
-        """`compiled`: by which it ran."""
+        """`compiled` is the plan that the first forward ran by."""
         self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
 
     def be_replaced_by(self, compiled) -> None:
-        """By that of another process."""
+        """Takes the plan that another process has made."""
         self.compiled = self.without_updates = compiled
 
     def run_by(self, ending, moves_buffers_in_backward=None) -> None:
-        """From here on there are plans with endings alone."""
+        """From here on all steps run by plans with endings."""
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 
     def packing(self, module) -> Packing:
-        """For a file."""
+        """Returns what a plan file keeps beside the graph and the schedule."""
         places = places_of(module)
         kept = [(places[id(values)], name) for values, name in self.returned.kept]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""

@@ -8,7 +8,8 @@ FROM_OUTSIDE = "parameters got gradients from outside of the module's own step (
 
 
 class ConsumedGradient(torch.Tensor):
-    """In the place of a gradient that the planned step has used and freed, until somebody zeroes it."""
+    """It stands in the place of a gradient that the planned step has used and freed, until somebody zeroes
+    it."""
 
     spent = False  # optimizer.step() was called since
     zeroed = False  # in place, after that
@@ -70,5 +71,5 @@ class ConsumedGradient(torch.Tensor):
 
 
 def is_real(gradient) -> bool:
-    """Whether there is a gradient, and not what stands for one."""
+    """Says whether there is a gradient, and not what stands for one."""
     return gradient is not None and type(gradient) is not ConsumedGradient

@@ -16,6 +16,8 @@ log = logging.getLogger("rematlas")
 
 
 class ConsumedStep:
+    """The parameters whose gradients are gone, and all that tells whether they were meant to be."""
+
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
@@ -53,7 +55,7 @@ class ConsumedStep:
         return is_left_out
 
     def expect(self, role, parameters) -> None:
-        """The plan that runs takes these gradients."""
+        """The plan that runs takes the gradients of these parameters."""
         self.role, self.parameters = role, parameters
 
     # The backward.
@@ -88,11 +90,11 @@ class ConsumedStep:
         self.count += 1
 
     def note_interrupts(self, forward) -> None:
-        """It goes on to its end, and raises then."""
+        """A backward that was interrupted goes on to its end, and raises then."""
         self.was_interrupted = bool(kept)
 
     def end_backward(self, forward) -> None:
-        """What else came in that backward to `.grad` was added behind the sums."""
+        """The backward is over. What came to `.grad` from elsewhere in it was added behind the sums."""
         if self.forward != forward:
             return
         self.forward = None
@@ -106,7 +108,7 @@ class ConsumedStep:
         self.was_reloaded = True
 
     def check(self) -> None:
-        """Raises where the updates that are done are others than `optimizer.step()` would do now."""
+        """Raises where `optimizer.step()` would do other updates now than were done."""
         if self.is_done:
             self.fault = self.fault or self.change_since_backward()
         elif any(type(parameter.grad) is ConsumedGradient for parameter in self.without_gradient):
@@ -114,6 +116,7 @@ class ConsumedStep:
         self.raise_fault()
 
     def change_since_backward(self) -> str:
+        """Says what would change the updates; empty where nothing would."""
         if self.rule.options() != self.options_read:
             return (
                 "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
@@ -140,6 +143,7 @@ class ConsumedStep:
         return ""
 
     def raise_fault(self) -> None:
+        """Raises what the last backward could not."""
         raise_kept()
         fault, self.fault = self.fault, ""
         if fault:
@@ -151,7 +155,7 @@ class ConsumedStep:
             )
 
     def end(self) -> None:
-        """So that the optimizer finds nothing to do."""
+        """The step is over: the optimizer finds no gradients, and so has nothing to do."""
         self.give_back()
         self.is_done = False
 
@@ -161,7 +165,7 @@ class ConsumedStep:
                 parameter.grad = None
 
     def note_spent(self) -> None:
-        """Gradients that are gone are still not zeroed: whoever adds to them, or uses them again, is told."""
+        """Gradients that are gone are still not zeroed. Whoever adds to them, or uses them again, is told."""
         for parameter in self.without_gradient:
             if parameter.grad is None:
                 parameter.grad = ConsumedGradient(parameter)

@@ -21,15 +21,17 @@ class StepContext(typing.NamedTuple):
     several: bool  # forwards have been open at a time
 
     def parameters(self) -> dict:
-        """By name."""
+        """Returns the parameters by name."""
         return dict(zip(self.watch.names[: len(self.watch.parameters)], self.tensors))
 
 
 class NoEnding(Exception):
-    """Why no plan of this module can end with the updates."""
+    """Says why no plan of this module can end with the updates."""
 
 
 class Ending:
+    """A plan that takes the gradients itself, for one role."""
+
     def __init__(self, plan, text, fixed, other_bytes):
         self.plan = plan
         self.text = text  # see UpdateRule.text
@@ -40,7 +42,7 @@ class Ending:
         self.answer = None
 
     def settle(self, solver) -> str:
-        """Why there is no plan; empty where there is one. Planning has ended."""
+        """Planning has ended. Says why there is no plan; empty where there is one."""
         if self.answer is None:
             self.answer = self.plan.answer()
         if self.answer.infeasible is not None:
@@ -65,7 +67,7 @@ class Ending:
             raise NoEnding(message(error)) from None
 
     def parameters(self, rule, by_name) -> list:
-        """Those whose gradients the plan takes."""
+        """Returns the parameters whose gradients the plan takes."""
         if rule.accumulate > 1:
             trained = names_of_parameters(self.plan)
             return [parameter for name, parameter in by_name.items() if name in trained]
@@ -76,14 +78,14 @@ class Ending:
 
 
 class Endings:
-    """Makes them, of the plans without their end."""
+    """Makes endings of plans that have none."""
 
     def __init__(self, rule, states):
         self.rule = rule
         self.states = states
 
     def find(self, context, step_plan, role, makes_missing):
-        """One that is ready to run; else None, and why not yet. Raises NoEnding."""
+        """Returns an ending that is ready to run, or None and why there is none yet. Raises NoEnding."""
         groups, fixed = self.rule.groups(context.parameters())
         ending = step_plan.endings.get(role)
         if ending is None or ending.fixed != fixed:
@@ -101,7 +103,7 @@ class Endings:
         )
 
     def start(self, context, step_plan, role, groups, fixed) -> Ending:
-        """Begins to plan one. Raises NoEnding."""
+        """Begins to plan an ending. Raises NoEnding."""
         step_plan.endings.pop(role, None)
         others = self.other_bytes(context, role)
         try:
@@ -115,8 +117,9 @@ class Endings:
         return step_plan.endings[role]
 
     def prepare(self, context, step_plan, role, groups, makes_missing) -> bool:
-        """Binds it. One that fits no longer beside what else is alive is dropped, and planned anew: for the
-        next step, or for this one where it has no other. Raises NoEnding."""
+        """Binds the ending and says whether it can run. One that fits no longer beside what else is alive is
+        dropped: it is planned anew for the next step, or for this one where that has no other plan. Raises
+        NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
@@ -135,14 +138,14 @@ class Endings:
         return True
 
     def other_bytes(self, context, role) -> int:
-        """What lives beside the step and the tensors of its end."""
+        """Returns what lives beside the step and the tensors of its end."""
         return other_bytes(
             [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
         )
 
     def plan_directly(self, context, step_plan):
-        """Where the step cannot be planned without its end: the plans with it, found before it runs. Returns
-        their answer, None where there are none, and why there are none."""
+        """The step cannot be planned without its end. Waits for plans with it, before the step runs. Returns
+        the planner's answer and why there are no plans; empty where there are."""
         groups, fixed = self.rule.groups(context.parameters())
         roles = self.rule.roles()
         for role in roles:
@@ -157,15 +160,16 @@ class Endings:
         return step_plan.endings[Role.UPDATE].answer, ""
 
     def ended(self, context, step_plan):
-        """The step with its updates, which is not planned, and its `UpdateRule.text`. Raises RuntimeError."""
+        """Returns the step with its updates, which is not planned, and its `UpdateRule.text`. Raises
+        RuntimeError."""
         groups, fixed = self.rule.groups(context.parameters())
         told = [told for _, told in groups]
         plan = step_plan.compiled.with_optimizer(told, self.rule.ending(Role.UPDATE))
         return plan, self.rule.text(Role.UPDATE, fixed)
 
     def take_given(self, context, step_plan, text) -> str:
-        """A plan from a file that ends with updates is the only one. Returns why it is not for this
-        optimizer."""
+        """Takes a plan from a file that ends with updates; it is the only one. Says why it is not for this
+        optimizer; empty where it is."""
         _, fixed = self.rule.groups(context.parameters())
         if text != self.rule.text(Role.UPDATE, fixed):
             return (

@@ -12,24 +12,26 @@ NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
 
 
 def number_of_rate(state):
-    """Of a plan's state that is a learning rate, the number of its group; None of others."""
+    """Returns the number of the group whose learning rate this state of a plan is; None for other states."""
     if state == "lr":
         return 0
     return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
 
 
 def names_of_parameters(plan) -> set:
-    """Those that the plan has a state of."""
+    """Returns the names of the parameters that the plan has a state of."""
     states = [name for name in plan.state_names() if name not in NUMBERS and number_of_rate(name) is None]
     return {name.rpartition(".")[0] for name in states}
 
 
 def version_of(tensor):
-    """Another one when the tensor is replaced or written to."""
+    """The version is another one when the tensor is replaced or written to."""
     return id(tensor), None if tensor is None else tensor._version
 
 
 class PlanStates:
+    """It finds these tensors, and makes those that the optimizer has not made yet."""
+
     def __init__(self, rule, copies):
         self.rule = rule
         self.copies = copies
@@ -39,9 +41,9 @@ class PlanStates:
         self.scale_read = None  # the version of the scale, as the last forward found it
 
     def of_plan(self, plan, role, groups, parameters, makes_missing):
-        """In the order of the plan. None: the optimizer has not made them yet. `groups`: see UpdateRule;
-        `parameters`: by name; `makes_missing`: those that the optimizer would make in its first step are
-        made."""
+        """Returns them in the order of the plan; None where the optimizer has not made them yet. `groups` are
+        those of UpdateRule, `parameters` are by name. With `makes_missing` those are made that the optimizer
+        would make in its first step."""
         if makes_missing:
             trained = names_of_parameters(plan)
             if role is Role.UPDATE:
@@ -71,7 +73,7 @@ class PlanStates:
         return self.rule.optimizer.state.get(parameters[name], {}).get(state)
 
     def number(self, name, parameter):
-        """Where `parameter` lies, and the norm in its type."""
+        """The number lies where `parameter` does; the norm is of its type, too."""
         if name not in self.numbers:
             self.numbers[name] = parameter.new_zeros((), dtype=torch.float32 if name != "norm" else None)
         return self.numbers[name]
@@ -91,8 +93,8 @@ class PlanStates:
             self.numbers["inverse_scale"].copy_(inverse_of(scaler._scale))
 
     def make_states(self, trained, groups, parameters) -> None:
-        """Those that there are not yet, as the optimizer itself begins; where weights live on the host,
-        there."""
+        """Makes the states that are missing, as the optimizer itself begins. Where weights live on the host,
+        they live there too."""
         optimizer, new = self.rule.optimizer, {}
         for group, told in groups:
             for name in told["parameters"]:
@@ -108,8 +110,8 @@ class PlanStates:
                     kept["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
 
     def make_sums(self, parameters) -> None:
-        """A gradient that an earlier backward of this step has left goes on as the sum: a second one would
-        lie beside it."""
+        """Makes the sums that are missing. A gradient that an earlier backward of this step has left goes on
+        as the sum, for a second one would lie beside it."""
         for parameter in parameters:
             if id(parameter) not in self.sums and self.can_be_sum(parameter):
                 self.sums[id(parameter)] = parameter.grad
@@ -118,7 +120,7 @@ class PlanStates:
             self.sums[id(parameter)] = tensor
 
     def can_be_sum(self, parameter) -> bool:
-        """Whether the gradient that is there lies as its parameter does, in memory of its own."""
+        """Says whether the gradient that is there lies as its parameter does, in memory of its own."""
         gradient = parameter.grad
         if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
             return False
@@ -127,17 +129,17 @@ class PlanStates:
         return same and gradient.untyped_storage().nbytes() == parameter.nbytes
 
     def sum_of(self, parameter):
-        """What the gradient is added to. Adding to negative zeros changes no bit."""
+        """Returns what the gradient is added to. Adding to negative zeros changes no bit."""
         return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
 
     def versions(self, parameters) -> list:
-        """Of what the optimizer keeps of these parameters."""
+        """Returns the versions of what the optimizer keeps of these parameters."""
         kept = [self.rule.optimizer.state.get(parameter, {}).values() for parameter in parameters]
         return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
 
     def alive(self, role, tensors) -> list:
-        """Those of the step's end that there are now. `tensors`: the parameters, whose sums may be among
-        them."""
+        """Returns the tensors of the step's end that there are now. `tensors` are the parameters, whose
+        gradients may be sums."""
         states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
         kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
         mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()

@@ -16,6 +16,8 @@ class Role(enum.Enum):
 
 
 class UpdateRule:
+    """The optimizer, and what the user has announced of its steps."""
+
     def __init__(self, optimizer, accumulate, clip_norm, scaler):
         self.optimizer = optimizer
         self.accumulate = accumulate  # backwards before each step
@@ -23,7 +25,7 @@ class UpdateRule:
         self.scaler = scaler
 
     def is_announced(self) -> bool:
-        """Whether something is said to come before steps."""
+        """Says whether the user has announced what comes before steps."""
         return self.accumulate > 1 or self.clip_norm is not None or self.scaler is not None
 
     def roles(self):
@@ -36,7 +38,7 @@ class UpdateRule:
         return set(map(id, self.parameters()))
 
     def options(self) -> list:
-        """Of each group, learning rates and the like as they are now."""
+        """Returns learning rates and the like of each group, as they are now."""
         return [
             {
                 name: float(v) if isinstance(v, torch.Tensor) else v
@@ -47,8 +49,8 @@ class UpdateRule:
         ]
 
     def groups(self, parameters):
-        """The optimizer's groups and what the compiled part is told of each, and what of that makes a plan
-        another one. `parameters`: by name."""
+        """Returns the optimizer's groups with what the compiled part is told of each, and the text of what
+        makes another plan necessary. `parameters` are by name."""
         names_of = {}
         for name, parameter in parameters.items():
             names_of.setdefault(id(parameter), []).append(name)
@@ -62,7 +64,7 @@ class UpdateRule:
         return groups, fixed
 
     def ending(self, role) -> dict:
-        """What becomes of the gradients of a backward, for the compiled part."""
+        """Tells the compiled part what becomes of the gradients of a backward."""
         ending = {"sums": self.accumulate > 1, "updates": role is Role.UPDATE}
         if self.clip_norm is not None and role is Role.UPDATE:
             ending["clip_norm"] = float(self.clip_norm)
@@ -71,13 +73,13 @@ class UpdateRule:
         return ending
 
     def text(self, role, fixed) -> str:
-        """The same for a plan's file, with the `fixed` part of its groups."""
+        """Tells the same in a plan file, together with the `fixed` part of the groups."""
         return json.dumps([json.loads(fixed), self.ending(role)], sort_keys=True)
 
     # What the optimizer's own steps take over from the loop.
 
     def clip(self, module):
-        """The norm of all gradients before; None where nothing is clipped."""
+        """Clips as announced, and returns the norm of all gradients before; None where nothing is clipped."""
         if self.clip_norm is None:
             return None
         mine = self.parameter_ids()
@@ -88,8 +90,8 @@ class UpdateRule:
         return torch.nn.utils.clip_grad_norm_(parameters, self.clip_norm)
 
     def unscale(self, parameters) -> None:
-        """What the optimizer was about to do with gradients that are still scaled: they are clipped behind
-        that."""
+        """Does what the optimizer was about to do with gradients that are still scaled, for they are clipped
+        after that."""
         scale = getattr(self.optimizer, "grad_scale", None)
         if scale is not None:
             gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
@@ -100,5 +102,5 @@ class UpdateRule:
 
 
 def inverse_of(scale):
-    """As torch.amp.GradScaler has it."""
+    """The inverse is computed as torch.amp.GradScaler does."""
     return scale.double().reciprocal().float()

@@ -31,6 +31,9 @@ WATCHED_STEPS = 2  # of the expected course, before updates move into the backwa
 
 
 class Updates:
+    """It hears of forwards, backwards and the optimizer's steps, and says which steps run by plans with
+    updates."""
+
     def __init__(self, module, options):
         self.module = module
         self.rule = UpdateRule(options.optimizer, options.accumulate, options.clip_norm, options.scaler)
@@ -54,7 +57,7 @@ class Updates:
 
     @property
     def steps(self) -> int:
-        """Whose updates were done during backward."""
+        """How many steps did their updates during backward."""
         return self.consumed.count
 
     @property
@@ -67,7 +70,8 @@ class Updates:
         self.consumed.give_back()
 
     def be_last(self) -> None:
-        """Hooks of others see the gradients, or that they are gone, before this one hands them over."""
+        """The hook is to run last: hooks of others see the gradients, or that they are gone, before this one
+        hands them over."""
         if next(reversed(self.rule.optimizer._optimizer_step_pre_hooks)) != self.before.id:
             self.before.remove()
             self.before = self.rule.optimizer.register_step_pre_hook(self.before_step)
@@ -79,8 +83,8 @@ class Updates:
         self.refused_for_good = why
 
     def refuse_this_step(self, why) -> None:
-        """What comes before a step was told beforehand: a step that is otherwise is the optimizer's own, and
-        no other."""
+        """What comes before steps was announced, and this step is otherwise: the optimizer does this one
+        itself. Where nothing was announced it does all."""
         if self.is_declared:
             self.refused_this_step = why
         else:
@@ -109,6 +113,7 @@ class Updates:
         self.open = None
 
     def count_forward(self) -> None:
+        """Counts the forwards of a step. Raises RuntimeError where there are more than announced."""
         accumulate = self.rule.accumulate
         if accumulate > 1 and self.forwards and not any(is_real(p.grad) for p in self.module.parameters()):
             self.forwards = 0  # what was begun was given up: an interrupt, say, and then zero_grad
@@ -120,7 +125,7 @@ class Updates:
             )
 
     def note_no_forward(self) -> None:
-        """The last one has, or will have, no backward."""
+        """The last forward has no backward, and will have none."""
         self.forwards = max(0, self.forwards - 1)
         self.open = None
 
@@ -156,10 +161,11 @@ class Updates:
         self.consumed.note_spent()
 
     def after_loading(self, optimizer) -> None:
-        """Whoever goes back to a checkpoint leaves the step that had begun out."""
+        """Who goes back to a checkpoint leaves the step out that had begun."""
         self.consumed.note_reloaded()
 
     def watch_step(self, optimizer, has_closure) -> None:
+        """Looks whether the optimizer's own step is of the expected course."""
         if ranks.store() is not None:
             self.refuse_for_good("gradients are reduced between processes first")
         elif has_closure:
@@ -180,7 +186,8 @@ class Updates:
             self.watched += 1
 
     def gradients_are_as_handed_out(self) -> bool:
-        """Those of the optimizer's parameters: what else has gradients may collect them."""
+        """Looks at the optimizer's parameters alone: other gradients may be collected by whom they belong
+        to."""
         plan, parameters = self.replayed
         nothing, mine, gradients = torch.empty(0), self.rule.parameter_ids(), []
         for name in plan.gradient_names():
@@ -195,7 +202,7 @@ class Updates:
         return Role.UPDATE if self.forwards == self.rule.accumulate or self.rule.accumulate == 1 else Role.SUM
 
     def plan_for(self, context, step_plan):
-        """The plan that takes the gradients itself, where this step may run it; else None, and why."""
+        """Returns the plan that takes the gradients itself where this step may run it; else None, and why."""
         plan, self.why = self.find_plan(context, step_plan)
         return plan, self.why
 
@@ -218,7 +225,7 @@ class Updates:
         return ending.plan, ""
 
     def why_not_now(self, context, step_plan, parameters) -> str:
-        """Why this step may not take its gradients itself; empty where it may."""
+        """Says why this step may not take its gradients itself; empty where it may."""
         if self.refused_for_good or self.refused_this_step:
             return self.refused_for_good or self.refused_this_step
         if step_plan.compiled.open_forwards() or (context.several and not self.is_declared):
@@ -238,6 +245,7 @@ class Updates:
         return unfit(self.rule.optimizer) or ""
 
     def why_gradients_are_wanted(self, parameters) -> str:
+        """Says why gradients must be there after this backward; empty where they need not."""
         mine = self.rule.parameter_ids()
         for parameter in parameters.values():
             if id(parameter) not in mine:
