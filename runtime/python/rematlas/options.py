@@ -35,6 +35,10 @@ class Options:
     scaler: torch.amp.GradScaler | None  # that is enabled
     copies: Copies
 
+    def in_arena(self, device: str) -> bool:
+        """Says whether steps on this device lie in one piece of memory."""
+        return device == "cpu" if self.arena is None else self.arena
+
     @classmethod
     def of(cls, module, given: dict) -> "Options":
         """Of what `apply` was given for this module. Raises ValueError and TypeError."""

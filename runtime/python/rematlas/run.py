@@ -123,7 +123,7 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
     planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise", arena=True))
-    of(model).measures = True
+    of(model).measure_peaks()
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
     measured = of_original = 0

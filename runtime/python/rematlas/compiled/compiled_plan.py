@@ -47,13 +47,11 @@ class CompiledPlan:
 
     # Planning.
 
-    def start(self, options, *, frames: int, other_bytes: int, in_arena: bool) -> None:
+    def start(self, options, *, frames: int, other_bytes: int, device: str) -> None:
         """Begins to solve in the background."""
         config = json.dumps(options.config) if options.config else ""
-        seconds, copies = options.time_limit, options.copies.text
-        self.made.start(
-            str(options.budget), options.solver, config, seconds, frames, other_bytes, copies, in_arena
-        )
+        asked = str(options.budget), options.solver, config, options.time_limit
+        self.made.start(*asked, frames, other_bytes, options.copies.text, options.in_arena(device))
 
     def busy(self) -> bool:
         return self.made.busy()

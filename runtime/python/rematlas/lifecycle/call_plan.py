@@ -143,6 +143,14 @@ class CallPlan:
         if self.original.bytes and self.owner.options.budget_bytes is not None:
             self.original.note_recorded(self.owner.recorded_bytes(recorded))
 
+    def note_answer(self, answer) -> None:
+        """The planner was asked."""
+        self.answer = answer
+
+    def note_failure(self, why) -> None:
+        """A recorded step has led to no plan."""
+        self.reason = why
+
     # From state to state. These hold at once: what comes behind them may raise, and a wait be interrupted.
 
     def refuse(self, why, error=None) -> None:
@@ -179,7 +187,7 @@ class CallPlan:
         if ranks.store() is not None:
             options = owner.options
             asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
-            self.plan.shared = ranks.Shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit)
+            self.plan.share(ranks.Shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))
         self.start_planning()
 
     def start_planning(self) -> None:
@@ -189,7 +197,7 @@ class CallPlan:
         if self.state.is_received():
             return
         try:
-            self.plan.start(self.owner.options, self.owner.in_arena())
+            self.plan.start(self.owner.options, self.owner.device())
         except RuntimeError as error:
             self.refuse(message(error))
 
@@ -219,7 +227,7 @@ class CallPlan:
 
     def plan_directly(self) -> bool:
         """Plans the step with the optimizer's updates alone. Returns whether it fits so."""
-        answer, why = self.owner.updates.plan_directly(self.owner.context([]), self.plan)
+        answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
             log.info("rematlas: %s", why)
@@ -245,7 +253,7 @@ class CallPlan:
 
     def plan_beside(self, others) -> None:
         """Makes the plan anew: more lives beside the step than when it was planned."""
-        self.plan.other_bytes = others
+        self.plan.be_for(other_bytes=others)
         self.comparisons.begin_anew()
         self.start_planning()
         self.state.finish()
@@ -257,17 +265,17 @@ class CallPlan:
             "rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", frames, before
         )
         self.comparisons.begin_anew()
-        plan.frames = frames
+        plan.be_for(frames=frames)
         self.start_planning()
         if self.plan is None:  # refused
             return
         plan.compiled.wait()
         if not plan.compiled.answer().is_solved:
             log.warning("rematlas: no plan keeps the budget with so many; the one for %d stays", before)
-            plan.frames = before
-            plan.start(self.owner.options, self.owner.in_arena())
+            plan.be_for(frames=before)
+            plan.start(self.owner.options, self.owner.device())
         self.state.finish()
-        plan.frames = frames
+        plan.be_for(frames=frames)
 
     def plan_from_shapes(self, call, used=(), found=None) -> bool:
         """Plans the step before it has run. Returns whether there is a plan. `used` is as in
@@ -356,4 +364,4 @@ class CallPlan:
             return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
         if self.owner.updates is None:
             return "it ends with the updates of an optimizer: give optimizer="
-        return self.owner.updates.take_given(self.owner.context([]), self.plan, ending)
+        return self.owner.updates.take_given(self.owner.context(), self.plan, ending)

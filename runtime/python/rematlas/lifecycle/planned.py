@@ -2,9 +2,7 @@
 
 import logging
 
-from ..compiled.callbacks import open_forwards
 from ..compiled.memory import other_bytes
-from .open_forward import OpenForward
 from .state import UNDECIDED, State, StateName
 
 log = logging.getLogger("rematlas")
@@ -30,7 +28,7 @@ class Planned(State):
             if self.call_plan.state is not self:
                 return UNDECIDED
         if owner.updates is not None:
-            ending, why = owner.updates.plan_for(owner.context(call.inputs, tensors), plan)
+            ending, why = owner.updates.plan_for(owner.context(call, tensors), plan)
             if ending is not None:
                 compiled = ending
             elif plan.is_direct:
@@ -41,7 +39,9 @@ class Planned(State):
     def replay(self, compiled, tensors, call):
         """Runs the forward by this plan, or by the original where the plan cannot."""
         owner, plan = self.owner, self.call_plan.plan
-        outputs, number, why = compiled.forward(tensors, call.inputs, owner.in_arena(), owner.measures)
+        outputs, number, why = compiled.forward(
+            tensors, call.inputs, owner.options.in_arena(call.device), owner.measures
+        )
         if why:
             owner.leave_plan(why)
             if number < 0:  # tensors lie otherwise than planned
@@ -50,8 +50,8 @@ class Planned(State):
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
-        open_forwards[number] = OpenForward(owner, self.call_plan, call, compiled)
-        owner.replayed += 1
+        owner.note_open_forward(number, self.call_plan, call, compiled)
+        owner.count_replayed()
         if plan.is_one_output:
             return outputs[0]
         return plan.returned.rebuild(outputs, call.inputs, tensors)

@@ -54,8 +54,7 @@ class PlannedModule:
         self.replayed = 0
         self.original = 0
         self.is_forwarding = False  # the original's forward runs
-        # Peaks of planned steps also on a GPU, where it resets max_memory_allocated of torch.cuda
-        self.measures = False
+        self.measures = False  # peaks of planned steps, see `measure_peaks`
         self.lock = threading.RLock()
         planned_modules.add(self)
 
@@ -197,28 +196,34 @@ class PlannedModule:
             return str(parameter.device)
         return "cpu"
 
-    def in_arena(self) -> bool:
-        return self.device() == "cpu" if self.options.arena is None else self.options.arena
-
     def has_room_for(self, number) -> bool:
         """Says whether so many bytes of all tensors keep the budget; a share of the step is always kept."""
         return self.options.budget_bytes is None or number <= self.options.budget_bytes
 
-    def context(self, inputs, tensors=None) -> StepContext:
+    def context(self, call=None, tensors=None) -> StepContext:
+        """`tensors` are the module's, where they are known."""
         watch = self.state.watch
         tensors = watch.tensors() if tensors is None else tensors
-        return StepContext(
-            self.options, self.name, watch, tensors, inputs, self.device(), self.in_arena(), self.several
-        )
+        inputs, device = ([], self.device()) if call is None else (call.inputs, call.device)
+        return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
     def forward_by_plan(self, call_plan, call, given):
         """Runs a forward on these tensors by the plan. Returns the outputs, and why there are none."""
         compiled = call_plan.plan.compiled
         tensors = self.state.watch.tensors()
-        outputs, number, why = compiled.forward(tensors, given, self.in_arena(), self.measures)
+        outputs, number, why = compiled.forward(
+            tensors, given, self.options.in_arena(call.device), self.measures
+        )
         if not why:
-            callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled)
+            self.note_open_forward(number, call_plan, call, compiled)
         return outputs, why
+
+    def note_open_forward(self, number, call_plan, call, compiled) -> None:
+        """Its backward may come."""
+        callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled)
+
+    def count_replayed(self) -> None:
+        self.replayed += 1
 
     def count_original(self) -> None:
         self.original += 1
@@ -274,6 +279,10 @@ class PlannedModule:
 
     # What `api` asks for.
 
+    def measure_peaks(self) -> None:
+        """Also of planned steps on a GPU, where that resets what max_memory_allocated of torch.cuda tells."""
+        self.measures = True
+
     def updates_in_each_backward(self) -> bool:
         """Says whether some kind of call has only plans that update parameters."""
         return any(
@@ -290,7 +299,7 @@ class PlannedModule:
             compiled, packing = plan.compiled, plan.packing(self.module)
             if self.updates is not None:
                 try:
-                    compiled, ending = self.updates.ended(self.context([]), plan)
+                    compiled, ending = self.updates.ended(self.context(), plan)
                 except RuntimeError as error:
                     raise Refused(str(error)) from None
                 packing = packing._replace(ending=ending)

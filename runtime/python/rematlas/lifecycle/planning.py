@@ -37,11 +37,12 @@ class Planning(Unplanned):
         """Planning has ended: takes the plan, or says why there is none."""
         call_plan, plan = self.call_plan, self.call_plan.plan
         is_received = self.is_received()
-        shared, plan.shared = plan.shared, None
+        shared = plan.take_shared()
         if is_received:
             self.receive(shared)
             return
-        answer = call_plan.answer = plan.compiled.answer()
+        answer = plan.compiled.answer()
+        call_plan.note_answer(answer)
         if shared is not None:
             if answer.is_solved:
                 shared.publish(plan.compiled)
@@ -101,5 +102,5 @@ class Planning(Unplanned):
             call_plan.start_planning()
             return
         plan.be_replaced_by(found)
-        call_plan.answer = dataclasses.replace(answer, kept_by_loss_bytes=kept_by_loss)
+        call_plan.note_answer(dataclasses.replace(answer, kept_by_loss_bytes=kept_by_loss))
         call_plan.bind()

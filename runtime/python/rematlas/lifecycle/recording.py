@@ -128,7 +128,7 @@ class Recording(Unplanned):
         """A recorded step leads to no plan. After a few of them in a row the original is left to itself."""
         call_plan, refusals = self.call_plan, self.owner.refusals
         self.first = None
-        call_plan.reason = why
+        call_plan.note_failure(why)
         refusals.count_attempt(call_plan.base, why)
         if refusals.is_module_hopeless():
             refusals.refuse_module(why)

@@ -58,9 +58,23 @@ class StepPlan:
         self.without_updates = compiled
         self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
 
-    def start(self, options, in_arena) -> None:
+    def be_for(self, *, frames=None, other_bytes=None) -> None:
+        """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
+        self.frames = self.frames if frames is None else frames
+        self.other_bytes = self.other_bytes if other_bytes is None else other_bytes
+
+    def share(self, shared) -> None:
+        """All processes of the training are to use one plan."""
+        self.shared = shared
+
+    def take_shared(self):
+        """The plan is made: returns by what it was shared, None where it was not."""
+        shared, self.shared = self.shared, None
+        return shared
+
+    def start(self, options, device) -> None:
         """Begins to solve in the background."""
-        self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, in_arena=in_arena)
+        self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, device=device)
 
     def bind(self, watch, owner) -> None:
         """Makes the schedule that was found ready to run. Raises RuntimeError."""

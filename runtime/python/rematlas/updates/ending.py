@@ -17,7 +17,6 @@ class StepContext(typing.NamedTuple):
     tensors: list  # parameters and buffers
     inputs: list
     device: str
-    in_arena: bool
     several: bool  # forwards have been open at a time
 
     def parameters(self) -> dict:
@@ -110,7 +109,7 @@ class Endings:
             plan = step_plan.without_updates.with_optimizer(
                 [told for _, told in groups], self.rule.ending(role)
             )
-            plan.start(context.options, frames=1, other_bytes=others, in_arena=context.in_arena)
+            plan.start(context.options, frames=1, other_bytes=others, device=context.device)
         except RuntimeError as error:
             raise NoEnding(message(error)) from None
         step_plan.endings[role] = Ending(plan, self.rule.text(role, fixed), fixed, others)
@@ -178,7 +177,7 @@ class Endings:
             )
         if self.rule.accumulate > 1:
             return "plans of steps that sum gradients come in two, of which a file has one: plan it here"
-        others = self.other_bytes(context._replace(inputs=[]), Role.UPDATE)
+        others = self.other_bytes(context, Role.UPDATE)
         ending = Ending(step_plan.compiled, text, fixed, others)
         ending.answer = step_plan.compiled.answer()
         step_plan.endings[Role.UPDATE] = ending
