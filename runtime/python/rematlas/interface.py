@@ -13,24 +13,18 @@ import pathlib
 from torch import nn
 
 from .api import apply, is_planned, plan, remove, status
-from .library import ops
+from .compiled import configurations
 
 SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 
 
 def generate_config(kind: str = "atlas") -> dict:
     """A complete configuration: of rotor, checkmate, dtr, noremat, atlas, ... Errors list what there is."""
-    try:
-        return json.loads(ops.generate_config(kind))
-    except RuntimeError as error:
-        raise RuntimeError(str(error).splitlines()[0]) from None
+    return configurations.generated(kind)
 
 
 def check_config(config: dict) -> dict:
-    try:
-        ops.check_config(json.dumps(config))
-    except RuntimeError as error:
-        raise RuntimeError(str(error).splitlines()[0]) from None
+    configurations.checked(config)
     return config
 
 

@@ -1,14 +1,13 @@
 """The keyword arguments of `apply`, checked and in one form."""
 
 import dataclasses
-import json
 
 import torch
 
+from .compiled import configurations
 from .compiled.memory import budget_bytes
 from .copies import Copies
 from .fallback.fallback import CHOICES
-from .library import ops
 from .plan_file import Plan
 from .updates.optimizers import of_another_model, unfit
 
@@ -141,7 +140,6 @@ def solver_of(solver, config):
     if config is None:
         return solver, None
     try:
-        checked = json.loads(ops.check_config(json.dumps(config)))
+        return configurations.checked(config)
     except RuntimeError as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    return checked["solver"], checked["options"] or None
+        raise ValueError(str(error)) from None
