@@ -20,12 +20,13 @@ def original_is_wanted(number):
 def gradients_are_taken(number):
     """The backward has updated the parameters, or has added to the sums of gradients. What an interrupt comes
     into is done again."""
-    for part in open_forwards[number].owner.updates.parts_of_taking:
+    updates = open_forwards[number].owner.updates
+    for part in updates.parts_of_taking:
         try:
-            part(number)
+            part(updates, number)
         except BaseException as error:
             kept.append(error)
-            part(number)
+            part(updates, number)
 
 
 def backward_is_over(number):

@@ -3,6 +3,7 @@
 import json
 import logging
 import time
+import weakref
 
 from .. import ranks
 from ..compiled.compiled_plan import CompiledPlan
@@ -26,7 +27,7 @@ class CallPlan:
     """It goes from state to state, by methods that are named after what has happened."""
 
     def __init__(self, owner, key, inputs):
-        self.owner = owner
+        self._owner = weakref.ref(owner)  # see State
         self.key = key
         self.base = key[0]  # without the state of the module
         self.inputs = inputs  # in words
@@ -39,6 +40,10 @@ class CallPlan:
         # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
         self.used = None
         self.state = Recording(self)
+
+    @property
+    def owner(self):
+        return self._owner()
 
     @property
     def is_from_shapes(self) -> bool:

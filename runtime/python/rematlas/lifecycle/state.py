@@ -11,6 +11,7 @@ original.
 """
 
 import enum
+import weakref
 
 
 class StateName(enum.Enum):
@@ -33,8 +34,16 @@ class State:
     name = StateName.WAITING
 
     def __init__(self, call_plan):
-        self.call_plan = call_plan
-        self.owner = call_plan.owner
+        # Weak, so that what is removed is freed at once: nothing goes in a circle.
+        self._call_plan = weakref.ref(call_plan)
+
+    @property
+    def call_plan(self):
+        return self._call_plan()
+
+    @property
+    def owner(self):
+        return self._call_plan().owner
 
     def step(self, call):
         """Returns what the call returns, or UNDECIDED where the state has become another one, which is to be

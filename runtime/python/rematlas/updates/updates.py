@@ -49,7 +49,6 @@ class Updates:
         self.forwards = 0  # in train mode, since the last step
         self.replayed = None  # the plan whose gradients the optimizer takes next, and the parameters by name
         self.open = None  # the plan with an ending whose forward may be open
-        self.parts_of_taking = (self.note_taken, self.consumed.put_stand_ins, self.consumed.note_interrupts)
         optimizer = self.rule.optimizer
         self.before = optimizer.register_step_pre_hook(self.before_step)
         self.after = optimizer.register_step_post_hook(self.after_step)
@@ -136,9 +135,19 @@ class Updates:
     def has_hooks(self) -> bool:
         return self.consumed.has_hooks()
 
+    # A backward has taken the gradients. Each of these may be called again where it was interrupted.
+
     def note_taken(self, forward) -> None:
         self.open = None
         self.consumed.note_faults(forward)
+
+    def put_stand_ins(self, forward) -> None:
+        self.consumed.put_stand_ins(forward)
+
+    def note_interrupts(self, forward) -> None:
+        self.consumed.note_interrupts(forward)
+
+    parts_of_taking = (note_taken, put_stand_ins, note_interrupts)
 
     def end_backward(self, forward) -> None:
         self.consumed.end_backward(forward)
