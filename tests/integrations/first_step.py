@@ -5,8 +5,8 @@ from rematlas.lifecycle.recording import Recording
 
 
 class FirstStep:
-    """Of the model that is called next. `verdict`: "same", "other", or "unknown" where shapes do not tell what the step
-    does; `why`."""
+    """Of the model that is called next. `verdict`: "same", "other", or "unknown" where shapes do not tell
+    what the step does; `why`."""
 
     def __init__(self):
         self.verdict, self.why = "unknown", "not recorded"
