@@ -3,9 +3,9 @@
 
     arena.py BIN GRAPH.graph.json... [--budgets 100%,80%,60%,40%] [--time-limit 2s]
 
-Prints CSV (name,run,value,unit): the arena over the live peak as `check --arena` plans it, the seconds that the
-check took, and for budgets below 100% the overhead of a schedule whose live peak, and of one whose arena, keeps the
-budget. Budgets that nothing was found for print no rows.
+Prints CSV (name,run,value,unit): the arena over the live peak as `check --arena` plans it, the seconds that
+the check took, and for budgets below 100% the overhead of a schedule whose live peak, and of one whose arena,
+keeps the budget. Budgets that nothing was found for print no rows.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 
 
 def call(*command: object) -> dict | None:
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode == 2:
         sys.exit(f"arena.py: {' '.join(map(str, command))}: {done.stderr.strip()}")
     return json.loads(done.stdout) if done.returncode == 0 else None
@@ -29,7 +29,9 @@ def print_row(name: str, run: str, value: float, unit: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("graphs", type=Path, nargs="+")
     parser.add_argument("--budgets", default="100%,80%,60%,40%")
@@ -43,7 +45,16 @@ def main() -> None:
         for graph in options.graphs:
             name = graph.name.removesuffix(".graph.json")
             for budget in options.budgets.split(","):
-                solve = (rematlas, "solve", graph, "--budget", budget, "--time-limit", options.time_limit, "--json")
+                solve = (
+                    rematlas,
+                    "solve",
+                    graph,
+                    "--budget",
+                    budget,
+                    "--time-limit",
+                    options.time_limit,
+                    "--json",
+                )
                 solved = call(*solve, "-o", schedule)
                 if not solved:
                     continue

@@ -3,9 +3,10 @@
 
     apply.py [--output FILE]       REMATLAS_PROGRAMS names the build
 
-recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a plain one, median of
-pairs. weights on the host: the same of a whole step with a fused AdamW, in a share of what all takes on the device. call: microseconds of Python and autograd around a replayed step of a tiny model, over the same step run by the
-original.
+recording: time of a recorded step over a plain one. replay: a step by a plan without recomputation over a
+plain one, median of pairs. weights on the host: the same of a whole step with a fused AdamW, in a share of
+what all takes on the device. call: microseconds of Python and autograd around a replayed step of a tiny
+model, over the same step run by the original.
 """
 
 import argparse
@@ -19,10 +20,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "runtime" / "python"), str(ROOT / "tests" / "runtime" / "python")]
 
 import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 import models  # noqa: E402
 import rematlas  # noqa: E402
-from torch import nn  # noqa: E402
 
 
 def step(module, batch, loss):
@@ -67,13 +68,16 @@ def planned(build, batches, loss, budget, **options):
 
 
 class Training:
-    """A GPT with a fused AdamW; with `ours`, weights, gradients and states live on the host between their uses."""
+    """A GPT with a fused AdamW; with `ours`, weights, gradients and states live on the host between their
+    uses."""
 
     def __init__(self, **ours):
         self.module = gpt()
         self.optimizer = torch.optim.AdamW(self.module.parameters(), lr=1e-3, fused=True)
         if ours:
-            rematlas.apply(self.module, optimizer=self.optimizer, offload="all", links="pcie4", time_limit=5.0, **ours)
+            rematlas.apply(
+                self.module, optimizer=self.optimizer, offload="all", links="pcie4", time_limit=5.0, **ours
+            )
 
     def step(self, number):
         text, target = texts(number)
@@ -118,7 +122,10 @@ def main():
         lines.append(f"{name},{run},{value:.4f},{unit}")
         print(lines[-1])
 
-    cases = {"resnet20": (models.resnet, models.images, models.image_loss), "gpt": (gpt, texts, models.text_loss)}
+    cases = {
+        "resnet20": (models.resnet, models.images, models.image_loss),
+        "gpt": (gpt, texts, models.text_loss),
+    }
     for name, (build, batches, loss) in cases.items():
         plain = build()
         for number in range(3):
@@ -140,8 +147,16 @@ def main():
     module, _ = planned(tiny, rows, nn.functional.mse_loss, "100%", solver="keep-all")
     for number in range(200):
         step(plain, rows(number), nn.functional.mse_loss), step(module, rows(number), nn.functional.mse_loss)
-    pairs = [(step(plain, rows(n), nn.functional.mse_loss), step(module, rows(n), nn.functional.mse_loss)) for n in range(2000)]
-    note("call/tiny", 0, 1e6 * (statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)), "us")
+    pairs = [
+        (step(plain, rows(n), nn.functional.mse_loss), step(module, rows(n), nn.functional.mse_loss))
+        for n in range(2000)
+    ]
+    note(
+        "call/tiny",
+        0,
+        1e6 * (statistics.median(b for _, b in pairs) - statistics.median(a for a, _ in pairs)),
+        "us",
+    )
 
     pathlib.Path(options.output).write_text("\n".join(lines) + "\n")
 

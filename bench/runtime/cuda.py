@@ -5,9 +5,9 @@
     cuda.py BIN --device cpu --small          the same commands on small models, to try them out
 
 Captures, solves and runs each model with verification: plainly, and captured as CUDA graphs. Prints CSV
-(name,run,value,unit): replay against eager (median of `pairs` pairs, taken alternately in one process), overhead
-predicted against measured, and the peak predicted, measured, and as the model of the allocator has it. Without
-a device it says so and ends with status 1.
+(name,run,value,unit): replay against eager (median of `pairs` pairs, taken alternately in one process),
+overhead predicted against measured, and the peak predicted, measured, and as the model of the allocator has
+it. Without a device it says so and ends with status 1.
 """
 
 import argparse
@@ -38,27 +38,61 @@ class Bench:
     def call(self, *command: object) -> tuple[dict, float] | None:
         """What the command prints as JSON and its seconds; nothing when it fails, which is told."""
         started = time.monotonic()
-        done = subprocess.run([str(c) for c in command], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(
+            [str(c) for c in command],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        )
         seconds = time.monotonic() - started
         if done.stdout.startswith("{"):
             return json.loads(done.stdout), seconds
         self.failed = True
-        print(f"cuda.py: status {done.returncode}: {' '.join(map(str, command))}: {done.stderr.strip()}", file=sys.stderr, flush=True)
+        print(
+            f"cuda.py: status {done.returncode}: {' '.join(map(str, command))}: {done.stderr.strip()}",
+            file=sys.stderr,
+            flush=True,
+        )
         return None
 
     def model(self, name: str) -> None:
         small = ["--small"] if self.options.small else []
-        subprocess.run([sys.executable, MODELS, self.folder, "--only", name, *small], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [sys.executable, MODELS, self.folder, "--only", name, *small],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         about = json.loads((self.folder / f"{name}.json").read_text())
         inputs = [word for spec in about["inputs"] for word in ("--input", spec)]
         graph, schedule = f"{name}.graph.json", f"{name}.schedule.json"
-        captured = self.call(self.rematlas, "capture", f"{name}.pt", *inputs, "--device", self.options.device, "-o", graph, "--json")
+        captured = self.call(
+            self.rematlas,
+            "capture",
+            f"{name}.pt",
+            *inputs,
+            "--device",
+            self.options.device,
+            "-o",
+            graph,
+            "--json",
+        )
         if not captured:
             return
         self.row(name, "capture", captured[1], "s")
         self.row(name, "peak without recomputation", captured[0]["peak_bytes"], "bytes")
         for budget in ("100%", about["budget"]):
-            solved = self.call(self.rematlas, "solve", graph, "--budget", budget, "--time-limit", self.options.time_limit, "-o", schedule, "--json")
+            solved = self.call(
+                self.rematlas,
+                "solve",
+                graph,
+                "--budget",
+                budget,
+                "--time-limit",
+                self.options.time_limit,
+                "-o",
+                schedule,
+                "--json",
+            )
             if not solved or "overhead" not in solved[0]:
                 continue
             self.row(name, f"solve {budget}", solved[1], "s")
@@ -71,13 +105,27 @@ class Bench:
         checked = self.call(self.rematlas, "check", graph, schedule, "--json")
         if not checked:
             return
-        for key, what in (("arena_bytes", "arena planned"), ("allocated_peak_bytes", "allocated predicted"), ("reserved_peak_bytes", "reserved predicted")):
+        for key, what in (
+            ("arena_bytes", "arena planned"),
+            ("allocated_peak_bytes", "allocated predicted"),
+            ("reserved_peak_bytes", "reserved predicted"),
+        ):
             if checked[0].get(key) is not None:
                 self.row(name, f"run {budget} {what}", checked[0][key], "bytes")
 
     def run(self, name: str, budget: str, schedule: str, flags: list[str]) -> None:
         ran = self.call(
-            self.rematlas, "run", f"{name}.pt", schedule, "--device", self.options.device, "--steps", self.options.pairs, "--verify", "--json", *flags
+            self.rematlas,
+            "run",
+            f"{name}.pt",
+            schedule,
+            "--device",
+            self.options.device,
+            "--steps",
+            self.options.pairs,
+            "--verify",
+            "--json",
+            *flags,
         )
         if not ran:
             return
@@ -85,7 +133,9 @@ class Bench:
         result = ran[0]
         self.failed |= not result["verified"]
         if flags and not result.get("cuda_graphs"):
-            print(f"cuda.py: {name}: plain replay: {result['why_no_cuda_graphs']}", file=sys.stderr, flush=True)
+            print(
+                f"cuda.py: {name}: plain replay: {result['why_no_cuda_graphs']}", file=sys.stderr, flush=True
+            )
         self.row(name, f"{what} verified", result["verified"], "bool")
         self.row(name, f"{what} time", result["time_ratio_to_eager"], "of eager")
         if not flags:  # ops cannot be timed inside a recording
@@ -106,7 +156,9 @@ def has_device() -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("--models", default="resnet101,gpt2_medium,unet,transformer,resnet1202")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
@@ -116,7 +168,11 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="CSV file to write as well")
     options = parser.parse_args()
     if options.device == "cuda" and not has_device():
-        print("cuda.py: no CUDA device, or no driver: nothing to measure (--device cpu --small tries the commands out)", file=sys.stderr)
+        print(
+            "cuda.py: no CUDA device, or no driver: nothing to measure"
+            " (--device cpu --small tries the commands out)",
+            file=sys.stderr,
+        )
         return 1
     with tempfile.TemporaryDirectory(prefix="rematlas-bench-") as folder:
         bench = Bench(options.bin.resolve(), Path(folder), options)

@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 """What online eviction costs, against plain training: CSV of name,run,value,unit.
 
-    evict.py [--models resnet50,gpt12,small] [--shares 0.9,0.7,0.5] [--rounds 5] [--long 10000] [--output FILE]
-                                                                                    REMATLAS_PROGRAMS names the build
+    evict.py [--models resnet50,gpt12,small] [--shares 0.9,0.7,0.5] [--rounds 5] [--long 10000]
+             [--output FILE]                                   REMATLAS_PROGRAMS names the build
 
-Times are those of the process on its processor, on one thread, so that others on the machine disturb them little. What is compared takes
-turns; runs are the rounds. `median` compares medians of all rounds, `best` the fastest steps of all, which were disturbed least.
+Times are those of the process on its processor, on one thread, so that others on the machine disturb them
+little. What is compared takes turns; runs are the rounds. `median` compares medians of all rounds, `best` the
+fastest steps of all, which were disturbed least.
 
-Where nothing has to be evicted, each in a process of its own: step: time of a step over that of a plain one. op: what it takes longer, by the ops that
-it has; on large models this is the difference of two large numbers. ops: how many. faults: pages that a step touches for the first time,
-more than a plain one. peak: counted bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but
-bookkeeping.
+Where nothing has to be evicted, each in a process of its own: step: time of a step over that of a plain one.
+op: what it takes longer, by the ops that it has; on large models this is the difference of two large numbers.
+ops: how many. faults: pages that a step touches for the first time, more than a plain one. peak: counted
+bytes over those of plain steps. `small`: steps of 60 ops on tiny tensors, which are nothing but bookkeeping.
 
-Within a share of what can be evicted (between what lives from step to step, with the gradients of parameters, and the peak): system@SHARE: time of a step over
-that of a plain one. simulated@SHARE: time of all runs of ops over that of their first runs, by the simulation of the
-same program with the costs that were measured on the way. above@SHARE: the difference, in points. reruns@SHARE: ops that ran
-again, in a step. as_simulated@SHARE: 1 where the simulation has as many evictions and reruns.
+Within a share of what can be evicted (between what lives from step to step, with the gradients of parameters,
+and the peak): system@SHARE: time of a step over that of a plain one. simulated@SHARE: time of all runs of ops
+over that of their first runs, by the simulation of the same program with the costs that were measured on the
+way. above@SHARE: the difference, in points. reruns@SHARE: ops that ran again, in a step. as_simulated@SHARE:
+1 where the simulation has as many evictions and reruns.
 
-Over many steps of a small model which evicts in each: ops that are known and memory of the process, at a tenth of the steps and
-at the end.
+Over many steps of a small model which evicts in each: ops that are known and memory of the process, at a
+tenth of the steps and at the end.
 """
 
 import argparse
@@ -36,10 +38,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "runtime" / "python"), str(ROOT / "resources" / "models")]
 
-import export  # noqa: E402
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
+import export  # noqa: E402
 import rematlas  # noqa: E402
 from rematlas.library import ops  # noqa: E402
 
@@ -84,7 +86,8 @@ class Course:
         return statistics.median(self.step() for _ in range(count))
 
     def extent(self):
-        """Bytes of a plain step: what no op can make again or nobody may drop, gradients of parameters included; and the peak."""
+        """Bytes of a plain step: what no op can make again or nobody may drop, gradients of parameters
+        included; and the peak."""
         self.step()
         gc.collect()
         lasting = ops.counted_bytes() + sum(p.nbytes for p in self.module.parameters())
@@ -94,7 +97,8 @@ class Course:
 
 
 def alone(name, evicting, steps):
-    """In a process of its own: seconds of each step, ops of a step, faults of a step, and counted bytes at the peak."""
+    """In a process of its own: seconds of each step, ops of a step, faults of a step, and counted bytes at
+    the peak."""
     course = Course(name)
     course.step()
     with rematlas.evict(course.module, UNLIMITED) if evicting else contextlib.nullcontext() as context:
@@ -108,13 +112,16 @@ def alone(name, evicting, steps):
 
 
 def bookkeeping(name, rounds, steps):
-    """Processes take turns: where the pages of one happen to lie makes more of a difference than what is asked for."""
+    """Processes take turns: where the pages of one happen to lie makes more of a difference than what is
+    asked for."""
     rows, plain_times, our_times = [], [], []
     for run in range(rounds):
         found = []
         for evicting in ("", "evicting"):
             command = [sys.executable, __file__, "--alone", name, evicting, str(steps)]
-            found.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+            found.append(
+                json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+            )
         (plain, _, plain_faults, plain_peak), (ours, calls, our_faults, our_peak) = found
         plain_times.append(plain)
         our_times.append(ours)
@@ -156,7 +163,8 @@ def overheads(name, shares, rounds, steps):
 
 
 def simulated(course, budget):
-    """Of two steps apart, which are logged: what the simulation takes, and whether it does what the system did."""
+    """Of two steps apart, which are logged: what the simulation takes, and whether it does what the system
+    did."""
     gc.collect()
     alive = ops.counted_bytes()
     with rematlas.evict(course.module, budget, thrash=1e6, log=True) as context:
@@ -193,7 +201,9 @@ def growth(count):
 
 def main():
     global out
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--models", default="resnet50,gpt12,small")
     parser.add_argument("--shares", default="0.9,0.7,0.5")
     parser.add_argument("--rounds", type=int, default=5)
@@ -206,7 +216,7 @@ def main():
         name, evicting, steps = options.alone
         return alone(name, bool(evicting), int(steps))
     if options.output:
-        out = open(options.output, "w")
+        out = open(options.output, "w")  # noqa: SIM115, until the end
     for to in {out, sys.stdout}:
         print("name,run,value,unit", file=to)
     shares = [float(share) for share in options.shares.split(",") if share]

@@ -4,8 +4,9 @@
     replay.py BIN [--models resnet50,gpt12 | --whole] [--budgets 100%,60%] [--pairs 5]
 
 Prints CSV (name,run,value,unit): seconds to capture and to solve, the ratio of replay to eager (median of
-`pairs` pairs, taken alternately in one process) and its median over the models, allocations from the system in a
-steady step, predicted and measured peak and overhead. `--whole`: the architectures of resources/models/whole_models.py.
+`pairs` pairs, taken alternately in one process) and its median over the models, allocations from the system
+in a steady step, predicted and measured peak and overhead. `--whole`: the architectures of
+resources/models/whole_models.py.
 """
 
 import argparse
@@ -33,7 +34,9 @@ def print_row(name: str, run: str, value: float, unit: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("--models", default="resnet50,gpt12")
     parser.add_argument("--whole", action="store_true")
@@ -51,17 +54,50 @@ def main() -> None:
         ratios = {budget: [] for budget in options.budgets.split(",")}
         for described in sorted(path for model in models for path in folder.glob(f"{model}.json")):
             model = described.stem
-            inputs = [word for spec in json.loads(described.read_text())["inputs"] for word in ("--input", spec)]
-            print_row(model, "capture", call(rematlas, "capture", f"{model}.pt", *inputs, "-o", f"{model}.graph.json", cwd=folder)[1], "s")
+            inputs = [
+                word for spec in json.loads(described.read_text())["inputs"] for word in ("--input", spec)
+            ]
+            print_row(
+                model,
+                "capture",
+                call(rematlas, "capture", f"{model}.pt", *inputs, "-o", f"{model}.graph.json", cwd=folder)[1],
+                "s",
+            )
             for budget in ratios:
-                solved = call(rematlas, "solve", f"{model}.graph.json", "--budget", budget, "--time-limit", "5s", "-o", "s.schedule.json", "--json", cwd=folder)[0]
+                solved = call(
+                    rematlas,
+                    "solve",
+                    f"{model}.graph.json",
+                    "--budget",
+                    budget,
+                    "--time-limit",
+                    "5s",
+                    "-o",
+                    "s.schedule.json",
+                    "--json",
+                    cwd=folder,
+                )[0]
                 print_row(model, f"solve {budget}", json.loads(solved)["solve_seconds"], "s")
-                ran = json.loads(call(rematlas, "run", f"{model}.pt", "s.schedule.json", "--steps", options.pairs, "--verify", "--json", cwd=folder)[0])
+                ran = json.loads(
+                    call(
+                        rematlas,
+                        "run",
+                        f"{model}.pt",
+                        "s.schedule.json",
+                        "--steps",
+                        options.pairs,
+                        "--verify",
+                        "--json",
+                        cwd=folder,
+                    )[0]
+                )
                 print_row(model, f"run {budget} verified", ran["verified"], "bool")
                 print_row(model, f"run {budget} time", ran["time_ratio_to_eager"], "of eager")
                 ratios[budget].append(ran["time_ratio_to_eager"])
                 print_row(model, f"run {budget} overhead predicted", ran["overhead_predicted"], "of keep-all")
-                print_row(model, f"run {budget} system allocations", ran["system_allocations_per_step"], "a step")
+                print_row(
+                    model, f"run {budget} system allocations", ran["system_allocations_per_step"], "a step"
+                )
                 print_row(model, f"run {budget} peak predicted", ran["predicted_peak_bytes"], "bytes")
                 print_row(model, f"run {budget} peak measured", ran["measured_peak_bytes"], "bytes")
         for budget, measured in ratios.items():

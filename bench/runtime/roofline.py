@@ -3,17 +3,17 @@
 
     roofline.py BIN [--models resnet50,gpt12,unet_scripted] [--profile cpu]
 
-Captures each model three times: on the device (times of ops within the step), from shapes and profiled op by op
-(`--from-shapes`), and from shapes with the roofline model (`--device meta`). Prints CSV (name,run,value,unit): the
-ratio of total times to those on the device, the tenth, half and nine tenths of the ratio op by op (weighted by
-measured time), peaks, seconds to capture, and the overhead at 70 % that a solve on each graph predicts.
+Captures each model three times: on the device (times of ops within the step), from shapes and profiled op by
+op (`--from-shapes`), and from shapes with the roofline model (`--device meta`). Prints CSV
+(name,run,value,unit): the ratio of total times to those on the device, the tenth, half and nine tenths of the
+ratio op by op (weighted by measured time), peaks, seconds to capture, and the overhead at 70 % that a solve
+on each graph predicts.
 """
 
 import argparse
 import json
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -34,7 +34,9 @@ def quantile(pairs: list[tuple[float, float]], share: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("--models", default="resnet50,gpt12,unet_scripted")
     parser.add_argument("--profile", default="cpu")
@@ -55,19 +57,28 @@ def main() -> None:
             times = {}
             for way, flags in ways.items():
                 graph = folder / f"{way.replace(' ', '_')}.graph.json"
-                told, seconds = call(rematlas, "capture", f"{model}.pt", *inputs, *flags, "-o", graph, "--json", cwd=folder)
+                told, seconds = call(
+                    rematlas, "capture", f"{model}.pt", *inputs, *flags, "-o", graph, "--json", cwd=folder
+                )
                 print_row(model, f"{way} capture", seconds, "s")
                 print_row(model, f"{way} peak", json.loads(told)["peak_bytes"], "bytes")
                 ops = json.loads(graph.read_text())["ops"]
                 times[way] = [op["time_ns"] for op in ops if op["phase"] != "loss"]
-                solved = call(rematlas, "solve", graph, "--budget", "70%", "--time-limit", "5s", "--json", cwd=folder)[0]
+                solved = call(
+                    rematlas, "solve", graph, "--budget", "70%", "--time-limit", "5s", "--json", cwd=folder
+                )[0]
                 print_row(model, f"{way} overhead at 70%", json.loads(solved)["overhead"], "of keep-all")
             measured = times["device"]
             for way in ("op by op", "roofline"):
                 print_row(model, f"{way} time", sum(times[way]) / sum(measured), "of measured")
                 ratios = [(there / here, here) for there, here in zip(times[way], measured, strict=True)]
                 for share in (0.1, 0.5, 0.9):
-                    print_row(model, f"{way} time of an op (quantile {share})", quantile(ratios, share), "of measured")
+                    print_row(
+                        model,
+                        f"{way} time of an op (quantile {share})",
+                        quantile(ratios, share),
+                        "of measured",
+                    )
 
 
 if __name__ == "__main__":

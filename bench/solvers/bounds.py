@@ -4,9 +4,9 @@
     bounds.py BIN PROBLEMS [--seconds 4] [--bound-seconds 5] [--only NAME]
 
 PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): for each budget the
-bound, its gap to the schedule of the same call and to the best schedule known of all (that of the reference file
-or this one), the seconds of the whole call, and 1 where the schedule is proven optimal over all orders and
-reruns. Ends with the counts, and with status 1 when a bound is above a schedule that is known.
+bound, its gap to the schedule of the same call and to the best schedule known of all (that of the reference
+file or this one), the seconds of the whole call, and 1 where the schedule is proven optimal over all orders
+and reruns. Ends with the counts, and with status 1 when a bound is above a schedule that is known.
 """
 
 import argparse
@@ -18,7 +18,9 @@ from reference import call, print_row
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("problems", type=Path)
     parser.add_argument("--seconds", type=float, default=4)
@@ -33,7 +35,18 @@ def main() -> None:
         if not isinstance(entries, list) or not graph.exists() or options.only not in name:
             continue
         for entry in entries:
-            command = [options.bin / "rematlas", "solve", graph, "--budget", entry["budget_bytes"], "--time-limit", f"{options.seconds}s", "--bound-time", f"{options.bound_seconds}s", "--json"]
+            command = [
+                options.bin / "rematlas",
+                "solve",
+                graph,
+                "--budget",
+                entry["budget_bytes"],
+                "--time-limit",
+                f"{options.seconds}s",
+                "--bound-time",
+                f"{options.bound_seconds}s",
+                "--json",
+            ]
             done = call(*command)
             if done.returncode != 0:
                 sys.exit(f"{name} at {entry['fraction']}: {done.stderr.strip()}")

@@ -4,8 +4,9 @@
     dtr.py BIN LOGS [--only NAME] [--deallocation eager]
 
 LOGS holds NAME.log files and reference.json. Prints CSV (name,run,value,unit): overhead, difference from the
-published overhead in points, and seconds of each run; at the end how many agree within 2 points. A run that the
-simulator did not end well agrees when ours ends the same way. The random heuristic is no part of the count.
+published overhead in points, and seconds of each run; at the end how many agree within 2 points. A run that
+the simulator did not end well agrees when ours ends the same way. The random heuristic is no part of the
+count.
 """
 
 import argparse
@@ -14,11 +15,30 @@ import subprocess
 import sys
 from pathlib import Path
 
-FLAGS = {"DTR": "dtr", "DTREqClass": "dtr-eq", "DTRLocal": "local", "MSPS": "msps", "LRU": "lru", "LargestStorage": "size", "RandomStorage": "random"}
+FLAGS = {
+    "DTR": "dtr",
+    "DTREqClass": "dtr-eq",
+    "DTRLocal": "local",
+    "MSPS": "msps",
+    "LRU": "lru",
+    "LargestStorage": "size",
+    "RandomStorage": "random",
+}
 
 
 def simulate(rematlas: Path, log: Path, heuristic: str, ratios: list[float], deallocation: str) -> list[dict]:
-    command = [rematlas, "dtr", log, "--heuristic", heuristic, "--ratio", ",".join(map(str, ratios)), "--deallocation", deallocation, "--json"]
+    command = [
+        rematlas,
+        "dtr",
+        log,
+        "--heuristic",
+        heuristic,
+        "--ratio",
+        ",".join(map(str, ratios)),
+        "--deallocation",
+        deallocation,
+        "--json",
+    ]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode == 2:
         sys.exit(done.stderr.strip())
@@ -31,7 +51,9 @@ def print_row(name: str, run: str, value: float, unit: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("logs", type=Path)
     parser.add_argument("--only", default="")
@@ -48,7 +70,13 @@ def main() -> None:
             entries = heuristics.get(published, [])
             if not entries:
                 continue
-            points = simulate(options.bin / "rematlas", options.logs / f"{name}.log", flag, [e["ratio"] for e in entries], options.deallocation)
+            points = simulate(
+                options.bin / "rematlas",
+                options.logs / f"{name}.log",
+                flag,
+                [e["ratio"] for e in entries],
+                options.deallocation,
+            )
             for entry, point in zip(entries, points):
                 run = f"{flag}@{entry['ratio']}"
                 slowest = max(slowest, point["seconds"])
@@ -61,7 +89,9 @@ def main() -> None:
                 if entry["status"] == "ok" and same_end:
                     print_row(name, run, difference, "points from published")
                 elif not same_end:
-                    print_row(name, f"{run} (published: {entry['status']})", difference, "points from published")
+                    print_row(
+                        name, f"{run} (published: {entry['status']})", difference, "points from published"
+                    )
                 if flag == "random":
                     continue
                 compared += 1

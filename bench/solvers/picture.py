@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One picture of what reference.py printed: overhead over budget, a panel for each graph.
 
-    picture.py solvers.csv solvers.png      .png, .svg or .pdf; needs matplotlib
+picture.py solvers.csv solvers.png      .png, .svg or .pdf; needs matplotlib
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 STYLES = {
     "chen-sqrt": ("#b0b0b0", "v"),
@@ -39,7 +39,11 @@ def read(path: Path) -> dict:
 
 
 def points(runs: dict, unit: str) -> tuple[list[float], list[float]]:
-    found = sorted((fraction, units[unit]) for fraction, units in runs.items() if math.isfinite(units.get(unit, math.inf)))
+    found = sorted(
+        (fraction, units[unit])
+        for fraction, units in runs.items()
+        if math.isfinite(units.get(unit, math.inf))
+    )
     return [x for x, _ in found], [100 * (y - 1) for _, y in found]
 
 
@@ -50,7 +54,16 @@ def draw_panel(axes, name: str, solvers: dict) -> None:
         x, y = points(solvers[solver], "overhead")
         if x:
             size = 6 if solver == "atlas" else 4.5
-            axes.plot(x, y, color=color, marker=marker, ms=size, lw=1.6 if solver == "atlas" else 0.9, label=solver, zorder=5 if solver == "atlas" else 3)
+            axes.plot(
+                x,
+                y,
+                color=color,
+                marker=marker,
+                ms=size,
+                lw=1.6 if solver == "atlas" else 0.9,
+                label=solver,
+                zorder=5 if solver == "atlas" else 3,
+            )
     x, bound = points(solvers["atlas"], "bound")
     axes.fill_between(x, bound, color="#1f4fa8", alpha=0.12, lw=0, label="proven impossible")
     highest = max([*known[1], *points(solvers["atlas"], "overhead")[1], 1.0])
@@ -62,21 +75,38 @@ def draw_panel(axes, name: str, solvers: dict) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("csv", type=Path)
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
     values = {name: solvers for name, solvers in read(options.csv).items() if "reference" in solvers}
     columns = 4
     rows = math.ceil(len(values) / columns)
-    figure, panels = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.8 * rows), squeeze=False, layout="constrained")
+    figure, panels = plt.subplots(
+        rows, columns, figsize=(3.6 * columns, 2.8 * rows), squeeze=False, layout="constrained"
+    )
     for axes, (name, solvers) in zip(panels.flat, values.items()):
         draw_panel(axes, name, solvers)
     for axes in panels.flat[len(values) :]:
         axes.axis("off")
-    handles = {label: handle for axes in panels.flat[: len(values)] for handle, label in zip(*axes.get_legend_handles_labels())}
-    figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), fontsize=9, frameon=False)
-    figure.supxlabel("budget, from the largest footprint of one op (0) to the peak without recomputation (1)", fontsize=10)
+    handles = {
+        label: handle
+        for axes in panels.flat[: len(values)]
+        for handle, label in zip(*axes.get_legend_handles_labels())
+    }
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside upper center",
+        ncols=len(handles),
+        fontsize=9,
+        frameon=False,
+    )
+    figure.supxlabel(
+        "budget, from the largest footprint of one op (0) to the peak without recomputation (1)", fontsize=10
+    )
     figure.supylabel("time added by recomputation, %", fontsize=10)
     figure.savefig(options.picture, dpi=120)
 

@@ -3,10 +3,10 @@
 
     reference.py BIN PROBLEMS [--solvers a,b] [--seconds 5] [--only NAME]
 
-PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead,
-peak and seconds of each answer, its bound and gap, what is known from the reference file, and the worst ratio of
-atlas to the best known overhead and to every other solver here. Ends with status 1 when an
-answer fails the independent checker.
+PROBLEMS holds NAME.graph.json files and reference.json. Prints CSV (name,run,value,unit): overhead, peak and
+seconds of each answer, its bound and gap, what is known from the reference file, and the worst ratio of atlas
+to the best known overhead and to every other solver here. Ends with status 1 when an answer fails the
+independent checker.
 """
 
 import argparse
@@ -28,7 +28,9 @@ def print_row(name: str, run: str, value: float, unit: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bin", type=Path)
     parser.add_argument("problems", type=Path)
     parser.add_argument("--solvers", default=SOLVERS)
@@ -52,7 +54,20 @@ def main() -> None:
                         print_row(name, f"reference@{entry['fraction']}", entry[key], key.replace("_", " "))
                 for solver in options.solvers.split(","):
                     run = f"{solver}@{entry['fraction']}"
-                    done = call(rematlas, "solve", graph, "--budget", entry["budget_bytes"], "--solver", solver, "--time-limit", f"{options.seconds}s", "--json", "-o", schedule)
+                    done = call(
+                        rematlas,
+                        "solve",
+                        graph,
+                        "--budget",
+                        entry["budget_bytes"],
+                        "--solver",
+                        solver,
+                        "--time-limit",
+                        f"{options.seconds}s",
+                        "--json",
+                        "-o",
+                        schedule,
+                    )
                     answer = json.loads(done.stdout) if done.stdout else {"status": "failed"}
                     if answer["status"] == "infeasible":
                         if solver == "atlas" and entry.get("best_known_overhead"):
@@ -60,7 +75,13 @@ def main() -> None:
                             print_row(name, run, float("inf"), "overhead")
                         continue
                     answers += 1
-                    if done.returncode != 0 or call(rematlas, "check", graph, schedule, "--budget", entry["budget_bytes"]).returncode != 0:
+                    if (
+                        done.returncode != 0
+                        or call(
+                            rematlas, "check", graph, schedule, "--budget", entry["budget_bytes"]
+                        ).returncode
+                        != 0
+                    ):
                         failures += 1
                         print(f"{name} {run}: refused: {done.stderr.strip()}", file=sys.stderr)
                         continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How solvers grow with the graph: what bench_scale printed, over the number of ops.
 
-    scale_picture.py scale.csv scale.png      .png, .svg or .pdf; needs matplotlib
+scale_picture.py scale.csv scale.png      .png, .svg or .pdf; needs matplotlib
 """
 
 import argparse
@@ -12,7 +12,7 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 FRACTION = "0.3"  # of the way from the proven least memory to the peak without recomputation
 COLORS = {"hiremate": "#d95f02", "atlas": "#1f4fa8"}
@@ -44,7 +44,9 @@ def scatter(axes, ops: dict, values: dict, key, filled: bool = True) -> None:
             y = key(found)
             if y is not None:
                 color = COLORS.get(solver, "#555555")
-                axes.plot(ops[graph], y, marker(graph), ms=6, mew=1.3, color=color, mfc=color if filled else "white")
+                axes.plot(
+                    ops[graph], y, marker(graph), ms=6, mew=1.3, color=color, mfc=color if filled else "white"
+                )
 
 
 def finish(axes, title: str, unit: str, limit=None) -> None:
@@ -58,7 +60,9 @@ def finish(axes, title: str, unit: str, limit=None) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("csv", type=Path)
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
@@ -72,9 +76,18 @@ def main() -> None:
     scatter(last, ops, values, lambda found: found.get(("end", "s")))
     last.set_yscale("log")
     finish(last, "within 2 % of its last answer (hollow), end (filled)", "seconds")
-    scatter(over, ops, values, lambda found: 100 * (found["", "overhead"] - 1) if ("", "overhead") in found else None)
+    scatter(
+        over,
+        ops,
+        values,
+        lambda found: 100 * (found["", "overhead"] - 1) if ("", "overhead") in found else None,
+    )
     for graph, size in ops.items():
-        bounds = [graphs[graph]["bound", "overhead"] for graphs in values.values() if ("bound", "overhead") in graphs.get(graph, {})]
+        bounds = [
+            graphs[graph]["bound", "overhead"]
+            for graphs in values.values()
+            if ("bound", "overhead") in graphs.get(graph, {})
+        ]
         if bounds:
             over.plot(size, 100 * (max(bounds) - 1), "_", ms=13, mew=1.6, color="black")
     finish(over, "time added; bars: proven that it can't be less", "%")
@@ -84,7 +97,9 @@ def main() -> None:
     figure.supxlabel("ops of the training step", fontsize=10)
     line = matplotlib.lines.Line2D
     handles = [line([], [], color=COLORS.get(s, "#555555"), marker="o", ls="none", label=s) for s in values]
-    handles += [line([], [], color="#777777", marker=m, ls="none", label=family) for family, m in MARKERS.items()]
+    handles += [
+        line([], [], color="#777777", marker=m, ls="none", label=family) for family, m in MARKERS.items()
+    ]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=9, frameon=False)
     figure.savefig(options.picture, dpi=120)
 

@@ -1,6 +1,6 @@
 """Captures training steps of ten torchvision models, with AdamW and 16 images each, times as on an A100.
 
-    torchvision_graphs.py PROGRAM FOLDER      PROGRAM: rematlas; writes FOLDER/NAME.graph.json
+torchvision_graphs.py PROGRAM FOLDER      PROGRAM: rematlas; writes FOLDER/NAME.graph.json
 """
 
 import pathlib
@@ -12,8 +12,16 @@ import torch
 import torchvision
 
 NAMES = [
-    "resnet18", "squeezenet1_1", "mnasnet1_0", "mobilenet_v3_small", "shufflenet_v2_x1_0", "convnext_tiny",
-    "vit_b_16", "regnet_y_400mf", "efficientnet_b0", "densenet121"
+    "resnet18",
+    "squeezenet1_1",
+    "mnasnet1_0",
+    "mobilenet_v3_small",
+    "shufflenet_v2_x1_0",
+    "convnext_tiny",
+    "vit_b_16",
+    "regnet_y_400mf",
+    "efficientnet_b0",
+    "densenet121",
 ]
 
 
@@ -22,10 +30,24 @@ def capture(program, name, folder, scratch):
     model = getattr(torchvision.models, name)().train()
     file = scratch / f"{name}.pt"
     torch.jit.trace(model, torch.randn(2, 3, 224, 224), check_trace=False).save(str(file))
-    subprocess.run([
-        program, "capture", file, "--input", "f32[16,3,224,224]", "--device", "meta", "--device-profile", "a100",
-        "--optimizer", "adamw", "-o", folder / f"{name}.graph.json"
-    ], check=True)
+    subprocess.run(
+        [
+            program,
+            "capture",
+            file,
+            "--input",
+            "f32[16,3,224,224]",
+            "--device",
+            "meta",
+            "--device-profile",
+            "a100",
+            "--optimizer",
+            "adamw",
+            "-o",
+            folder / f"{name}.graph.json",
+        ],
+        check=True,
+    )
 
 
 def main():

@@ -1,6 +1,8 @@
-"""Trains a vision transformer of timm with Accelerate, in mixed precision of bfloat16 and with accumulated gradients.
+"""Trains a vision transformer of timm with Accelerate, in mixed precision of bfloat16 and with accumulated
+gradients.
 
-Run it with `python accelerate_loop.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python accelerate_loop.py`, and once more with `--plain` to train without rematlas: both print
+the same digest.
 """
 
 import timm
@@ -27,7 +29,8 @@ def main():
     model.train()
     losses = []
     for step, (images, labels) in enumerate(loader):
-        # This is no_sync for every other step: gradients of several processes are added up when the optimizer needs them.
+        # This is no_sync for every other step: gradients of several processes are added up when the optimizer
+        # needs them.
         with accelerator.accumulate(model):
             loss = nn.functional.cross_entropy(model(images), labels)
             accelerator.backward(loss)

@@ -39,7 +39,8 @@ def free_port() -> int:
 
 
 def wait_for_plan(options: argparse.Namespace, *applied: torch.nn.Module) -> None:
-    """Long training needs no wait: it goes on without a plan until there is one. These runs would be over by then."""
+    """Long training needs no wait: it goes on without a plan until there is one. These runs would be over by
+    then."""
     if not options.plain:
         import rematlas
 
@@ -48,7 +49,8 @@ def wait_for_plan(options: argparse.Namespace, *applied: torch.nn.Module) -> Non
 
 
 def digest(model: torch.nn.Module) -> str:
-    """Of the names, types, shapes and bits of all parameters and buffers. Shards are put together by all processes."""
+    """Of the names, types, shapes and bits of all parameters and buffers. Shards are put together by all
+    processes."""
     state = hashlib.sha256()
     for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
         tensor = tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
@@ -63,14 +65,25 @@ def status_line(module: torch.nn.Module) -> str:
 
     s = rematlas.status(module)
     parts = [f"rematlas {s.state}, {s.replayed} steps replayed, {s.original} run by the original"]
-    parts += [f"peak {plan.peak_bytes} of {plan.budget_bytes} bytes, overhead {plan.overhead:.4f}" for plan in s.plans]
+    parts += [
+        f"peak {plan.peak_bytes} of {plan.budget_bytes} bytes, overhead {plan.overhead:.4f}"
+        for plan in s.plans
+    ]
     return "; ".join([*parts, s.reason] if s.reason else parts)
 
 
-def report(options: argparse.Namespace, model: torch.nn.Module, losses: list[float], *applied: torch.nn.Module, rank: int = 0) -> None:
-    """`applied`: the modules that were given to rematlas, the model itself by default. All processes call it, the first prints."""
+def report(
+    options: argparse.Namespace,
+    model: torch.nn.Module,
+    losses: list[float],
+    *applied: torch.nn.Module,
+    rank: int = 0,
+) -> None:
+    """`applied`: the modules that were given to rematlas, the model itself by default. All processes call it,
+    the first prints."""
     lines = [] if options.plain else [status_line(module) for module in applied or [model]]
-    lines += ["losses " + " ".join(f"{loss:.9g}" for loss in losses)]  # nine digits tell every float32 from every other
+    # Nine digits tell every float32 from every other
+    lines += ["losses " + " ".join(f"{loss:.9g}" for loss in losses)]
     lines += ["weights " + digest(model)]
     if rank == 0:
         print(*lines, sep="\n", flush=True)

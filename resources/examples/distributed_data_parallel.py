@@ -1,6 +1,7 @@
 """Trains a network with BatchNorm in DistributedDataParallel, in two Gloo processes on this machine.
 
-Run it with `python distributed_data_parallel.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python distributed_data_parallel.py`, and once more with `--plain` to train without rematlas:
+both print the same digest.
 """
 
 import os
@@ -18,11 +19,19 @@ PROCESSES = 2
 
 
 def convolution(inputs, outputs, stride):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True))
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(inplace=True)
+    )
 
 
 def network():
-    body = [convolution(3, 16, 1), convolution(16, 16, 1), convolution(16, 32, 2), convolution(32, 32, 1), convolution(32, 32, 1)]
+    body = [
+        convolution(3, 16, 1),
+        convolution(16, 16, 1),
+        convolution(16, 32, 2),
+        convolution(32, 32, 1),
+        convolution(32, 32, 1),
+    ]
     return nn.Sequential(*body, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Dropout(0.1), nn.Linear(32, 10))
 
 

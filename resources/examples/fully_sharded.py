@@ -1,6 +1,8 @@
-"""Trains a language model with `fully_shard` (FSDP2), in two Gloo processes on this machine: each block has a plan of its own.
+"""Trains a language model with `fully_shard` (FSDP2), in two Gloo processes on this machine: each block has a
+plan of its own.
 
-Run it with `python fully_sharded.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python fully_sharded.py`, and once more with `--plain` to train without rematlas: both print the
+same digest.
 """
 
 import os
@@ -21,7 +23,13 @@ class LanguageModel(nn.Module):
     def __init__(self, vocabulary=128, width=64, layers=2, length=64):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
-        options = {"nhead": 4, "dim_feedforward": 4 * width, "dropout": 0.1, "batch_first": True, "norm_first": True}
+        options = {
+            "nhead": 4,
+            "dim_feedforward": 4 * width,
+            "dropout": 0.1,
+            "batch_first": True,
+            "norm_first": True,
+        }
         self.blocks = nn.ModuleList(nn.TransformerEncoderLayer(width, **options) for _ in range(layers))
         self.head = nn.Linear(width, vocabulary)
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(length))
@@ -44,7 +52,8 @@ def train(rank, port, options):
         if not options.plain:
             import rematlas
 
-            rematlas.apply(block, options.budget)  # below fully_shard, which gathers the weights before and frees them after
+            # Below fully_shard, which gathers the weights before and frees them after
+            rematlas.apply(block, options.budget)
         fully_shard(block, mesh=mesh)
     fully_shard(model, mesh=mesh)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)

@@ -1,6 +1,8 @@
-"""Trains a GPT-2 with the Trainer of Hugging Face, which calls the model with keywords and takes the loss that it returns.
+"""Trains a GPT-2 with the Trainer of Hugging Face, which calls the model with keywords and takes the loss
+that it returns.
 
-Run it with `python hugging_face_trainer.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python hugging_face_trainer.py`, and once more with `--plain` to train without rematlas: both
+print the same digest.
 """
 
 import tempfile
@@ -28,7 +30,10 @@ def main():
         import rematlas
 
         rematlas.apply(model, options.budget)
-    dataset = [{"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids} for ids in common.texts(count=160)]
+    dataset = [
+        {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids}
+        for ids in common.texts(count=160)
+    ]
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             output_dir=folder,
@@ -43,7 +48,9 @@ def main():
             report_to=[],
             disable_tqdm=True,
         )
-        trainer = Trainer(model=model, args=arguments, train_dataset=dataset, callbacks=[WaitForPlan(options)])
+        trainer = Trainer(
+            model=model, args=arguments, train_dataset=dataset, callbacks=[WaitForPlan(options)]
+        )
         trainer.train()
     common.report(options, model, [entry["loss"] for entry in trainer.state.log_history if "loss" in entry])
 

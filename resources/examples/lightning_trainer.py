@@ -1,6 +1,7 @@
 """Trains a denoising U-Net of diffusers with Lightning, with validation after each epoch.
 
-Run it with `python lightning_trainer.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python lightning_trainer.py`, and once more with `--plain` to train without rematlas: both print
+the same digest.
 """
 
 import lightning
@@ -40,13 +41,23 @@ class Denoiser(lightning.LightningModule):
 
 def main():
     options = common.options(__doc__)
-    sizes = {"sample_size": 16, "in_channels": 1, "out_channels": 1, "block_out_channels": (16, 32), "layers_per_block": 1}
-    blocks = {"down_block_types": ("DownBlock2D", "AttnDownBlock2D"), "up_block_types": ("AttnUpBlock2D", "UpBlock2D")}
+    sizes = {
+        "sample_size": 16,
+        "in_channels": 1,
+        "out_channels": 1,
+        "block_out_channels": (16, 32),
+        "layers_per_block": 1,
+    }
+    blocks = {
+        "down_block_types": ("DownBlock2D", "AttnDownBlock2D"),
+        "up_block_types": ("AttnUpBlock2D", "UpBlock2D"),
+    }
     unet = UNet2DModel(**sizes, **blocks, norm_num_groups=8, attention_head_dim=8, dropout=0.1)
     if not options.plain:
         import rematlas
 
-        rematlas.apply(unet, options.budget)  # the network inside: Lightning trains by training_step, not by forward
+        # The network inside: Lightning trains by training_step, not by forward
+        rematlas.apply(unet, options.budget)
     model = Denoiser(unet, options)
     stripes = torch.randn(72, 1, 16, 1).expand(-1, -1, -1, 16).contiguous()
     trainer = lightning.Trainer(
@@ -58,7 +69,9 @@ def main():
         enable_progress_bar=False,
         enable_model_summary=False,
     )
-    trainer.fit(model, DataLoader(stripes[:64], batch_size=8, shuffle=True), DataLoader(stripes[64:], batch_size=8))
+    trainer.fit(
+        model, DataLoader(stripes[:64], batch_size=8, shuffle=True), DataLoader(stripes[64:], batch_size=8)
+    )
     common.report(options, model, model.losses, unet)
 
 

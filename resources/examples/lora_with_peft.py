@@ -1,6 +1,8 @@
-"""Fine-tunes a Llama by LoRA with PEFT: the weights of the model are frozen, those of the adapters are trained.
+"""Fine-tunes a Llama by LoRA with PEFT: the weights of the model are frozen, those of the adapters are
+trained.
 
-Run it with `python lora_with_peft.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python lora_with_peft.py`, and once more with `--plain` to train without rematlas: both print the
+same digest.
 """
 
 import torch
@@ -12,9 +14,21 @@ import common
 
 def main():
     options = common.options(__doc__)
-    sizes = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 172, "num_hidden_layers": 3, "max_position_embeddings": 64}
+    sizes = {
+        "vocab_size": 128,
+        "hidden_size": 64,
+        "intermediate_size": 172,
+        "num_hidden_layers": 3,
+        "max_position_embeddings": 64,
+    }
     llama = LlamaForCausalLM(LlamaConfig(**sizes, num_attention_heads=4, num_key_value_heads=2))
-    lora = LoraConfig(task_type="CAUSAL_LM", r=8, lora_alpha=16, lora_dropout=0.05, target_modules=["q_proj", "v_proj", "o_proj"])
+    lora = LoraConfig(
+        task_type="CAUSAL_LM",
+        r=8,
+        lora_alpha=16,
+        lora_dropout=0.05,
+        target_modules=["q_proj", "v_proj", "o_proj"],
+    )
     model = get_peft_model(llama, lora)
     if not options.plain:
         import rematlas

@@ -1,6 +1,7 @@
 """Trains a small language model in a plain PyTorch loop, with AdamW, warm-up and clipped gradients.
 
-Run it with `python plain_loop.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python plain_loop.py`, and once more with `--plain` to train without rematlas: both print the
+same digest.
 """
 
 import torch
@@ -14,7 +15,9 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
         self.places = nn.Embedding(length, width)
-        block = nn.TransformerEncoderLayer(width, nhead=4, dim_feedforward=4 * width, dropout=0.1, batch_first=True, norm_first=True)
+        block = nn.TransformerEncoderLayer(
+            width, nhead=4, dim_feedforward=4 * width, dropout=0.1, batch_first=True, norm_first=True
+        )
         self.blocks = nn.TransformerEncoder(block, layers, enable_nested_tensor=False)
         self.head = nn.Linear(width, vocabulary)
         self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(length), persistent=False)

@@ -1,6 +1,8 @@
-"""Trains a ResNet in the manner of torchvision's classification reference: warm-up, averaged weights, a checkpoint to resume from.
+"""Trains a ResNet in the manner of torchvision's classification reference: warm-up, averaged weights, a
+checkpoint to resume from.
 
-Run it with `python torchvision_reference.py`, and once more with `--plain` to train without rematlas: both print the same digest.
+Run it with `python torchvision_reference.py`, and once more with `--plain` to train without rematlas: both
+print the same digest.
 """
 
 import pathlib
@@ -36,14 +38,17 @@ def evaluate(model, criterion, loader):
 def train(options, checkpoint, epochs):
     """Starts anew, or where the checkpoint ends."""
     model = ResNet(BasicBlock, [1, 1, 1, 1])
-    model.layer4, model.fc = nn.Identity(), nn.Linear(256, 10)  # the images are small, and the weights of the last stage large
+    # The images are small, and the weights of the last stage large
+    model.layer4, model.fc = nn.Identity(), nn.Linear(256, 10)
     if not options.plain:
         import rematlas
 
         rematlas.apply(model, options.budget)
     ema = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9), use_buffers=True)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, weight_decay=1e-4)
-    schedule = SequentialLR(optimizer, [LinearLR(optimizer, 0.1, total_iters=1), CosineAnnealingLR(optimizer, 3)], milestones=[1])
+    schedule = SequentialLR(
+        optimizer, [LinearLR(optimizer, 0.1, total_iters=1), CosineAnnealingLR(optimizer, 3)], milestones=[1]
+    )
     criterion = nn.CrossEntropyLoss(label_smoothing=0.1)
     parts = {"model": model, "ema": ema, "optimizer": optimizer, "schedule": schedule}
     saved = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else {"epoch": -1}

@@ -33,7 +33,9 @@ class ResNetCifar(nn.Module):
 
     def __init__(self, n: int):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True)
+        )
         self.layer1 = nn.Sequential(*(BasicBlock(16, 16, 1) for _ in range(n)))
         self.layer2 = nn.Sequential(BasicBlock(16, 32, 2), *(BasicBlock(32, 32, 1) for _ in range(n - 1)))
         self.layer3 = nn.Sequential(BasicBlock(32, 64, 2), *(BasicBlock(64, 64, 1) for _ in range(n - 1)))
@@ -69,13 +71,21 @@ class TransformerModel(Translator):
 
     def __init__(self, width: int = 512, layers: int = 6, vocabulary: int = 32000):
         super().__init__(width, vocabulary)
-        self.transformer = nn.Transformer(width, max(width // 64, 2), layers, layers, 4 * width, dropout=0.1, batch_first=True)
+        self.transformer = nn.Transformer(
+            width, max(width // 64, 2), layers, layers, 4 * width, dropout=0.1, batch_first=True
+        )
 
 
-# name: (model, inputs, traced, budget) and the same for the small form. The first is the example of Rockmate's README.
+# name: (model, inputs, traced, budget) and the same for the small form. The first is the example of
+# Rockmate's README.
 LARGE = {
     "resnet101": (ResNet101, lambda: [image(100, 3, 128, 128)], True, "2GiB"),
-    "gpt2_medium": (lambda: Gpt(24, 1024, 16, 1024, 50257, 0.1), lambda: [tokens(4, 1024, 50257)], False, "60%"),
+    "gpt2_medium": (
+        lambda: Gpt(24, 1024, 16, 1024, 50257, 0.1),
+        lambda: [tokens(4, 1024, 50257)],
+        False,
+        "60%",
+    ),
     "unet": (lambda: DeepUNet(64), lambda: [image(8, 3, 256, 256)], True, "60%"),
     "transformer": (TransformerModel, lambda: [tokens(32, 256, 32000), tokens(32, 256, 32000)], False, "60%"),
     "resnet1202": (lambda: ResNetCifar(200), lambda: [image(128, 3, 32, 32)], True, "40%"),
@@ -84,7 +94,12 @@ SMALL = {
     "resnet101": (ResNet101, lambda: [image(2, 3, 32, 32)], True, "90%"),
     "gpt2_medium": (lambda: Gpt(2, 64, 4, 32, 128, 0.1), lambda: [tokens(2, 32, 128)], False, "70%"),
     "unet": (lambda: DeepUNet(4, 3), lambda: [image(1, 3, 32, 32)], True, "70%"),
-    "transformer": (lambda: TransformerModel(64, 2, 100), lambda: [tokens(2, 16, 100), tokens(2, 16, 100)], False, "70%"),
+    "transformer": (
+        lambda: TransformerModel(64, 2, 100),
+        lambda: [tokens(2, 16, 100), tokens(2, 16, 100)],
+        False,
+        "70%",
+    ),
     "resnet1202": (lambda: ResNetCifar(3), lambda: [image(4, 3, 32, 32)], True, "60%"),
 }
 
@@ -103,13 +118,19 @@ def export(name: str, folder: pathlib.Path, small: bool) -> None:
         script = torch.jit.script(model)
     path = folder / f"{name}.pt"
     script.save(str(path))
-    path.with_suffix(".json").write_text(json.dumps({"model": path.name, "inputs": list(specs), "budget": budget}, indent=2) + "\n")
+    path.with_suffix(".json").write_text(
+        json.dumps({"model": path.name, "inputs": list(specs), "budget": budget}, indent=2) + "\n"
+    )
     print(path, *(f"--input '{spec}'" for spec in specs), f"--budget {budget}")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("outdir", type=pathlib.Path, nargs="?", help="folder to write to; made when it is not there")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "outdir", type=pathlib.Path, nargs="?", help="folder to write to; made when it is not there"
+    )
     parser.add_argument("--only", metavar="NAME", choices=list(LARGE), help="write one model")
     parser.add_argument("--small", action="store_true", help="shallow and narrow")
     parser.add_argument("--list", action="store_true", help="names and budgets")

@@ -26,7 +26,13 @@ class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
         self.layers = nn.Sequential(
-            nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.GELU(), nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 10)
+            nn.Linear(64, 256),
+            nn.ReLU(),
+            nn.Linear(256, 256),
+            nn.GELU(),
+            nn.Linear(256, 256),
+            nn.Tanh(),
+            nn.Linear(256, 10),
         )
 
     def forward(self, x: Tensor) -> Tensor:
@@ -107,7 +113,9 @@ class ResNet50(nn.Module):
 class ResNetSmall(nn.Module):
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True)
+        )
         self.layer1 = BasicBlock(16, 16, 1)
         self.layer2 = BasicBlock(16, 32, 2)
         self.layer3 = BasicBlock(32, 64, 2)
@@ -129,7 +137,12 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = x.shape
-        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(x)
+            .view(batch, length, 3, self.heads, width // self.heads)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         scores = (q @ k.transpose(-2, -1)) * self.scale
         scores = scores.masked_fill(mask, float("-inf"))
         y = self.dropout(F.softmax(scores, dim=-1)) @ v
@@ -141,7 +154,12 @@ class FusedAttention(SelfAttention):
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         batch, length, width = x.shape
-        q, k, v = self.qkv(x).view(batch, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4).unbind(0)
+        q, k, v = (
+            self.qkv(x)
+            .view(batch, length, 3, self.heads, width // self.heads)
+            .permute(2, 0, 3, 1, 4)
+            .unbind(0)
+        )
         y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.dropout.p, is_causal=True)
         return self.dropout(self.proj(y.transpose(1, 2).reshape(batch, length, width)))
 
@@ -152,7 +170,9 @@ class GptBlock(nn.Module):
         self.ln1 = nn.LayerNorm(width)
         self.attn = attention(width, heads, dropout)
         self.ln2 = nn.LayerNorm(width)
-        self.mlp = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout))
+        self.mlp = nn.Sequential(
+            nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width), nn.Dropout(dropout)
+        )
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         x = x + self.attn(self.ln1(x), mask)
@@ -163,7 +183,14 @@ class Gpt(nn.Module):
     """A decoder-only Transformer with pre-normalization and untied embeddings; returns logits."""
 
     def __init__(
-        self, layers: int, width: int, heads: int, length: int, vocabulary: int, dropout: float, attention: type = SelfAttention
+        self,
+        layers: int,
+        width: int,
+        heads: int,
+        length: int,
+        vocabulary: int,
+        dropout: float,
+        attention: type = SelfAttention,
     ):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
@@ -238,7 +265,8 @@ class Lstm(nn.Module):
 
 
 class InPlaceViews(nn.Module):
-    """In-place writes through views, a buffer updated in forward and read later, and a draw that is used twice."""
+    """In-place writes through views, a buffer updated in forward and read later, and a draw that is used
+    twice."""
 
     def __init__(self):
         super().__init__()
@@ -293,7 +321,7 @@ class Positions(nn.Module):
 
 
 def image(*shape: int):
-    return torch.randn(*shape), "f32[%s]" % ",".join(map(str, shape))
+    return torch.randn(*shape), f"f32[{','.join(map(str, shape))}]"
 
 
 def tokens(batch: int, length: int, vocabulary: int):
@@ -307,7 +335,11 @@ LARGE = {
 }
 # Without weights: for `rematlas capture --device meta`. A few kilobytes each.
 PLANNED = {
-    "gpt2_xl": (lambda: Gpt(48, 1600, 25, 1024, 50257, 0.1, FusedAttention), lambda: [tokens(8, 1024, 50257)], False),
+    "gpt2_xl": (
+        lambda: Gpt(48, 1600, 25, 1024, 50257, 0.1, FusedAttention),
+        lambda: [tokens(8, 1024, 50257)],
+        False,
+    ),
 }
 SMALL = {
     "mlp_scripted": (Mlp, lambda: [image(32, 64)], False),
@@ -349,7 +381,9 @@ def export(name: str, folder: pathlib.Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("outdir", type=pathlib.Path, help="folder to write to; made when it is not there")
     parser.add_argument("--only", metavar="NAME", choices=[*LARGE, *SMALL, *PLANNED], help="write one model")
     parser.add_argument("--small", action="store_true", help="write the small models of the tests")

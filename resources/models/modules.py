@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Writes a table of small modules as TorchScript files, in train mode: one for each kind of layer and of tensor arithmetic
-that models are made of. The tests capture and replay them all.
+"""Writes a table of small modules as TorchScript files, in train mode: one for each kind of layer and of
+tensor arithmetic that models are made of. The tests capture and replay them all.
 
     modules.py OUTDIR                all of them, with OUTDIR/modules.json, the table
     modules.py OUTDIR --only conv1d  one of them
 
-Beside each NAME.pt lies NAME.json with the input specifications that `rematlas capture --input` takes, in order. Modules of
-torch.nn are scripted; functions of tensors and a weight are traced.
+Beside each NAME.pt lies NAME.json with the input specifications that `rematlas capture --input` takes, in
+order. Modules of torch.nn are scripted; functions of tensors and a weight are traced.
 """
 
 import argparse
@@ -14,13 +14,19 @@ import json
 import pathlib
 import sys
 import warnings
-from typing import Callable, Optional
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64, "c64": torch.complex64}
+DTYPES = {
+    "f16": torch.float16,
+    "bf16": torch.bfloat16,
+    "f32": torch.float32,
+    "f64": torch.float64,
+    "c64": torch.complex64,
+}
 
 
 class Apply(nn.Module):
@@ -118,7 +124,9 @@ class Normalized(nn.Module):
             return F.kl_div(z.log_softmax(1), y.softmax(1), reduction="batchmean")
         if self.kind == "bce":
             return F.binary_cross_entropy(z.sigmoid(), y.sigmoid())
-        return F.binary_cross_entropy_with_logits(z, y.sigmoid()) + F.cosine_embedding_loss(z, y, torch.ones(4))
+        return F.binary_cross_entropy_with_logits(z, y.sigmoid()) + F.cosine_embedding_loss(
+            z, y, torch.ones(4)
+        )
 
 
 class Shared(nn.Module):
@@ -223,8 +231,6 @@ class Filtered(nn.Module):
         return self.pick(self.inner(x))
 
 
-
-
 # Ops that the tests define; each does more than this says.
 UNDECLARED = torch.library.Library("rematlas_test", "DEF")
 for undeclared in ("writes_argument", "returns_argument", "shares_memory"):
@@ -303,7 +309,13 @@ class Settings(Outputs):
     """Arguments that are no tensors."""
 
     def forward(
-        self, x: Tensor, scale: float = 2.0, times: int = 2, flipped: bool = False, mode: str = "sum", mask: Optional[Tensor] = None
+        self,
+        x: Tensor,
+        scale: float = 2.0,
+        times: int = 2,
+        flipped: bool = False,
+        mode: str = "sum",
+        mask: Tensor | None = None,
     ) -> Tensor:
         y = self.linear(x) * scale
         for _ in range(times):
@@ -349,7 +361,8 @@ class AutocastNorm(Apply):
 
 
 class AutocastScript(nn.Module):
-    """Mixed precision with an island in float32. Scripted code casts no optional arguments: the layers have no bias."""
+    """Mixed precision with an island in float32. Scripted code casts no optional arguments: the layers have
+    no bias."""
 
     def __init__(self):
         super().__init__()
@@ -393,7 +406,9 @@ class ImageNet(nn.Module):
 
 
 def layers(dtype: torch.dtype) -> nn.Module:
-    return nn.Sequential(nn.Linear(8, 8), nn.LayerNorm(8), nn.GELU(), nn.Dropout(0.1), nn.Linear(8, 8), nn.Softmax(1)).to(dtype)
+    return nn.Sequential(
+        nn.Linear(8, 8), nn.LayerNorm(8), nn.GELU(), nn.Dropout(0.1), nn.Linear(8, 8), nn.Softmax(1)
+    ).to(dtype)
 
 
 def in_place(x: Tensor, w: Tensor) -> Tensor:
@@ -490,7 +505,9 @@ def poolings(x: Tensor, w: Tensor):
 
 def resizings(x: Tensor, w: Tensor):
     y = x * w
-    return tuple(F.interpolate(y, scale_factor=2.0, mode=mode) for mode in ("nearest", "bilinear", "bicubic", "area"))
+    return tuple(
+        F.interpolate(y, scale_factor=2.0, mode=mode) for mode in ("nearest", "bilinear", "bicubic", "area")
+    )
 
 
 def sampled_grid(x: Tensor, w: Tensor) -> Tensor:
@@ -500,7 +517,9 @@ def sampled_grid(x: Tensor, w: Tensor) -> Tensor:
 
 def paddings(x: Tensor, w: Tensor):
     y = x * w
-    return tuple(F.pad(y, (1, 2, 2, 1), mode=mode) for mode in ("constant", "reflect", "replicate", "circular"))
+    return tuple(
+        F.pad(y, (1, 2, 2, 1), mode=mode) for mode in ("constant", "reflect", "replicate", "circular")
+    )
 
 
 def activations(x: Tensor, w: Tensor) -> Tensor:
@@ -713,11 +732,15 @@ def export(name: str, build: Callable[[], nn.Module], inputs: list, folder: path
     else:
         script = torch.jit.script(model)
     script.save(str(folder / f"{name}.pt"))
-    (folder / f"{name}.json").write_text(json.dumps({"model": f"{name}.pt", "inputs": list(specs)}, indent=2) + "\n")
+    (folder / f"{name}.json").write_text(
+        json.dumps({"model": f"{name}.pt", "inputs": list(specs)}, indent=2) + "\n"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("outdir", type=pathlib.Path, help="folder to write to; made when it is not there")
     parser.add_argument("--only", metavar="NAME", help="write one module")
     arguments = parser.parse_args()

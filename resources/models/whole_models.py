@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes whole models of fifteen architectures as TorchScript files, in train mode. The tests capture and replay them all.
+"""Writes whole models of fifteen architectures as TorchScript files, in train mode. The tests capture and
+replay them all.
 
     whole_models.py OUTDIR                  all of them, traced and scripted
     whole_models.py OUTDIR --only resnet50  one of them
 
-Depth and structure are the published ones or a few blocks of them; widths and inputs are small. Dropout and stochastic depth
-are on. Beside each NAME_FORM.pt lies NAME_FORM.json with the input specifications that `rematlas capture --input` takes.
-Those of torchvision are built without weights; nothing is downloaded.
+Depth and structure are the published ones or a few blocks of them; widths and inputs are small. Dropout and
+stochastic depth are on. Beside each NAME_FORM.pt lies NAME_FORM.json with the input specifications that
+`rematlas capture --input` takes. Those of torchvision are built without weights; nothing is downloaded.
 """
 
 import argparse
@@ -36,7 +37,9 @@ class Rotary(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         even, odd = x[..., ::2], x[..., 1::2]
-        return torch.stack([even * self.cos - odd * self.sin, even * self.sin + odd * self.cos], -1).flatten(-2)
+        return torch.stack([even * self.cos - odd * self.sin, even * self.sin + odd * self.cos], -1).flatten(
+            -2
+        )
 
 
 class GroupedQueryAttention(nn.Module):
@@ -107,7 +110,13 @@ class Llama(nn.Module):
 
 class Mlp(nn.Sequential):
     def __init__(self, width: int, middle: int, dropout: float):
-        super().__init__(nn.Linear(width, middle), nn.GELU(), nn.Dropout(dropout), nn.Linear(middle, width), nn.Dropout(dropout))
+        super().__init__(
+            nn.Linear(width, middle),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(middle, width),
+            nn.Dropout(dropout),
+        )
 
 
 class MixerBlock(nn.Module):
@@ -140,8 +149,8 @@ class Mixer(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    """A recurrent language model with tied embeddings (Zaremba et al., 2014; Press and Wolf, 2017). It is given the state
-    that the text before left, and returns the logits and the new state."""
+    """A recurrent language model with tied embeddings (Zaremba et al., 2014; Press and Wolf, 2017). It is
+    given the state that the text before left, and returns the logits and the new state."""
 
     def __init__(self, width: int, vocabulary: int, layers: int):
         super().__init__()
@@ -192,8 +201,9 @@ class FourierOperator(nn.Module):
 
 
 class Experts(nn.Module):
-    """Each expert sees a fixed number of tokens, so that no shape depends on the data: those at positions that are drawn once
-    and for all (as in Roller et al., 2021), or those it scores highest (expert choice, Zhou et al., 2022)."""
+    """Each expert sees a fixed number of tokens, so that no shape depends on the data: those at positions
+    that are drawn once and for all (as in Roller et al., 2021), or those it scores highest (expert choice,
+    Zhou et al., 2022)."""
 
     def __init__(self, width: int, experts: int, length: int, chosen: bool):
         super().__init__()
@@ -232,7 +242,9 @@ class MixtureOfExperts(nn.Module):
     def __init__(self, layers: int, width: int, heads: int, experts: int, length: int, vocabulary: int):
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
-        self.layers = nn.ModuleList(ExpertBlock(width, heads, experts, length, i % 2 == 1) for i in range(layers))
+        self.layers = nn.ModuleList(
+            ExpertBlock(width, heads, experts, length, i % 2 == 1) for i in range(layers)
+        )
         self.head = nn.Linear(width, vocabulary)
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -294,11 +306,15 @@ def export(name: str, traced: bool, folder: pathlib.Path) -> None:
     script = torch.jit.trace(model, values, check_trace=False) if traced else torch.jit.script(model)
     path = folder / f"{name}_{form}.pt"
     script.save(str(path))
-    path.with_suffix(".json").write_text(json.dumps({"model": path.name, "form": form, "inputs": list(specs)}, indent=2) + "\n")
+    path.with_suffix(".json").write_text(
+        json.dumps({"model": path.name, "form": form, "inputs": list(specs)}, indent=2) + "\n"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("outdir", type=pathlib.Path, help="folder to write to; made when it is not there")
     parser.add_argument("--only", metavar="NAME", choices=list(MODELS), help="write one model")
     arguments = parser.parse_args()

@@ -47,15 +47,31 @@ class Tour:
     def model(self, name: str) -> dict:
         print(f"\n{name}", flush=True)
         inputs = [word for spec in self.export(name) for word in ("--input", spec)]
-        graph, schedule, plan, sweep = (f"{name}.{kind}" for kind in ("graph.json", "schedule.json", "plan", "sweep.json"))
+        graph, schedule, plan, sweep = (
+            f"{name}.{kind}" for kind in ("graph.json", "schedule.json", "plan", "sweep.json")
+        )
         self.rematlas("capture", f"{name}.pt", *inputs, "-o", graph)
         inspected = json.loads(self.rematlas("inspect", graph, "--json", quiet=True))
         self.rematlas("inspect", graph)
-        self.rematlas("sweep", graph, "--solver", SOLVERS, "--budgets", 8, "--time-limit", "25s", "-o", sweep, quiet=True)
+        self.rematlas(
+            "sweep",
+            graph,
+            "--solver",
+            SOLVERS,
+            "--budgets",
+            8,
+            "--time-limit",
+            "25s",
+            "-o",
+            sweep,
+            quiet=True,
+        )
         self.rematlas("solve", graph, "--budget", "60%", "--time-limit", "5s", "-o", schedule)
         self.rematlas("check", graph, schedule)
         self.rematlas("export", schedule, "-o", plan)
-        ran = json.loads(self.rematlas("run", f"{name}.pt", plan, "--steps", 2, "--verify", "--json", quiet=True))
+        ran = json.loads(
+            self.rematlas("run", f"{name}.pt", plan, "--steps", 2, "--verify", "--json", quiet=True)
+        )
         pictures = {"tradeoff": [sweep], "memory": [schedule], "blocks": [graph, "--schedule", schedule]}
         for picture, arguments in pictures.items():
             for form in ("svg", "png"):
@@ -68,19 +84,25 @@ def mib(count: int) -> str:
 
 
 def print_table(rows: list[dict]) -> bool:
-    print(f"\n{'model':10} {'peak before':>12} {'budget':>11} {'peak after':>11} {'predicted':>11} {'overhead':>9} {'measured':>9}  verified")
+    print(
+        f"\n{'model':10} {'peak before':>12} {'budget':>11} {'peak after':>11} {'predicted':>11}"
+        f" {'overhead':>9} {'measured':>9}  verified"
+    )
     for row in rows:
         ran = row["ran"]
         print(
-            f"{row['name']:10} {mib(row['before']):>12} {mib(ran['budget_bytes']):>11} {mib(ran['measured_peak_bytes']):>11}"
-            f" {mib(ran['predicted_peak_bytes']):>11} {ran['overhead_predicted']:>9.3f} {ran['overhead_measured']:>9.3f}"
-            f"  {'yes, bit by bit' if ran['verified'] else 'NO'}"
+            f"{row['name']:10} {mib(row['before']):>12} {mib(ran['budget_bytes']):>11}"
+            f" {mib(ran['measured_peak_bytes']):>11} {mib(ran['predicted_peak_bytes']):>11}"
+            f" {ran['overhead_predicted']:>9.3f} {ran['overhead_measured']:>9.3f} "
+            f" {'yes, bit by bit' if ran['verified'] else 'NO'}"
         )
     return all(row["ran"]["verified"] for row in rows)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--bin", type=Path, required=True, help="where the programs were built")
     parser.add_argument("--out", type=Path, default=ROOT / "out", help="where the files go")
     options = parser.parse_args()
@@ -88,7 +110,10 @@ def main() -> None:
     started = time.monotonic()
     tour = Tour(options.bin.resolve(), options.out.resolve())
     verified = print_table([tour.model(name) for name in MODELS])
-    print(f"\nfiles in {os.path.relpath(options.out)}/: per model .pt .graph.json .sweep.json .schedule.json .plan, and")
+    print(
+        f"\nfiles in {os.path.relpath(options.out)}/: per model .pt .graph.json .sweep.json .schedule.json"
+        " .plan, and"
+    )
     print("pictures .tradeoff .memory .blocks as .svg and .png")
     print(f"took {time.monotonic() - started:.0f} s")
     explorer = tour.programs / "rematlas-explorer"

@@ -1,4 +1,4 @@
-"""A wheel for one kind of system and any Python: what is compiled lies in rematlas/bin and knows no Python."""
+"""A wheel for one kind of system and any Python: what is compiled lies in rematlas/bin, and knows none."""
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel

@@ -25,7 +25,8 @@ def own_loss(output, _target) -> torch.Tensor:
 
 @dataclasses.dataclass
 class Case:
-    """`batch(step)` gives the same shapes in every step and draws from a generator of its own: the global one is left to the model.
+    """`batch(step)` gives the same shapes in every step and draws from a generator of its own: the global one
+    is left to the model.
 
     `context` makes the context in which forward and loss run, such as autocast.
     """
@@ -56,8 +57,8 @@ ENTRIES: dict[str, Entry] = {}
 def entry(name: str, expected: str = "planned", reason: str = "", essential: bool = False):
     """Registers a function that builds a case.
 
-    `expected` is "planned", "refused", or "either" where both would be right; `reason` says why it need not be planned.
-    Essential entries need transformers, timm and torchvision only, and are quick.
+    `expected` is "planned", "refused", or "either" where both would be right; `reason` says why it need not
+    be planned. Essential entries need transformers, timm and torchvision only, and are quick.
     """
     if expected not in ("planned", "refused", "either") or (expected == "planned") == bool(reason):
         raise ValueError(f"{name}: expected is planned, or else it has a reason")

@@ -1,4 +1,5 @@
-"""The examples, each plain and with rematlas in processes of their own: losses and weights are the same, bit by bit."""
+"""The examples, each plain and with rematlas in processes of their own: losses and weights are the same, bit
+by bit."""
 
 import importlib.util
 import os
@@ -19,7 +20,11 @@ class Examples(unittest.TestCase):
         paths = [str(ROOT / "runtime" / "python"), os.environ.get("PYTHONPATH", "")]
         done = subprocess.run(
             [sys.executable, str(ROOT / "resources" / "examples" / f"{name}.py"), *arguments],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONDONTWRITEBYTECODE": "1"},
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
             capture_output=True,
             text=True,
             timeout=600,

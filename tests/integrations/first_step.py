@@ -1,31 +1,32 @@
 """A model's first step, recorded from shapes before it runs, compared with its real recording."""
 
-from rematlas import from_shapes
-from rematlas.applied import Applied
+from rematlas.lifecycle import from_shapes
+from rematlas.lifecycle.recording import Recording
 
 
 class FirstStep:
-    """Of the model that is called next. `verdict`: "same", "other", or "unknown" where shapes do not tell what the step does; `why`."""
+    """Of the model that is called next. `verdict`: "same", "other", or "unknown" where shapes do not tell
+    what the step does; `why`."""
 
     def __init__(self):
         self.verdict, self.why = "unknown", "not recorded"
-        self.record, self.settle = Applied.record, Applied.settle_recording
         self.told = None
-        test = self
+        record, settle = Recording.try_to_record, Recording.settle_recorded
 
-        def record(applied, entry, args, kwargs, inputs, device, *rest):
-            Applied.record = test.record
+        def record_from_shapes_first(recording, call):
+            Recording.try_to_record = record
+            owner = recording.owner
             try:
-                test.told = from_shapes.record(applied.module, args, kwargs, inputs, device, applied.hooks)
+                self.told = from_shapes.record(owner.module, call, owner.hooks)
             except from_shapes.Unknown as error:
-                test.why = str(error)
-            return test.record(applied, entry, args, kwargs, inputs, device, *rest)
+                self.why = str(error)
+            return record(recording, call)
 
-        def settle(applied, entry, pending):
-            Applied.settle_recording = test.settle
-            if test.told is not None:
-                test.why = pending.recording.difference(test.told.recording)
-                test.verdict = "other" if test.why else "same"
-            return test.settle(applied, entry, pending)
+        def compare_first(recording, step):
+            Recording.settle_recorded = settle
+            if self.told is not None:
+                self.why = step.recording.difference(self.told.recording)
+                self.verdict = "other" if self.why else "same"
+            return settle(recording, step)
 
-        Applied.record, Applied.settle_recording = record, settle
+        Recording.try_to_record, Recording.settle_recorded = record_from_shapes_first, compare_first

@@ -12,7 +12,9 @@ def tokens(step: int, batch: int = 8, length: int = 48, vocabulary: int = 128) -
     return torch.randint(3, vocabulary, (batch, length), generator=generator(step))
 
 
-def padded(ids: torch.Tensor, step: int, left: bool = False) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def padded(
+    ids: torch.Tensor, step: int, left: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Ids padded with 0 to one length, their attention mask, and labels that leave the padding out.
 
     The texts are of other lengths in every step, as in real data; the longest one fills the row.
@@ -26,7 +28,9 @@ def padded(ids: torch.Tensor, step: int, left: bool = False) -> tuple[torch.Tens
 
 
 def classes(step: int, shape: int | tuple = 8, count: int = 10) -> torch.Tensor:
-    return torch.randint(count, shape if isinstance(shape, tuple) else (shape,), generator=generator(step + 200))
+    return torch.randint(
+        count, shape if isinstance(shape, tuple) else (shape,), generator=generator(step + 200)
+    )
 
 
 def normal(step: int, *shape: int) -> torch.Tensor:

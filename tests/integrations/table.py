@@ -4,11 +4,11 @@
     table.py [--only NAME...] [--essential] [--budget 80%] [--steps 7] [--csv FILE]
     table.py --plain        # only whether plain training is the same twice; needs no rematlas
 
-Libraries are in requirements.txt; those that are not installed are left out. `rematlas` is imported from PYTHONPATH.
-Each model is built and trained in a process of its own: plainly, plainly again, and under a plan.
-`from_shapes`: whether the first step, recorded from shapes before it runs, has the same ops on the same tensors.
-Exit status 1 when anything differs, when a model that is expected to be planned is not, or when all ran and
-fewer than 45 are planned or fewer than 70 the same from shapes.
+Libraries are in requirements.txt; those that are not installed are left out. `rematlas` is imported from
+PYTHONPATH. Each model is built and trained in a process of its own: plainly, plainly again, and under a plan.
+`from_shapes`: whether the first step, recorded from shapes before it runs, has the same ops on the same
+tensors. Exit status 1 when anything differs, when a model that is expected to be planned is not, or when all
+ran and fewer than 45 are planned or fewer than 70 the same from shapes.
 """
 
 import argparse
@@ -28,7 +28,19 @@ from training import first_difference, train
 
 LEAST_PLANNED = 45
 LEAST_FROM_SHAPES = 70  # recorded from shapes as the real step is
-COLUMNS = ["name", "ops", "state", "replayed", "original", "predicted", "measured", "identical", "from_shapes", "seconds", "reason"]
+COLUMNS = [
+    "name",
+    "ops",
+    "state",
+    "replayed",
+    "original",
+    "predicted",
+    "measured",
+    "identical",
+    "from_shapes",
+    "seconds",
+    "reason",
+]
 PLAIN_COLUMNS = ["name", "parameters", "identical", "seconds", "reason"]
 WIDTHS = {"name": 30, "state": 8, "identical": 9}  # of 10 otherwise; the last column is as wide as it must be
 
@@ -44,7 +56,11 @@ def train_plainly(entry: Entry, options) -> tuple[list, dict]:
     steps = train(case, options.steps)
     seconds = time.monotonic() - started
     difference = first_difference(steps, train(entry.build(), options.steps))
-    row = {"parameters": mebibytes(sum(p.nbytes for p in case.model.parameters())), "seconds": f"{seconds:.2f}", "identical": "yes"}
+    row = {
+        "parameters": mebibytes(sum(p.nbytes for p in case.model.parameters())),
+        "seconds": f"{seconds:.2f}",
+        "identical": "yes",
+    }
     if difference:
         row |= {"identical": "no", "reason": f"two plain runs differ at {difference}"}
     if not all(math.isfinite(step.loss) for step in steps):
@@ -75,11 +91,15 @@ def train_planned(entry: Entry, options, plain: list) -> dict:
         "replayed": status.replayed,
         "original": status.original,
         "predicted": mebibytes(getattr(plan, "peak_bytes", None)),
-        "measured": mebibytes(getattr(plan, "measured_peak_bytes", getattr(status, "measured_peak_bytes", None))),
+        "measured": mebibytes(
+            getattr(plan, "measured_peak_bytes", getattr(status, "measured_peak_bytes", None))
+        ),
         "identical": "no" if difference else "yes",
         "from_shapes": comparison.verdict,
         "seconds": f"{seconds:.2f}",
-        "reason": f"differs at {difference}" if difference else status.reason or (comparison.why and f"from shapes: {comparison.why}"),
+        "reason": f"differs at {difference}"
+        if difference
+        else status.reason or (comparison.why and f"from shapes: {comparison.why}"),
     }
 
 
@@ -128,7 +148,10 @@ def failure_of(entry: Entry, row: dict, options) -> bool:
 
 def print_row(row: dict, columns: list[str]) -> None:
     words = [str(row.get(column, "")).splitlines()[:1] or [""] for column in columns]
-    print("  ".join(word[0].ljust(WIDTHS.get(column, 10)) for word, column in zip(words, columns)).rstrip(), flush=True)
+    print(
+        "  ".join(word[0].ljust(WIDTHS.get(column, 10)) for word, column in zip(words, columns)).rstrip(),
+        flush=True,
+    )
 
 
 def chosen_entries(options, parser) -> list[Entry]:
@@ -137,12 +160,18 @@ def chosen_entries(options, parser) -> list[Entry]:
     unknown = [name for name in options.only if name not in ENTRIES]
     if unknown:
         parser.error(f"no model is called {', '.join(unknown)}; there are {', '.join(sorted(ENTRIES))}")
-    chosen = [entry for entry in ENTRIES.values() if (not options.only or entry.name in options.only) and (entry.essential or not options.essential)]
+    chosen = [
+        entry
+        for entry in ENTRIES.values()
+        if (not options.only or entry.name in options.only) and (entry.essential or not options.essential)
+    ]
     return chosen or parser.error("no model is left to train")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--essential", action="store_true", help="only those of the quick tests")
     parser.add_argument("--plain", action="store_true", help="train plainly only, twice")

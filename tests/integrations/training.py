@@ -23,7 +23,8 @@ def digest(tensor: torch.Tensor) -> str:
 
 
 def tensors_in(value, name: str) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors of a model's output: of dictionaries, of tuples, and of objects such as a cache of keys and values."""
+    """The tensors of a model's output: of dictionaries, of tuples, and of objects such as a cache of keys and
+    values."""
     if isinstance(value, torch.Tensor):
         yield name, value
     elif isinstance(value, Mapping):
@@ -53,13 +54,16 @@ class Step:
 
 
 def train(case: Case, steps: int, apply: Callable | None = None) -> list[Step]:
-    """`apply` changes the model before the first step and returns an object whose `wait()` returns when planning has ended."""
+    """`apply` changes the model before the first step and returns an object whose `wait()` returns when
+    planning has ended."""
     torch.manual_seed(7), numpy.random.seed(7), random.seed(7)
     model = case.model.train()
     status = apply(model) if apply else None
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-3)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 4) / (1 + step))
+    scheduler = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / 4) / (1 + step)
+    )
     done = []
     for step in range(steps):
         batch = case.batch(step)
@@ -67,7 +71,9 @@ def train(case: Case, steps: int, apply: Callable | None = None) -> list[Step]:
         with case.context():
             output = model(*batch.args, **batch.kwargs)
             loss = case.loss(output, batch.target)
-        record = {"loss": digest(loss)} | {name: digest(tensor) for name, tensor in tensors_in(output, "output")}
+        record = {"loss": digest(loss)} | {
+            name: digest(tensor) for name, tensor in tensors_in(output, "output")
+        }
         loss.backward()
         for name, parameter in model.named_parameters():
             record[f"gradient of {name}"] = "none" if parameter.grad is None else digest(parameter.grad)

@@ -5,24 +5,24 @@
     mutate.py --again FILE [--csv FILE]                # what a test did not kill, once more, after tests were written
     mutate.py --list [--only FOLDER]                   # how many places there are, per operator and folder
 
-A mutant is core with one small change: another operator, a negated condition, a constant off by one, a statement
-left out. core_test is built with it and run. It is killed when a test fails, core_test crashes, or a group of tests
-takes more of the processor's time than it may (4 times as long as without the change, and 10 s); else it survives.
-One that does not compile says nothing about tests and another is drawn.
+A mutant is core with one small change: another operator, a negated condition, a constant off by one, a
+statement left out. core_test is built with it and run. It is killed when a test fails, core_test crashes, or
+a group of tests takes more of the processor's time than it may (4 times as long as without the change, and 10
+s); else it survives. One that does not compile says nothing about tests and another is drawn.
 
-Every place in core/**/*.cpp and *.h is as likely as any other; where several changes are possible at one place, one
-of them is drawn. Left alone are comments, strings, includes, static_assert and declarations without a value. Places
-in a header that all include cost a build of everything.
+Every place in core/**/*.cpp and *.h is as likely as any other; where several changes are possible at one
+place, one of them is drawn. Left alone are comments, strings, includes, static_assert and declarations
+without a value. Places in a header that all include cost a build of everything.
 
-The tree is copied to a folder of its own (`--copy`, build/mutation by default) and built there without batches of
-files in core, so that a mutant costs a file and a link, with -O1 and the assertions of the standard library: what
-reads beyond a vector's end dies here, as it does in the build with sanitizers. It uses one core. The tests in the
-folder that mirrors the changed file run first, then all others, slow ones (more than 2 s) last; the run ends at the
-first failure. A survivor has passed all of them, some minutes' worth: --quick leaves out the slow ones of other
-folders, and --again tries what survived with all.
+The tree is copied to a folder of its own (`--copy`, build/mutation by default) and built there without
+batches of files in core, so that a mutant costs a file and a link, with -O1 and the assertions of the
+standard library: what reads beyond a vector's end dies here, as it does in the build with sanitizers. It uses
+one core. The tests in the folder that mirrors the changed file run first, then all others, slow ones (more
+than 2 s) last; the run ends at the first failure. A survivor has passed all of them, some minutes' worth:
+--quick leaves out the slow ones of other folders, and --again tries what survived with all.
 
-The CSV has a line each: file, line, column, operator, original, mutated, outcome (killed, survived), by (the test
-that failed, or that ran when the time was over or the process died). Exit status 0 whatever the outcome.
+The CSV has a line each: file, line, column, operator, original, mutated, outcome (killed, survived), by (the
+test that failed, or that ran when the time was over or the process died). Exit status 0 whatever the outcome.
 """
 
 import argparse
@@ -45,7 +45,17 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2]
-COPIED = ["CMakeLists.txt", "CMakePresets.json", "app", "bench", "core", "resources", "runtime", "tests", "viz"]
+COPIED = [
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "app",
+    "bench",
+    "core",
+    "resources",
+    "runtime",
+    "tests",
+    "viz",
+]
 TIMES_AS_LONG = 4
 SECONDS_MORE = 10
 TIMES_WAITING = 5  # by the clock: processes wait for each other, and for ever where a mutant locks them
@@ -71,7 +81,8 @@ SWAPPED = {
     },
 }  # fmt: skip
 KEYWORDS = set(
-    "return if for while switch case else do using static_assert throw delete new goto default public private protected "
+    "return if for while switch case else do using static_assert throw delete new goto default public"
+    " private protected "
     "operator sizeof namespace struct class enum template typedef constexpr const auto".split()
 )
 NOT_CODE = re.compile(
@@ -81,8 +92,12 @@ NOT_CODE = re.compile(
 )
 # Formatted code has spaces around an operator with two sides, and only there.
 BINARY = re.compile(r"(?<= )(?:[<>=!]=|&&|\|\||[-+*/&|]=|<<|>>|[-+*/%&|<>])(?=\s)")
-NAME = re.compile(r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)")
-NUMBER = re.compile(r"(?<![\w.'])(?:0x[0-9a-fA-F']+|\d[\d']*(?P<fraction>\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)?)(?P<suffix>[uUlLfF]*)(?![\w.'])")
+NAME = re.compile(
+    r"\b(?:std::(?:min|max|lower_bound|upper_bound|any_of|all_of|none_of|min_element|max_element)(?=\()|true\b|false\b)"
+)
+NUMBER = re.compile(
+    r"(?<![\w.'])(?:0x[0-9a-fA-F']+|\d[\d']*(?P<fraction>\.\d*(?:e[-+]?\d+)?|e[-+]?\d+)?)(?P<suffix>[uUlLfF]*)(?![\w.'])"
+)
 PURE_VIRTUAL = re.compile(r"\)[\w\s]*= $")
 BRANCH = re.compile(r"\b(?:if|while) (?=\()")
 NOT = re.compile(r"(?<![\w])!(?=[\w(])")
@@ -144,7 +159,8 @@ def end_of_statement(code: str, start: int) -> int:
 
 
 def end_of_deletable(code: str, start: int) -> int:
-    """Offset of the semicolon of the call, assignment, increment or decrement at `start`, -1 for anything else."""
+    """Offset of the semicolon of the call, assignment, increment or decrement at `start`, -1 for anything
+    else."""
     i, steps, calls = start, 0, 0
     while code[i] in "*+-":
         steps += code[i] in "+-"
@@ -182,7 +198,9 @@ def is_condition(text: str) -> bool:
     top = at_top(text)
     if " ? " in top or "{" in text or text.startswith(("true", "false")):
         return False
-    return top.startswith("!") or any(f" {operator} " in top for operator in ("&&", "||", "<", "<=", ">", ">=", "==", "!="))
+    return top.startswith("!") or any(
+        f" {operator} " in top for operator in ("&&", "||", "<", "<=", ">", ">=", "==", "!=")
+    )
 
 
 def places_of(text: str) -> list[list[Change]]:
@@ -246,7 +264,11 @@ def one_line(text: str) -> str:
 
 
 def files_of_core(source: Path, only: str = "core") -> list[str]:
-    names = (path.relative_to(source).as_posix() for path in (source / "core").rglob("*") if path.suffix in (".cpp", ".h"))
+    names = (
+        path.relative_to(source).as_posix()
+        for path in (source / "core").rglob("*")
+        if path.suffix in (".cpp", ".h")
+    )
     return sorted(name for name in names if name.startswith(only))
 
 
@@ -254,7 +276,14 @@ def mutant_of(file: str, text: str, change: Change) -> Mutant:
     starts = [0] + [found.end() for found in re.finditer("\n", text)]
     line = bisect_right(starts, change.start)
     column = change.start - starts[line - 1] + 1
-    return Mutant(file, line, column, change.operator, one_line(text[change.start : change.end]), one_line(change.mutated))
+    return Mutant(
+        file,
+        line,
+        column,
+        change.operator,
+        one_line(text[change.start : change.end]),
+        one_line(change.mutated),
+    )
 
 
 def mutated_text(text: str, mutant: Mutant) -> str:
@@ -292,11 +321,16 @@ def limited_to(seconds: float):
 
 
 def copy_tree(source: Path, copy: Path):
-    """Makes `copy` equal to the copied part of `source`; equal files keep their time, so that they are not built again."""
+    """Makes `copy` equal to the copied part of `source`; equal files keep their time, so that they are not
+    built again."""
     kept = set()
     for name in COPIED:
         root = source / name
-        for path in [root] if root.is_file() else (p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+        for path in (
+            [root]
+            if root.is_file()
+            else (p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+        ):
             target = copy / path.relative_to(source)
             kept.add(target)
             if not target.is_file() or not filecmp.cmp(path, target, shallow=False):
@@ -310,7 +344,8 @@ def copy_tree(source: Path, copy: Path):
 
 
 class GoogleTests:
-    """The tests of one program, in groups that run one after the other: those likely to notice first, the slow last."""
+    """The tests of one program, in groups that run one after the other: those likely to notice first, the
+    slow last."""
 
     def __init__(self, program: Path, environment: dict[str, str] | None = None, quick: bool = False):
         self.program = program
@@ -320,7 +355,8 @@ class GoogleTests:
         self.folder: dict[str, str] = {}  # of each test, as in tests/FOLDER
 
     def measure(self, report: Path):
-        """Runs all tests on the code as it is; RuntimeError when one fails, for then a mutant proves nothing."""
+        """Runs all tests on the code as it is; RuntimeError when one fails, for then a mutant proves
+        nothing."""
         command = [self.program, f"--gtest_output=json:{report}"]
         run = subprocess.run(command, env=self.environment, capture_output=True, text=True)
         if run.returncode != 0:
@@ -377,7 +413,8 @@ def last_test(output: str) -> str:
 
 
 class Trials:
-    """Tries mutants one after the other on a copy of the tree: `build` is a command that fails when they do not compile."""
+    """Tries mutants one after the other on a copy of the tree: `build` is a command that fails when they do
+    not compile."""
 
     def __init__(self, copy: Path, build: list, tests):
         self.copy, self.build, self.tests = copy, build, tests
@@ -420,14 +457,25 @@ def trials_of_core(source: Path, copy: Path, quick: bool, times: Path | None) ->
         times = copy / "times.json"
         tests.measure(times)
     tests.read(times)
-    print(f"without a change: {sum(tests.seconds.values()):.0f} s, {len(tests.seconds)} tests", file=sys.stderr, flush=True)
+    print(
+        f"without a change: {sum(tests.seconds.values()):.0f} s, {len(tests.seconds)} tests",
+        file=sys.stderr,
+        flush=True,
+    )
     return Trials(copy, command, tests)
 
 
 def read_not_killed_by_a_test(file: Path) -> list[Mutant]:
     with open(file, newline="") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["outcome"] == "survived" or row["by"].startswith("time")]
-    return [Mutant(r["file"], int(r["line"]), int(r["column"]), r["operator"], r["original"], r["mutated"]) for r in rows]
+        rows = [
+            row
+            for row in csv.DictReader(stream)
+            if row["outcome"] == "survived" or row["by"].startswith("time")
+        ]
+    return [
+        Mutant(r["file"], int(r["line"]), int(r["column"]), r["operator"], r["original"], r["mutated"])
+        for r in rows
+    ]
 
 
 def try_all(trials: Trials, mutants, count: int, output) -> Counter:
@@ -444,8 +492,9 @@ def try_all(trials: Trials, mutants, count: int, output) -> Counter:
         output.flush()
         outcomes[mutant.outcome] += 1
         print(
-            f"{outcomes['killed'] + outcomes['survived']:3} {time.monotonic() - started:5.0f} s  {mutant.outcome} {mutant.by}"
-            f"  {mutant.file}:{mutant.line} {mutant.operator}: {mutant.original} -> {mutant.mutated}",
+            f"{outcomes['killed'] + outcomes['survived']:3} {time.monotonic() - started:5.0f} s "
+            f" {mutant.outcome} {mutant.by}  {mutant.file}:{mutant.line} {mutant.operator}:"
+            f" {mutant.original} -> {mutant.mutated}",
             file=sys.stderr, flush=True,
         )  # fmt: skip
         if outcomes["killed"] + outcomes["survived"] == count:
@@ -464,15 +513,30 @@ def list_places(source: Path, only: str):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=80, help="mutants that compile")
     parser.add_argument("--seed", type=int, default=1, help="equal seeds on equal files draw equal mutants")
-    parser.add_argument("--only", default="core", metavar="FOLDER", help="draw from files whose path begins so")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="try what survived in this CSV, and what only the clock killed, instead of drawing")
+    parser.add_argument(
+        "--only", default="core", metavar="FOLDER", help="draw from files whose path begins so"
+    )
+    parser.add_argument(
+        "--again",
+        type=Path,
+        metavar="FILE",
+        help="try what survived in this CSV, and what only the clock killed, instead of drawing",
+    )
     parser.add_argument("--csv", type=Path, help="where to write (standard output)")
-    parser.add_argument("--copy", type=Path, default=SOURCE / "build" / "mutation", help="folder of the copy and its build")
-    parser.add_argument("--quick", action="store_true", help=f"leave out tests of more than {SLOW} s in other folders")
-    parser.add_argument("--times", type=Path, metavar="FILE", help="an earlier run's times.json instead of measuring")
+    parser.add_argument(
+        "--copy", type=Path, default=SOURCE / "build" / "mutation", help="folder of the copy and its build"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help=f"leave out tests of more than {SLOW} s in other folders"
+    )
+    parser.add_argument(
+        "--times", type=Path, metavar="FILE", help="an earlier run's times.json instead of measuring"
+    )
     parser.add_argument("--list", action="store_true", help="count the places and end")
     options = parser.parse_args()
     if options.list:

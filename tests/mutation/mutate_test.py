@@ -1,12 +1,23 @@
-"""The tool that mutates core finds the places of a text and tells who is killed, who survives and who does not compile."""
+"""The tool that mutates core finds the places of a text and tells who is killed, who survives and who does
+not compile."""
 
 import io
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from mutate import GoogleTests, Mutant, Trials, code_of, drawn, mutant_of, mutated_text, places_of, read_not_killed_by_a_test, try_all
+from mutate import (
+    GoogleTests,
+    Mutant,
+    Trials,
+    code_of,
+    drawn,
+    mutant_of,
+    mutated_text,
+    places_of,
+    read_not_killed_by_a_test,
+    try_all,
+)
 
 SAMPLE = """\
 #include <a+b>
@@ -139,7 +150,7 @@ class TrialsTest(unittest.TestCase):
         self.assertEqual(self.trials.tests.run(["Sample.Orders"], 2), "time: Sample.Orders")
 
     def test_a_sample_is_drawn_by_its_seed_and_its_survivors_can_be_tried_again(self):
-        first, same, other = ([m for m in drawn(self.root, "core", seed)] for seed in (1, 1, 2))
+        first, same, other = (list(drawn(self.root, "core", seed)) for seed in (1, 1, 2))
         self.assertEqual(first, same)
         self.assertNotEqual(first, other)
         self.trials.tests.killer = lambda file: None
@@ -148,7 +159,10 @@ class TrialsTest(unittest.TestCase):
         self.assertEqual(outcomes["survived"], 3)
         (self.root / "sample.csv").write_text(written.getvalue())
         again = read_not_killed_by_a_test(self.root / "sample.csv")
-        self.assertEqual([(m.line, m.column, m.mutated) for m in again], [(m.line, m.column, m.mutated) for m in first if m.outcome])
+        self.assertEqual(
+            [(m.line, m.column, m.mutated) for m in again],
+            [(m.line, m.column, m.mutated) for m in first if m.outcome],
+        )
 
 
 if __name__ == "__main__":

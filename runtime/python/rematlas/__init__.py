@@ -3,20 +3,20 @@
     import rematlas
 
     rematlas.apply(model, "60%")            # or 2 * 1024**3, "2GiB", "60% of activations"
-    for x, target in batches:               # training as ever; the first steps are recorded, then it runs by plan
+    for x, target in batches:               # as ever; the first steps are recorded, then it runs by plan
         loss = criterion(model(x), target)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     print(rematlas.status(model))
 
-What cannot be captured is trained on as it is, with one warning that says why. Import rematlas before the model is made:
-host memory is counted from then on.
+What cannot be captured is trained on as it is, with one warning that says why. Import rematlas before the
+model is made: host memory is counted from then on.
 """
 
-from .api import Plan, Status, apply, load, plan, remove, status
+from .api import apply, load, plan, remove, status
 from .errors import Infeasible, Refused, RefusedWarning, Thrashing
-from .evicting import evict
+from .fallback.evicting import evict
 from .interface import (
     DTR,
     Checkmate,
@@ -33,10 +33,35 @@ from .interface import (
     load_config,
     save_config,
 )
+from .plan_file import Plan
+from .training_status import Status
 
 __version__ = "0.1.0"
 __all__ = [
-    *("apply", "remove", "status", "plan", "load", "evict", "Plan", "Status", "Refused", "Infeasible", "RefusedWarning", "Thrashing"),
-    *("Rockmate", "PureRockmate", "HiRemate", "Hiremate", "HRockmate", "Checkmate", "Rotor", "DTR", "PublishedModule"),
-    *("generate_config", "check_config", "load_config", "save_config", "from_config"),
+    "DTR",
+    "Checkmate",
+    "HRockmate",
+    "HiRemate",
+    "Hiremate",
+    "Infeasible",
+    "Plan",
+    "PublishedModule",
+    "PureRockmate",
+    "Refused",
+    "RefusedWarning",
+    "Rockmate",
+    "Rotor",
+    "Status",
+    "Thrashing",
+    "apply",
+    "check_config",
+    "evict",
+    "from_config",
+    "generate_config",
+    "load",
+    "load_config",
+    "plan",
+    "remove",
+    "save_config",
+    "status",
 ]

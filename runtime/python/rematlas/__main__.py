@@ -1,9 +1,10 @@
 """python -m rematlas capture package.module:function [-o x.graph.json] [--optimizer adamw]
 python -m rematlas run package.module:function x.plan [--steps 5] [--seed 1] [--verify] [--json]
 
-The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the sum of the
-outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas solve`, `rematlas sweep` and
-the explorer open it. With --optimizer the step ends with its fused updates. `run` trains by a plan; --verify runs the original beside it and compares every bit.
+The function returns (model, args, kwargs), or (model, args). `capture` records two steps, whose loss is the
+sum of the outputs that are single numbers, or of all outputs where none is, and writes the graph: `rematlas
+solve`, `rematlas sweep` and the explorer open it. With --optimizer the step ends with its fused updates.
+`run` trains by a plan; --verify runs the original beside it and compares every bit.
 """
 
 import argparse
@@ -49,8 +50,15 @@ def optimizer_of(options, model):
     """As `rematlas capture` has it; None for none."""
     import torch
 
-    flags = {"sgd": ("nesterov", "maximize"), "adam": ("amsgrad", "maximize"), "adamw": ("amsgrad", "maximize")}
-    numbers = {"sgd": ("lr", "momentum", "weight_decay"), "adam": ("lr", "beta1", "beta2", "eps", "weight_decay")}
+    flags = {
+        "sgd": ("nesterov", "maximize"),
+        "adam": ("amsgrad", "maximize"),
+        "adamw": ("amsgrad", "maximize"),
+    }
+    numbers = {
+        "sgd": ("lr", "momentum", "weight_decay"),
+        "adam": ("lr", "beta1", "beta2", "eps", "weight_decay"),
+    }
     if options.optimizer == "none":
         if options.optimizer_options:
             wrong("--optimizer-options: goes with --optimizer sgd, adam or adamw")
@@ -95,14 +103,16 @@ def capture(options) -> int:
 
 
 def run(options) -> int:
-    from .api import Plan
+    from .plan_file import Plan
     from .run import run, text_of
 
     try:
         plan = Plan.read(options.plan)
     except (OSError, ValueError) as error:
         wrong(error)
-    report = run(*made_by(options.function), plan, steps=options.steps, seed=options.seed, verify=options.verify)
+    report = run(
+        *made_by(options.function), plan, steps=options.steps, seed=options.seed, verify=options.verify
+    )
     print(json.dumps(report) if options.json else text_of(report))
     return 1 if report["verified"] is False else 0
 
@@ -115,25 +125,40 @@ def positive(text):
 
 
 def main() -> int:
-    parser = Parser(prog="python -m rematlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog="python -m rematlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("capture", help="records a step of a model and writes its graph")
     one.set_defaults(do=capture)
     one.add_argument("function", metavar="package.module:function")
     one.add_argument("-o", "--output", metavar="x.graph.json")
-    one.add_argument("--optimizer", choices=("none", "sgd", "adam", "adamw"), default="none", help="its fused updates end the step")
+    one.add_argument(
+        "--optimizer",
+        choices=("none", "sgd", "adam", "adamw"),
+        default="none",
+        help="its fused updates end the step",
+    )
     one.add_argument("--optimizer-options", default="", metavar="lr=0.1,...", help="as in `rematlas capture`")
     one.add_argument("--json", action="store_true", help="print one object")
-    one.add_argument("--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show")
+    one.add_argument(
+        "--quiet", action="store_true", help="as in `rematlas capture`; there is no progress to show"
+    )
     two = commands.add_parser("run", help="trains by a plan, and compares with the original")
     two.set_defaults(do=run)
     two.add_argument("function", metavar="package.module:function")
     two.add_argument("plan", metavar="x.plan", help="or s.schedule.json with its graph file beside it")
     two.add_argument("--steps", type=positive, default=5)
     two.add_argument("--seed", type=int, default=1, help="of the model's random numbers")
-    two.add_argument("--verify", action="store_true", help="run the original too (it must fit into memory) and compare bit by bit")
+    two.add_argument(
+        "--verify",
+        action="store_true",
+        help="run the original too (it must fit into memory) and compare bit by bit",
+    )
     two.add_argument("--json", action="store_true", help="print one object")
-    two.add_argument("--quiet", action="store_true", help="as in `rematlas run`; there is no progress to show")
+    two.add_argument(
+        "--quiet", action="store_true", help="as in `rematlas run`; there is no progress to show"
+    )
     options = parser.parse_args()
     try:
         return options.do(options)
@@ -143,7 +168,10 @@ def main() -> int:
     except Exception as error:
         if "REMATLAS_TRACEBACK" in os.environ:
             raise
-        wrong(f"{options.function}: the model fails: {type(error).__name__}: {message(error)} (REMATLAS_TRACEBACK=1 shows where)")
+        wrong(
+            f"{options.function}: the model fails: {type(error).__name__}: {message(error)}"
+            " (REMATLAS_TRACEBACK=1 shows where)"
+        )
 
 
 if __name__ == "__main__":

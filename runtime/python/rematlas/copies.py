@@ -12,12 +12,15 @@ CHOICES = ("none", "activations", "weights", "all")
 
 
 class Copies:
-    """`links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device (h200, ...), or the path of a profile of either. Raises
-    ValueError."""
+    """`links`: the name of links (pcie3, pcie4, pcie5, c2c) or of a device (h200, ...), or the path of a
+    profile of either. Raises ValueError."""
 
     def __init__(self, offload, links, host_budget, device):
         if offload not in CHOICES:
-            raise ValueError(f"rematlas: offload is {offload!r}; expected {', '.join(map(repr, CHOICES[:-1]))} or {CHOICES[-1]!r}")
+            raise ValueError(
+                f"rematlas: offload is {offload!r}; expected {', '.join(map(repr, CHOICES[:-1]))} or"
+                f" {CHOICES[-1]!r}"
+            )
         self.text = ""
         self.device = device
         self.moves_weights = offload in ("weights", "all")
@@ -27,7 +30,10 @@ class Copies:
                     raise ValueError(f"rematlas: {name} is about copies to the host, and offload allows none")
             return
         if links is None:
-            raise ValueError("rematlas: links is missing: the name of the links that copies go over (pcie4, c2c, h200, ...), or a profile's path")
+            raise ValueError(
+                "rematlas: links is missing: the name of the links that copies go over (pcie4, c2c, h200,"
+                " ...), or a profile's path"
+            )
         asked = {"offload": offload, "links": os.fspath(links)}
         if host_budget is not None:
             asked["host_budget"] = str(host_budget)
@@ -41,14 +47,19 @@ class Copies:
         """A tensor like each of these, on the device; where weights live on the host its memory is there."""
         if not self.moves_weights:
             return [torch.full_like(tensor, value, memory_format=torch.preserve_format) for tensor in like]
-        return ops.host_tensors([tensor.detach() for tensor in like], self.device, float(value)) if like else []
+        return (
+            ops.host_tensors([tensor.detach() for tensor in like], self.device, float(value)) if like else []
+        )
 
     def take_home(self, module):
-        """Moves the parameters' memory to the host: they are the device's tensors still, and kernels find them there. Buffers go
-        to the device."""
+        """Moves the parameters' memory to the host: they are the device's tensors still, and kernels find
+        them there. Buffers go to the device."""
         with torch.no_grad():
             parameters = [parameter for parameter in module.parameters() if parameter.numel() > 0]
-            for parameter, tensor in zip(parameters, ops.host_tensors([parameter.detach() for parameter in parameters], self.device, None)):
+            for parameter, tensor in zip(
+                parameters,
+                ops.host_tensors([parameter.detach() for parameter in parameters], self.device, None),
+            ):
                 parameter.data = tensor
             for submodule in module.modules():
                 for name, buffer in submodule._buffers.items():

@@ -8,7 +8,8 @@ class Refused(RuntimeError):
 
 
 class Infeasible(Refused):
-    """No schedule within the budget. `needed` is proven where `proven` is true: every schedule needs as much."""
+    """No schedule within the budget. `needed` is proven where `proven` is true: every schedule needs as
+    much."""
 
     def __init__(self, message: str, needed: int, proven: bool = True, smallest_found: int | None = None):
         super().__init__(message)
@@ -18,8 +19,9 @@ class Infeasible(Refused):
 
 
 class Thrashing(RuntimeError):
-    """Running ops again took too much time under online eviction. Parameters, buffers, the optimizer's state and the random
-    numbers are as the ops before left them: after `optimizer.zero_grad()` training can go on with a larger budget."""
+    """Running ops again took too much time under online eviction. Parameters, buffers, the optimizer's state
+    and the random numbers are as the ops before left them: after `optimizer.zero_grad()` training can go on
+    with a larger budget."""
 
     @staticmethod
     def is_told_by(error) -> bool:
@@ -51,20 +53,21 @@ def in_bytes(number) -> str:
     return f"{number} bytes" + (f" ({number / 2**20:.1f} MiB)" if number >= 2**20 else "")
 
 
-def infeasible_text(solver, budget, found) -> str:
+def infeasible_text(solver, answer) -> str:
+    budget, found = answer.step_budget_bytes, answer.infeasible
     if budget < 0:
         return (
-            f"infeasible: what lives beside the step is {in_bytes(-budget)} larger than the budget, and every schedule"
-            f" of the step needs at least {in_bytes(found['needed_bytes'])} more"
+            f"infeasible: what lives beside the step is {in_bytes(-budget)} larger than the budget, and every"
+            f" schedule of the step needs at least {in_bytes(found.needed_bytes)} more"
         )
-    if found["proven"]:
+    if found.proven:
         return (
             f"infeasible: the step's share of the budget is {budget} bytes; every schedule needs at least "
-            f"{found['needed_bytes']} bytes, {found['needed_bytes'] - budget} more"
+            f"{found.needed_bytes} bytes, {found.needed_bytes - budget} more"
         )
-    smallest = f", its smallest is {found['smallest_found_bytes']} bytes" if found["smallest_found_bytes"] else ""
-    reason = f" ({found['reason']})" if found["reason"] else ""
+    smallest = f", its smallest is {found.smallest_found_bytes} bytes" if found.smallest_found_bytes else ""
+    reason = f" ({found.reason})" if found.reason else ""
     return (
-        f"infeasible: {solver} found no schedule within {budget} bytes{smallest}{reason}; none can need less than "
-        f"{found['needed_bytes']} bytes"
+        f"infeasible: {solver} found no schedule within {budget} bytes{smallest}{reason}; none can need less"
+        f" than {found.needed_bytes} bytes"
     )

@@ -3,8 +3,8 @@
     from rematlas import Rockmate                      # was: from rockmate import Rockmate
     module = Rockmate(model, sample, 2 * 1024**3)
 
-Each class stands for its own algorithm; `solver="atlas"` asks for another by name. A configuration of a type that this
-version does not have is an error that lists what there is.
+Each class stands for its own algorithm; `solver="atlas"` asks for another by name. A configuration of a type
+that this version does not have is an error that lists what there is.
 """
 
 import json
@@ -12,26 +12,19 @@ import pathlib
 
 from torch import nn
 
-from .api import apply, plan, remove, status
-from .applied import Applied
-from .library import ops
+from .api import apply, is_planned, plan, remove, status
+from .compiled import configurations
 
 SHARED = ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set")
 
 
 def generate_config(kind: str = "atlas") -> dict:
     """A complete configuration: of rotor, checkmate, dtr, noremat, atlas, ... Errors list what there is."""
-    try:
-        return json.loads(ops.generate_config(kind))
-    except RuntimeError as error:
-        raise RuntimeError(str(error).splitlines()[0]) from None
+    return configurations.generated(kind)
 
 
 def check_config(config: dict) -> dict:
-    try:
-        ops.check_config(json.dumps(config))
-    except RuntimeError as error:
-        raise RuntimeError(str(error).splitlines()[0]) from None
+    configurations.checked(config)
     return config
 
 
@@ -45,13 +38,15 @@ def load_config(path) -> dict:
 
 
 class PublishedModule(nn.Module):
-    """The model, planned by `plan` on the sample and trained by `apply`; with the model's own parameters, buffers, modes
-    and state_dict. `budget`: bytes for all that the step holds. Without one, or with `solve_sched=False`, the schedule is
-    made by `solve_sched(budget)`."""
+    """The model, planned by `plan` on the sample and trained by `apply`; with the model's own parameters,
+    buffers, modes and state_dict. `budget`: bytes for all that the step holds. Without one, or with
+    `solve_sched=False`, the schedule is made by `solve_sched(budget)`."""
 
     algorithm = "atlas"
 
-    def __init__(self, model, sample, budget=None, solve_sched=True, *, solver=None, config=None, time_limit=None):
+    def __init__(
+        self, model, sample, budget=None, solve_sched=True, *, solver=None, config=None, time_limit=None
+    ):
         config = config or generate_config(solver or self.algorithm)
         self.__dict__["original_mod"] = model
         super().__init__()
@@ -63,7 +58,7 @@ class PublishedModule(nn.Module):
 
     def solve_sched(self, budget) -> None:
         model = self.original_mod
-        if isinstance(model._compiled_call_impl, Applied):
+        if is_planned(model):
             remove(model)
         made = plan(model, self._sample, budget, config=self._config, time_limit=self._time_limit)
         apply(model, budget, plan=made, config=self._config, time_limit=self._time_limit)
@@ -81,7 +76,7 @@ class PublishedModule(nn.Module):
         return self
 
     def forward(self, *args, **kwargs):
-        if self.training and not isinstance(self.original_mod._compiled_call_impl, Applied):
+        if self.training and not is_planned(self.original_mod):
             raise RuntimeError("rematlas: there is no schedule yet: call solve_sched(budget)")
         return self.original_mod(*args, **kwargs)
 

@@ -1,12 +1,11 @@
 """The compiled part: torch.classes.rematlas, loaded once.
 
-`REMATLAS_PROGRAMS` names the folder of a build; else it is the package's own `bin` (an installed wheel), or the build of
-the checkout that the package lies in.
+`REMATLAS_PROGRAMS` names the folder of a build; else it is the package's own `bin` (an installed wheel), or
+the build of the checkout that the package lies in.
 """
 
 import os
 import pathlib
-import tempfile
 
 import torch
 
@@ -24,8 +23,9 @@ def folder() -> pathlib.Path:
         if (candidate / LIBRARY).exists():
             return candidate
     raise ImportError(
-        f"rematlas: {LIBRARY} is not in {' nor in '.join(map(str, candidates))}; build it in a checkout (make build) and "
-        "set REMATLAS_PROGRAMS to its build/release/bin, or install the wheel that `make wheel` builds"
+        f"rematlas: {LIBRARY} is not in {' nor in '.join(map(str, candidates))}; build it in a checkout (make"
+        " build) and set REMATLAS_PROGRAMS to its build/release/bin, or install the wheel that `make wheel`"
+        " builds"
     )
 
 
@@ -42,8 +42,8 @@ classes = torch.classes.rematlas
 ops = torch.ops.rematlas
 
 
-# Exceptions of Python code that ran below the compiled part, where no caller takes them: signals' handlers, functions that are
-# called back. The compiled part has them raised as soon as it is back where somebody does.
+# Exceptions of Python code that ran below the compiled part, where no caller takes them: signals' handlers,
+# functions that are called back. The compiled part has them raised as soon as it is back where somebody does.
 kept = []
 
 
@@ -55,19 +55,3 @@ def raise_kept() -> None:
 _raising = torch.library.Library("rematlas", "FRAGMENT")
 _raising.define("raise_kept() -> ()")
 _raising.impl("raise_kept", raise_kept, "CompositeExplicitAutograd")
-
-
-def bytes_of(plan) -> bytes:
-    """Of a plan of the compiled part, which writes files: a plan file."""
-    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-        path = pathlib.Path(folder) / "plan"
-        plan.save(str(path))
-        return path.read_bytes()
-
-
-def plan_of(data: bytes, device: str):
-    """The plan that a plan file holds."""
-    with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
-        path = pathlib.Path(folder) / "plan"
-        path.write_bytes(data)
-        return ops.load_plan(str(path), device)

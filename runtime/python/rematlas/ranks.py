@@ -1,7 +1,8 @@
-"""The processes of one training use one plan: rank 0 makes it, the others receive it through the store of the process group.
+"""The processes of one training use one plan: rank 0 makes it, the others receive it through the store of the
+process group.
 
-A plan is asked for by the digest of its graph, so that who receives one has the same ops on the same tensors. Whoever
-waits in vain, since rank 0 has other shapes, plans alone.
+A plan is asked for by the digest of its graph, so that who receives one has the same ops on the same tensors.
+Whoever waits in vain, since rank 0 has other shapes, plans alone.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import time
 
 import torch.distributed as dist
 
-from .library import bytes_of, plan_of
+from .compiled.compiled_plan import CompiledPlan
 
 MEASURED = ("time_ns", "workspace_bytes")  # of an op: these differ between processes
 
@@ -36,7 +37,8 @@ def digest(plan) -> str:
 
 
 class Shared:
-    """One plan that all ranks are to use. `asked`: what it is for beside its graph (budget, solver, options)."""
+    """One plan that all ranks are to use. `asked`: what it is for beside its graph (budget, solver,
+    options)."""
 
     def __init__(self, plan, asked: str, seconds: float):
         self.store = store()
@@ -44,7 +46,7 @@ class Shared:
         self.end = time.monotonic() + seconds
 
     def publish(self, plan) -> None:
-        self.store.set(self.key, bytes_of(plan))
+        self.store.set(self.key, plan.to_bytes())
 
     def publish_refusal(self, why: str) -> None:
         self.store.set(self.key, b"!" + why.encode())
@@ -59,4 +61,4 @@ class Shared:
         data = self.store.get(self.key)
         if data[:1] == b"!":
             return data[1:].decode()
-        return plan_of(data, device)
+        return CompiledPlan.of_bytes(data, device)

@@ -1,6 +1,7 @@
 """Runs a plan on the module that it was made for, and on request the original beside it, compared bit by bit.
 
-Each step has a seed of its own; after it the weights take a small gradient step, so that no two steps are alike.
+Each step has a seed of its own; after it the weights take a small gradient step, so that no two steps are
+alike.
 """
 
 import copy
@@ -9,8 +10,8 @@ import time
 
 import torch
 
-from . import structure
 from .api import apply, of, remove, status
+from .calls import structure
 from .errors import Refused
 from .library import ops
 
@@ -26,8 +27,8 @@ class Side:
         self.seconds = []
 
     def step(self, args, kwargs, seed, used):
-        """`used`: the places of the output tensors that get a gradient. Returns the bytes at the peak beyond those at the
-        beginning."""
+        """`used`: the places of the output tensors that get a gradient. Returns the bytes at the peak beyond
+        those at the beginning."""
         args, kwargs = copy.deepcopy((args, kwargs))
         self.module.zero_grad()
         torch.manual_seed(seed)
@@ -63,12 +64,16 @@ class Side:
         return ops.counted_bytes()
 
     def peak(self):
-        return torch.cuda.max_memory_allocated(self.device) if self.device.type == "cuda" else ops.counted_peak_bytes()
+        return (
+            torch.cuda.max_memory_allocated(self.device)
+            if self.device.type == "cuda"
+            else ops.counted_peak_bytes()
+        )
 
 
 class AnyLoss(torch.autograd.Function):
-    """A loss whose gradients are any numbers, the same in each step. As with other losses they are made when the backward
-    begins, and nobody else holds them; the model's random numbers stay what they were."""
+    """A loss whose gradients are any numbers, the same in each step. As with other losses they are made when
+    the backward begins, and nobody else holds them; the model's random numbers stay what they were."""
 
     @staticmethod
     def forward(ctx, *outputs):
@@ -78,7 +83,9 @@ class AnyLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx, _):
         return tuple(
-            torch.rand(shape, generator=torch.Generator(device).manual_seed(7), device=device, dtype=torch.float32).to(dtype)
+            torch.rand(
+                shape, generator=torch.Generator(device).manual_seed(7), device=device, dtype=torch.float32
+            ).to(dtype)
             for shape, device, dtype in ctx.like
         )
 
@@ -89,7 +96,9 @@ def identical(a, b) -> bool:
     for one, other in zip(a, b):
         if (one is None) != (other is None):
             return False
-        if one is not None and (one.dtype != other.dtype or one.shape != other.shape or not same_bits(one, other)):
+        if one is not None and (
+            one.dtype != other.dtype or one.shape != other.shape or not same_bits(one, other)
+        ):
             return False
     return True
 
@@ -102,15 +111,19 @@ def same_bits(a, b) -> bool:
 
 
 def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
-    """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on the module."""
+    """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on
+    the module."""
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     kwargs = kwargs or {}
-    if plan.compiled("cpu").state_names():
-        raise Refused("rematlas: the plan ends with an optimizer's updates, and there is no optimizer here: train by it with apply(model, plan=, optimizer=)")
+    if plan.ends_with_updates():
+        raise Refused(
+            "rematlas: the plan ends with an optimizer's updates, and there is no optimizer here: train by"
+            " it with apply(model, plan=, optimizer=)"
+        )
     model.train()
     original = Side(copy.deepcopy(model)) if verify else None
     planned = Side(apply(model, plan=plan, verify=0, on_refuse="raise", arena=True))
-    of(model).measures = True
+    of(model).measure_peaks()
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
     measured = of_original = 0
@@ -119,14 +132,20 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
             planned.step(args, kwargs, seed + step, used)
             found = status(model)
             if found.replayed <= step or found.plans[0].last["originals"]:
-                why = (found.plans and found.plans[0].last["why_original"]) or found.reason or "its course is another one"
+                why = (
+                    (found.plans and found.plans[0].last["why_original"])
+                    or found.reason
+                    or "its course is another one"
+                )
                 raise Refused(f"rematlas: the plan does not run on this {type(model).__name__}: {why}")
             info = found.plans[0]
             measured = max(measured, info.last["peak_bytes"])
             if not verify:
                 continue
             of_original = max(of_original, original.step(args, kwargs, seed + step, used))
-            same["outputs"] &= planned.template == original.template and identical(planned.outputs, original.outputs)
+            same["outputs"] &= planned.template == original.template and identical(
+                planned.outputs, original.outputs
+            )
             same["gradients"] &= identical(planned.gradients, original.gradients)
             same["buffers"] &= identical(planned.state, original.state)
             same["random_state"] &= identical(planned.random, original.random)
@@ -146,14 +165,20 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
         "verified": None,
     }
     if verify:
-        wrong = [f"{name.replace('_', ' ')} differ{'s' * (name == 'random_state')} from the original's" for name in same if not same[name]]
+        wrong = [
+            f"{name.replace('_', ' ')} differ{'s' * (name == 'random_state')} from the original's"
+            for name in same
+            if not same[name]
+        ]
         for limit, what in ((info.peak_bytes, "predicted"), (info.budget_bytes, "budget of")):
             if measured > limit:
                 wrong.append(f"measured peak {measured} bytes is above the {what} {limit}")
         report |= {f"{name}_identical": is_same for name, is_same in same.items()}
         report["verified"] = not wrong
         report["original_peak_bytes"] = info.resident_bytes + of_original
-        report["time_ratio_to_eager"] = statistics.median(a / b for a, b in zip(planned.seconds[1:], original.seconds[1:]))
+        report["time_ratio_to_eager"] = statistics.median(
+            a / b for a, b in zip(planned.seconds[1:], original.seconds[1:])
+        )
         if wrong:
             report["mismatch"] = "; ".join(wrong)
     return report
@@ -161,9 +186,18 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
 
 def text_of(report) -> str:
     mib = {name: f"{size / 2**20:.1f} MiB" for name, size in report.items() if name.endswith("_bytes")}
-    lines = [f"step {number}      {1e3 * seconds:.1f} ms" for number, seconds in enumerate(report["step_seconds"], 1)]
-    lines.append(f"peak        {mib['predicted_peak_bytes']} predicted, {mib['measured_peak_bytes']} measured, budget {mib['budget_bytes']}")
-    lines.append(f"arena       {mib['arena_bytes']}; {report['system_allocations_per_step']} allocations from the system in the last step")
+    lines = [
+        f"step {number}      {1e3 * seconds:.1f} ms"
+        for number, seconds in enumerate(report["step_seconds"], 1)
+    ]
+    lines.append(
+        f"peak        {mib['predicted_peak_bytes']} predicted, {mib['measured_peak_bytes']} measured, budget"
+        f" {mib['budget_bytes']}"
+    )
+    lines.append(
+        f"arena       {mib['arena_bytes']}; {report['system_allocations_per_step']} allocations from the"
+        " system in the last step"
+    )
     lines.append(f"overhead    x{report['overhead_predicted']:.3f} predicted")
     if report["verified"] is None:
         return "\n".join(lines)

@@ -2,7 +2,12 @@
 
 import importlib
 
-ESSENTIAL_FILES = ["transformers_language", "transformers_vision_and_speech", "timm_images", "torchvision_images"]
+ESSENTIAL_FILES = [
+    "transformers_language",
+    "transformers_vision_and_speech",
+    "timm_images",
+    "torchvision_images",
+]
 FILES = ESSENTIAL_FILES + ["peft_adapters", "diffusers_denoisers", "geometric_graphs", "smp_segmentation"]
 
 

@@ -21,7 +21,11 @@ SMALL_UNET = dict(sample_size=16, block_out_channels=(16, 32), layers_per_block=
 
 def unet() -> torch.nn.Module:
     return diffusers.UNet2DModel(
-        **SMALL_UNET, in_channels=3, out_channels=3, down_block_types=("DownBlock2D", "AttnDownBlock2D"), up_block_types=("AttnUpBlock2D", "UpBlock2D"),
+        **SMALL_UNET,
+        in_channels=3,
+        out_channels=3,
+        down_block_types=("DownBlock2D", "AttnDownBlock2D"),
+        up_block_types=("AttnUpBlock2D", "UpBlock2D"),
         attention_head_dim=8,
     )
 
@@ -44,14 +48,23 @@ def unet_checkpointed():
 
 def condition_unet() -> torch.nn.Module:
     return diffusers.UNet2DConditionModel(
-        **SMALL_UNET, in_channels=4, out_channels=4, cross_attention_dim=32, attention_head_dim=4,
-        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"), up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
+        **SMALL_UNET,
+        in_channels=4,
+        out_channels=4,
+        cross_attention_dim=32,
+        attention_head_dim=4,
+        down_block_types=("CrossAttnDownBlock2D", "DownBlock2D"),
+        up_block_types=("UpBlock2D", "CrossAttnUpBlock2D"),
     )
 
 
 def noisy_latents(step: int) -> Batch:
     kwargs = {"encoder_hidden_states": normal(step + 70, 4, 12, 32)}
-    return Batch(args=(normal(step, 4, 4, 16, 16), times(step, 4)), kwargs=kwargs, target=normal(step + 50, 4, 4, 16, 16))
+    return Batch(
+        args=(normal(step, 4, 4, 16, 16), times(step, 4)),
+        kwargs=kwargs,
+        target=normal(step + 50, 4, 4, 16, 16),
+    )
 
 
 @entry("unet_condition")
@@ -66,7 +79,11 @@ def unet_condition_tuple():
 
     def batch(step):
         made = noisy_latents(step)
-        return Batch(args=(*made.args, made.kwargs["encoder_hidden_states"]), kwargs={"return_dict": False}, target=made.target)
+        return Batch(
+            args=(*made.args, made.kwargs["encoder_hidden_states"]),
+            kwargs={"return_dict": False},
+            target=made.target,
+        )
 
     def loss(output, target):
         return mse_loss(output[0].float(), target)
@@ -78,8 +95,13 @@ def unet_condition_tuple():
 def autoencoder():
     """Samples its latents from torch's generator."""
     model = diffusers.AutoencoderKL(
-        block_out_channels=(8, 16), layers_per_block=1, norm_num_groups=4, latent_channels=4, sample_size=32,
-        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"), up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
+        block_out_channels=(8, 16),
+        layers_per_block=1,
+        norm_num_groups=4,
+        latent_channels=4,
+        sample_size=32,
+        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"),
+        up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
     )
 
     def images(step):
@@ -93,28 +115,46 @@ def autoencoder():
 def vector_quantizer():
     """Its latents are rounded to the nearest of a table of vectors."""
     model = diffusers.VQModel(
-        block_out_channels=(8, 16), layers_per_block=1, norm_num_groups=4, latent_channels=4, num_vq_embeddings=32, sample_size=32,
-        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"), up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
+        block_out_channels=(8, 16),
+        layers_per_block=1,
+        norm_num_groups=4,
+        latent_channels=4,
+        num_vq_embeddings=32,
+        sample_size=32,
+        down_block_types=("DownEncoderBlock2D", "DownEncoderBlock2D"),
+        up_block_types=("UpDecoderBlock2D", "UpDecoderBlock2D"),
     )
 
     def images(step):
         image = normal(step, 4, 3, 32, 32)
         return Batch(args=(image,), target=image)
 
-    return Case(model, images, lambda output, target: mse_loss(output.sample, target) + output.commit_loss.mean())
+    return Case(
+        model, images, lambda output, target: mse_loss(output.sample, target) + output.commit_loss.mean()
+    )
 
 
 @entry("dit")
 def dit():
     """Conditioned on a class, which is dropped at random."""
     model = diffusers.DiTTransformer2DModel(
-        num_attention_heads=4, attention_head_dim=16, in_channels=4, out_channels=4, num_layers=2, sample_size=16, patch_size=2, num_embeds_ada_norm=1000,
-        norm_num_groups=8, dropout=0.1,
+        num_attention_heads=4,
+        attention_head_dim=16,
+        in_channels=4,
+        out_channels=4,
+        num_layers=2,
+        sample_size=16,
+        patch_size=2,
+        num_embeds_ada_norm=1000,
+        norm_num_groups=8,
+        dropout=0.1,
     )
 
     def latents(step):
         kwargs = {"timestep": times(step, 8), "class_labels": classes(step, 8)}
-        return Batch(args=(normal(step, 8, 4, 16, 16),), kwargs=kwargs, target=normal(step + 50, 8, 4, 16, 16))
+        return Batch(
+            args=(normal(step, 8, 4, 16, 16),), kwargs=kwargs, target=normal(step + 50, 8, 4, 16, 16)
+        )
 
     return Case(model, latents, denoise)
 
@@ -123,8 +163,17 @@ def dit():
 def stable_diffusion_3():
     """Images and texts attend to each other."""
     model = diffusers.SD3Transformer2DModel(
-        sample_size=16, patch_size=2, in_channels=4, out_channels=4, num_layers=2, attention_head_dim=8, num_attention_heads=4, joint_attention_dim=32,
-        caption_projection_dim=32, pooled_projection_dim=32, pos_embed_max_size=16,
+        sample_size=16,
+        patch_size=2,
+        in_channels=4,
+        out_channels=4,
+        num_layers=2,
+        attention_head_dim=8,
+        num_attention_heads=4,
+        joint_attention_dim=32,
+        caption_projection_dim=32,
+        pooled_projection_dim=32,
+        pos_embed_max_size=16,
     )
 
     def latents(step):

@@ -70,7 +70,9 @@ def gin():
 
     def batch(step):
         within = EDGES[:, graph_of_node[EDGES[0]] == graph_of_node[EDGES[1]]]
-        return Batch(args=(normal(step, NODES, FEATURES), within, graph_of_node), target=classes(step, NODES // 20, 5))
+        return Batch(
+            args=(normal(step, NODES, FEATURES), within, graph_of_node), target=classes(step, NODES // 20, 5)
+        )
 
     return Case(GraphClassifier(), batch, cross_entropy)
 
@@ -91,6 +93,10 @@ class EdgeTransformer(nn.Module):
 @entry("graph_transformer")
 def graph_transformer():
     def batch(step):
-        return Batch(args=(normal(step, NODES, FEATURES), EDGES), kwargs={"edge_attr": normal(step + 60, EDGES.shape[1], 8)}, target=classes(step, NODES, 7))
+        return Batch(
+            args=(normal(step, NODES, FEATURES), EDGES),
+            kwargs={"edge_attr": normal(step + 60, EDGES.shape[1], 8)},
+            target=classes(step, NODES, 7),
+        )
 
     return Case(EdgeTransformer(), batch, cross_entropy)

@@ -1,26 +1,40 @@
-"""Adapters of PEFT on small models of transformers: most parameters are frozen, a few small ones are trained."""
+"""Adapters of PEFT on small models of transformers: most parameters are frozen, a few small ones are
+trained."""
 
 import peft
 import transformers
 
-from case import Batch, Case, entry
-from inputs import classes, padded, tokens
-from models.transformers_language import SMALL, SMALL_GPT2, SMALL_GROUPED, next_word, next_word_padded, text_class, translation
+from case import Case, entry
+from models.transformers_language import (
+    SMALL,
+    SMALL_GPT2,
+    SMALL_GROUPED,
+    next_word,
+    next_word_padded,
+    text_class,
+    translation,
+)
 
 
 def lora(targets: list[str], task: str, **options) -> peft.LoraConfig:
-    return peft.LoraConfig(r=4, lora_alpha=8, lora_dropout=0.1, target_modules=targets, task_type=task, **options)
+    return peft.LoraConfig(
+        r=4, lora_alpha=8, lora_dropout=0.1, target_modules=targets, task_type=task, **options
+    )
 
 
 @entry("llama_lora")
 def llama_lora():
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
-    return Case(peft.get_peft_model(model, lora(["q_proj", "k_proj", "v_proj", "o_proj"], "CAUSAL_LM")), next_word_padded)
+    return Case(
+        peft.get_peft_model(model, lora(["q_proj", "k_proj", "v_proj", "o_proj"], "CAUSAL_LM")),
+        next_word_padded,
+    )
 
 
 @entry("llama_lora_checkpointed")
 def llama_lora_checkpointed():
-    """Inputs of the layers require gradients by a hook on the embeddings, as reentrant checkpoints of frozen models need."""
+    """Inputs of the layers require gradients by a hook on the embeddings, as reentrant checkpoints of frozen
+    models need."""
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED))
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
     model.enable_input_require_grads()
@@ -50,8 +64,12 @@ def llama_dora():
 
 @entry("t5_ia3")
 def t5_ia3():
-    config = transformers.T5Config(vocab_size=128, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, decoder_start_token_id=0)
-    adapter = peft.IA3Config(task_type="SEQ_2_SEQ_LM", target_modules=["k", "v", "wo"], feedforward_modules=["wo"])
+    config = transformers.T5Config(
+        vocab_size=128, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, decoder_start_token_id=0
+    )
+    adapter = peft.IA3Config(
+        task_type="SEQ_2_SEQ_LM", target_modules=["k", "v", "wo"], feedforward_modules=["wo"]
+    )
     return Case(peft.get_peft_model(transformers.T5ForConditionalGeneration(config), adapter), translation)
 
 

@@ -45,7 +45,10 @@ def unet_with_class():
     mask_loss, class_loss = smp.losses.JaccardLoss("binary"), smp.losses.FocalLoss("multiclass")
 
     def batch(step):
-        return Batch(args=(normal(step, 4, 3, 64, 64),), target=(classes(step, (4, 1, 64, 64), 2).float(), classes(step, 4, 4)))
+        return Batch(
+            args=(normal(step, 4, 3, 64, 64),),
+            target=(classes(step, (4, 1, 64, 64), 2).float(), classes(step, 4, 4)),
+        )
 
     def loss(output, target):
         return mask_loss(output[0], target[0]) + class_loss(output[1], target[1])

@@ -1,4 +1,5 @@
-"""Image classifiers of timm, as `create_model` makes them: full architectures with fewer layers and channels."""
+"""Image classifiers of timm, as `create_model` makes them: full architectures with fewer layers and
+channels."""
 
 import timm
 from torch.nn.functional import cross_entropy
@@ -17,20 +18,29 @@ def image_case(model, size: int = 32, batch: int = 8) -> Case:
 @entry("timm_convnext", essential=True)
 def convnext():
     """Layer scale and drop path."""
-    return image_case(timm.create_model("convnext_atto", num_classes=10, depths=(1, 1, 2, 1), dims=(16, 24, 32, 48), drop_path_rate=0.2), size=64)
+    return image_case(
+        timm.create_model(
+            "convnext_atto", num_classes=10, depths=(1, 1, 2, 1), dims=(16, 24, 32, 48), drop_path_rate=0.2
+        ),
+        size=64,
+    )
 
 
 @entry("timm_resnet", expected="either", reason="its weights leave little to save")
 def resnet():
     """BatchNorm and drop path."""
-    model = timm.create_model("resnet18", num_classes=10, layers=(2, 1, 1, 1), channels=(16, 24, 32, 48), drop_path_rate=0.2)
+    model = timm.create_model(
+        "resnet18", num_classes=10, layers=(2, 1, 1, 1), channels=(16, 24, 32, 48), drop_path_rate=0.2
+    )
     return image_case(model, size=64)
 
 
 @entry("timm_efficientnet")
 def efficientnet():
     """Squeeze and excitation, depthwise convolutions."""
-    return image_case(timm.create_model("test_efficientnet", num_classes=10, drop_rate=0.2, drop_path_rate=0.2), size=64)
+    return image_case(
+        timm.create_model("test_efficientnet", num_classes=10, drop_rate=0.2, drop_path_rate=0.2), size=64
+    )
 
 
 @entry("timm_mobilenet")
@@ -40,13 +50,17 @@ def mobilenet():
 
 @entry("timm_densenet")
 def densenet():
-    return image_case(timm.create_model("densenet121", num_classes=10, growth_rate=8, block_config=(2, 2, 2, 2)), size=64)
+    return image_case(
+        timm.create_model("densenet121", num_classes=10, growth_rate=8, block_config=(2, 2, 2, 2)), size=64
+    )
 
 
 @entry("timm_densenet_checkpointed", expected="either", reason="a BatchNorm within its checkpoints")
 def densenet_checkpointed():
     """Its layers are recomputed by the model itself."""
-    model = timm.create_model("densenet121", num_classes=10, growth_rate=8, block_config=(2, 2, 2), memory_efficient=True)
+    model = timm.create_model(
+        "densenet121", num_classes=10, growth_rate=8, block_config=(2, 2, 2), memory_efficient=True
+    )
     return image_case(model, size=64)
 
 
@@ -59,7 +73,14 @@ def nfnet():
 @entry("timm_swin")
 def swin():
     model = timm.create_model(
-        "swin_tiny_patch4_window7_224", num_classes=10, img_size=32, patch_size=2, window_size=4, embed_dim=24, depths=(2, 2), num_heads=(2, 4),
+        "swin_tiny_patch4_window7_224",
+        num_classes=10,
+        img_size=32,
+        patch_size=2,
+        window_size=4,
+        embed_dim=24,
+        depths=(2, 2),
+        num_heads=(2, 4),
         drop_path_rate=0.2,
     )
     return image_case(model)
@@ -70,7 +91,9 @@ SMALL_VIT = dict(num_classes=10, img_size=32, patch_size=4, embed_dim=64, depth=
 
 @entry("timm_vit")
 def vit():
-    return image_case(timm.create_model("vit_tiny_patch16_224", **SMALL_VIT, drop_rate=0.1, drop_path_rate=0.1))
+    return image_case(
+        timm.create_model("vit_tiny_patch16_224", **SMALL_VIT, drop_rate=0.1, drop_path_rate=0.1)
+    )
 
 
 @entry("timm_vit_patch_dropout")
@@ -88,7 +111,11 @@ def vit_checkpointed():
 
 @entry("timm_mixer")
 def mixer():
-    return image_case(timm.models.MlpMixer(num_classes=10, img_size=32, patch_size=4, num_blocks=2, embed_dim=64, drop_path_rate=0.1))
+    return image_case(
+        timm.models.MlpMixer(
+            num_classes=10, img_size=32, patch_size=4, num_blocks=2, embed_dim=64, drop_path_rate=0.1
+        )
+    )
 
 
 @entry("timm_mambaout")

@@ -1,18 +1,40 @@
-"""Language models of Hugging Face transformers: small configurations, called with the keywords that a tokenizer and a collator give."""
+"""Language models of Hugging Face transformers: small configurations, called with the keywords that a
+tokenizer and a collator give."""
 
 import torch
 import transformers
-import transformers.modeling_utils  # transformers imports it when it is first used, which would be in every child anew
+
+# Transformers imports it when it is first used, which would be in every child anew
+import transformers.modeling_utils
 
 from case import Batch, Case, entry
 from inputs import classes, padded, tokens
 
 VOCABULARY, LENGTH = 128, 48
 
-# Most configurations take these names; the sizes make activations several times as large as parameters, so that a budget has something to save.
-SMALL = dict(vocab_size=VOCABULARY, hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64)
-SMALL_GROUPED = SMALL | dict(num_key_value_heads=2, head_dim=16, pad_token_id=0, bos_token_id=1, eos_token_id=2)
-SMALL_GPT2 = dict(vocab_size=VOCABULARY, n_positions=64, n_embd=64, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+# Most configurations take these names; the sizes make activations several times as large as parameters, so
+# that a budget has something to save.
+SMALL = dict(
+    vocab_size=VOCABULARY,
+    hidden_size=64,
+    intermediate_size=128,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=64,
+)
+SMALL_GROUPED = SMALL | dict(
+    num_key_value_heads=2, head_dim=16, pad_token_id=0, bos_token_id=1, eos_token_id=2
+)
+SMALL_GPT2 = dict(
+    vocab_size=VOCABULARY,
+    n_positions=64,
+    n_embd=64,
+    n_layer=2,
+    n_head=4,
+    bos_token_id=1,
+    eos_token_id=2,
+    pad_token_id=0,
+)
 
 
 def bfloat16():
@@ -38,7 +60,13 @@ def masked_word(step: int) -> Batch:
     """Every seventh word is masked and has a label."""
     ids, mask, labels = padded(tokens(step), step)
     chosen = torch.arange(LENGTH) % 7 == step % 7
-    return Batch(kwargs={"input_ids": ids.masked_fill(chosen & (mask == 1), 3), "attention_mask": mask, "labels": labels.masked_fill(~chosen, -100)})
+    return Batch(
+        kwargs={
+            "input_ids": ids.masked_fill(chosen & (mask == 1), 3),
+            "attention_mask": mask,
+            "labels": labels.masked_fill(~chosen, -100),
+        }
+    )
 
 
 def text_class(step: int) -> Batch:
@@ -96,12 +124,18 @@ def gpt2_checkpointed_reentrant():
 
 @entry("llama_padded", essential=True)
 def llama_padded():
-    return Case(transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED)), next_word_padded_left)
+    return Case(
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED)), next_word_padded_left
+    )
 
 
 @entry("llama_bfloat16")
 def llama_bfloat16():
-    return Case(transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED)), next_word_padded, context=bfloat16)
+    return Case(
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(**SMALL_GROUPED)),
+        next_word_padded,
+        context=bfloat16,
+    )
 
 
 @entry("llama_weights_in_bfloat16")
@@ -144,51 +178,79 @@ def gemma():
 @entry("gemma3")
 def gemma3():
     """Every second layer sees a sliding window only."""
-    config = transformers.Gemma3TextConfig(**SMALL_GROUPED, sliding_window=16, layer_types=["sliding_attention", "full_attention"])
+    config = transformers.Gemma3TextConfig(
+        **SMALL_GROUPED, sliding_window=16, layer_types=["sliding_attention", "full_attention"]
+    )
     return Case(transformers.Gemma3ForCausalLM(config), next_word_padded)
 
 
 @entry("mistral")
 def mistral():
-    return Case(transformers.MistralForCausalLM(transformers.MistralConfig(**SMALL_GROUPED, sliding_window=16)), next_word)
+    return Case(
+        transformers.MistralForCausalLM(transformers.MistralConfig(**SMALL_GROUPED, sliding_window=16)),
+        next_word,
+    )
 
 
 @entry("phi3")
 def phi3():
-    config = transformers.Phi3Config(**SMALL | dict(num_key_value_heads=2, pad_token_id=0, resid_pdrop=0.1, embd_pdrop=0.1))
+    config = transformers.Phi3Config(
+        **SMALL | dict(num_key_value_heads=2, pad_token_id=0, resid_pdrop=0.1, embd_pdrop=0.1)
+    )
     return Case(transformers.Phi3ForCausalLM(config), next_word)
 
 
 @entry("opt")
 def opt():
     small = {name: size for name, size in SMALL.items() if name != "intermediate_size"}
-    config = transformers.OPTConfig(**small, ffn_dim=128, word_embed_proj_dim=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    config = transformers.OPTConfig(
+        **small, ffn_dim=128, word_embed_proj_dim=64, pad_token_id=0, bos_token_id=1, eos_token_id=2
+    )
     return Case(transformers.OPTForCausalLM(config), next_word_padded)
 
 
 @entry("gpt_neox")
 def gpt_neox():
-    config = transformers.GPTNeoXConfig(**SMALL, hidden_dropout=0.1, attention_dropout=0.1, bos_token_id=1, eos_token_id=2)
+    config = transformers.GPTNeoXConfig(
+        **SMALL, hidden_dropout=0.1, attention_dropout=0.1, bos_token_id=1, eos_token_id=2
+    )
     return Case(transformers.GPTNeoXForCausalLM(config), next_word)
 
 
 @entry("bloom")
 def bloom():
     """Positions by a bias of the attention; a fused dropout and add."""
-    config = transformers.BloomConfig(vocab_size=VOCABULARY, hidden_size=64, n_layer=2, n_head=4, hidden_dropout=0.1, attention_dropout=0.1)
+    config = transformers.BloomConfig(
+        vocab_size=VOCABULARY, hidden_size=64, n_layer=2, n_head=4, hidden_dropout=0.1, attention_dropout=0.1
+    )
     return Case(transformers.BloomForCausalLM(config), next_word_padded)
 
 
 @entry("falcon")
 def falcon():
-    config = transformers.FalconConfig(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, bos_token_id=1, eos_token_id=2)
+    config = transformers.FalconConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
     return Case(transformers.FalconForCausalLM(config), next_word)
 
 
 @entry("mamba")
 def mamba():
     """The scan over the words is a loop of small operations where no kernel of its own is installed."""
-    config = transformers.MambaConfig(vocab_size=VOCABULARY, hidden_size=32, state_size=8, num_hidden_layers=2, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    config = transformers.MambaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        state_size=8,
+        num_hidden_layers=2,
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
 
     def batch(step):
         ids = tokens(step, batch=4, length=16)
@@ -202,19 +264,34 @@ SMALL_MIXTURE = SMALL_GROUPED | dict(num_local_experts=4, num_experts_per_tok=2,
 
 @entry("mixtral")
 def mixtral():
-    """By default words are sorted by expert and multiplied in groups by one operation: shapes do not follow the routing."""
+    """By default words are sorted by expert and multiplied in groups by one operation: shapes do not follow
+    the routing."""
     return Case(transformers.MixtralForCausalLM(transformers.MixtralConfig(**SMALL_MIXTURE)), next_word)
 
 
 @entry("mixtral_batched")
 def mixtral_batched():
     """Every word is multiplied with copies of its experts' weights."""
-    return Case(transformers.MixtralForCausalLM(transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="batched_mm")), mixture_words)
+    return Case(
+        transformers.MixtralForCausalLM(
+            transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="batched_mm")
+        ),
+        mixture_words,
+    )
 
 
-@entry("mixtral_by_expert", expected="refused", reason="the router decides how many words an expert is given, so shapes change from step to step")
+@entry(
+    "mixtral_by_expert",
+    expected="refused",
+    reason="the router decides how many words an expert is given, so shapes change from step to step",
+)
 def mixtral_by_expert():
-    return Case(transformers.MixtralForCausalLM(transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="eager")), mixture_words)
+    return Case(
+        transformers.MixtralForCausalLM(
+            transformers.MixtralConfig(**SMALL_MIXTURE, experts_implementation="eager")
+        ),
+        mixture_words,
+    )
 
 
 def mixture_words(step: int) -> Batch:
@@ -222,10 +299,22 @@ def mixture_words(step: int) -> Batch:
     return Batch(kwargs={"input_ids": ids, "labels": ids})
 
 
-@entry("opt_layerdrop", expected="refused", reason="layers are skipped at random, so steps differ in their operations")
+@entry(
+    "opt_layerdrop",
+    expected="refused",
+    reason="layers are skipped at random, so steps differ in their operations",
+)
 def opt_layerdrop():
     small = {name: size for name, size in SMALL.items() if name != "intermediate_size"}
-    config = transformers.OPTConfig(**small, ffn_dim=128, word_embed_proj_dim=64, layerdrop=0.5, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    config = transformers.OPTConfig(
+        **small,
+        ffn_dim=128,
+        word_embed_proj_dim=64,
+        layerdrop=0.5,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
     return Case(transformers.OPTForCausalLM(config), next_word)
 
 
@@ -234,20 +323,32 @@ def opt_layerdrop():
 
 @entry("bert_classifier", essential=True)
 def bert_classifier():
-    return Case(transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3)), text_class)
+    return Case(
+        transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3)), text_class
+    )
 
 
-@entry("bert_without_padding_at_times", expected="either", reason="transformers reads the mask, and takes another path in the steps that have no padding")
+@entry(
+    "bert_without_padding_at_times",
+    expected="either",
+    reason="transformers reads the mask, and takes another path in the steps that have no padding",
+)
 def bert_without_padding_at_times():
-    """Steps 5 and 7 have no padding: a plan that was made of the others does not fit them, and must not be used for them."""
+    """Steps 5 and 7 have no padding: a plan that was made of the others does not fit them, and must not be
+    used for them."""
 
     def batch(step):
         made = text_class(step)
         if step in (4, 6):
-            made.kwargs |= {"input_ids": tokens(step), "attention_mask": torch.ones(8, LENGTH, dtype=torch.long)}
+            made.kwargs |= {
+                "input_ids": tokens(step),
+                "attention_mask": torch.ones(8, LENGTH, dtype=torch.long),
+            }
         return made
 
-    return Case(transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3)), batch)
+    return Case(
+        transformers.BertForSequenceClassification(transformers.BertConfig(**SMALL, num_labels=3)), batch
+    )
 
 
 @entry("bert_bfloat16")
@@ -263,7 +364,15 @@ def bert_answers():
         ids, mask, _ = padded(tokens(step), step)
         segments = (torch.arange(LENGTH) >= 12).long().expand(8, LENGTH).contiguous()
         begin = classes(step, count=20)
-        return Batch(kwargs={"input_ids": ids, "attention_mask": mask, "token_type_ids": segments, "start_positions": begin, "end_positions": begin + 2})
+        return Batch(
+            kwargs={
+                "input_ids": ids,
+                "attention_mask": mask,
+                "token_type_ids": segments,
+                "start_positions": begin,
+                "end_positions": begin + 2,
+            }
+        )
 
     return Case(transformers.BertForQuestionAnswering(transformers.BertConfig(**SMALL)), batch)
 
@@ -285,7 +394,15 @@ def roberta():
 
 @entry("distilbert")
 def distilbert():
-    config = transformers.DistilBertConfig(vocab_size=VOCABULARY, max_position_embeddings=64, dim=64, hidden_dim=128, n_layers=2, n_heads=4, num_labels=5)
+    config = transformers.DistilBertConfig(
+        vocab_size=VOCABULARY,
+        max_position_embeddings=64,
+        dim=64,
+        hidden_dim=128,
+        n_layers=2,
+        n_heads=4,
+        num_labels=5,
+    )
 
     def batch(step):
         ids, mask, _ = padded(tokens(step), step)
@@ -295,15 +412,23 @@ def distilbert():
     return Case(transformers.DistilBertForTokenClassification(config), batch)
 
 
-@entry("electra", expected="refused", reason="the loss indexes with booleans the words that are no padding: shapes change from step to step")
+@entry(
+    "electra",
+    expected="refused",
+    reason="the loss indexes with booleans the words that are no padding: shapes change from step to step",
+)
 def electra():
     """Tells replaced words from real ones."""
 
     def batch(step):
         ids, mask, _ = padded(tokens(step), step)
-        return Batch(kwargs={"input_ids": ids, "attention_mask": mask, "labels": classes(step, (8, LENGTH), 2)})
+        return Batch(
+            kwargs={"input_ids": ids, "attention_mask": mask, "labels": classes(step, (8, LENGTH), 2)}
+        )
 
-    return Case(transformers.ElectraForPreTraining(transformers.ElectraConfig(**SMALL, embedding_size=32)), batch)
+    return Case(
+        transformers.ElectraForPreTraining(transformers.ElectraConfig(**SMALL, embedding_size=32)), batch
+    )
 
 
 @entry("electra_unpadded")
@@ -311,20 +436,29 @@ def electra_unpadded():
     def batch(step):
         return Batch(kwargs={"input_ids": tokens(step), "labels": classes(step, (8, LENGTH), 2)})
 
-    return Case(transformers.ElectraForPreTraining(transformers.ElectraConfig(**SMALL, embedding_size=32)), batch)
+    return Case(
+        transformers.ElectraForPreTraining(transformers.ElectraConfig(**SMALL, embedding_size=32)), batch
+    )
 
 
 @entry("albert")
 def albert():
     """All layers share their parameters."""
-    config = transformers.AlbertConfig(**SMALL | dict(num_hidden_layers=3), embedding_size=32, num_labels=3, hidden_dropout_prob=0.1)
+    config = transformers.AlbertConfig(
+        **SMALL | dict(num_hidden_layers=3), embedding_size=32, num_labels=3, hidden_dropout_prob=0.1
+    )
     return Case(transformers.AlbertForSequenceClassification(config), text_class)
 
 
 @entry("deberta")
 def deberta():
     config = transformers.DebertaV2Config(
-        **SMALL, relative_attention=True, position_buckets=16, pos_att_type=["p2c", "c2p"], share_att_key=True, norm_rel_ebd="layer_norm"
+        **SMALL,
+        relative_attention=True,
+        position_buckets=16,
+        pos_att_type=["p2c", "c2p"],
+        share_att_key=True,
+        norm_rel_ebd="layer_norm",
     )
     return Case(transformers.DebertaV2ForMaskedLM(config), masked_word)
 
@@ -332,7 +466,14 @@ def deberta():
 @entry("fnet")
 def fnet():
     """Mixes words by a Fourier transform, in complex numbers."""
-    config = transformers.FNetConfig(vocab_size=VOCABULARY, hidden_size=64, intermediate_size=128, num_hidden_layers=2, max_position_embeddings=64, num_labels=3)
+    config = transformers.FNetConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        max_position_embeddings=64,
+        num_labels=3,
+    )
 
     def batch(step):
         return Batch(kwargs={"input_ids": tokens(step), "labels": classes(step, count=3)})
@@ -343,7 +484,15 @@ def fnet():
 @entry("longformer")
 def longformer():
     """Reads from the mask whether any word has global attention."""
-    config = transformers.LongformerConfig(**SMALL, attention_window=[8, 8], num_labels=3, pad_token_id=0, bos_token_id=1, eos_token_id=2, sep_token_id=2)
+    config = transformers.LongformerConfig(
+        **SMALL,
+        attention_window=[8, 8],
+        num_labels=3,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        sep_token_id=2,
+    )
     return Case(transformers.LongformerForSequenceClassification(config), text_class)
 
 
@@ -352,13 +501,30 @@ def longformer():
 
 @entry("t5", essential=True)
 def t5():
-    config = transformers.T5Config(vocab_size=VOCABULARY, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, decoder_start_token_id=0)
+    config = transformers.T5Config(
+        vocab_size=VOCABULARY,
+        d_model=64,
+        d_kv=16,
+        d_ff=128,
+        num_layers=2,
+        num_heads=4,
+        decoder_start_token_id=0,
+    )
     return Case(transformers.T5ForConditionalGeneration(config), translation)
 
 
 @entry("t5_checkpointed")
 def t5_checkpointed():
-    config = transformers.T5Config(vocab_size=VOCABULARY, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, decoder_start_token_id=0, is_gated_act=True)
+    config = transformers.T5Config(
+        vocab_size=VOCABULARY,
+        d_model=64,
+        d_kv=16,
+        d_ff=128,
+        num_layers=2,
+        num_heads=4,
+        decoder_start_token_id=0,
+        is_gated_act=True,
+    )
     model = transformers.T5ForConditionalGeneration(config)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
     return Case(model, translation)
@@ -367,7 +533,19 @@ def t5_checkpointed():
 @entry("bart")
 def bart():
     config = transformers.BartConfig(
-        vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=128,
-        decoder_ffn_dim=128, max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2,
+        vocab_size=VOCABULARY,
+        d_model=64,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=128,
+        decoder_ffn_dim=128,
+        max_position_embeddings=64,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        forced_eos_token_id=2,
     )
     return Case(transformers.BartForConditionalGeneration(config), translation)

@@ -58,7 +58,9 @@ class TrainingCase(unittest.TestCase):
 
 class Training(TrainingCase):
     def test_a_resnet_at_a_share_of_its_activations(self):
-        _, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "60% of activations")
+        _, status = self.expect_as_plain(
+            models.resnet, models.images, models.image_loss, models.sgd, "60% of activations"
+        )
         plan = status.plans[0]
         self.assertLessEqual(plan.peak_bytes, plan.budget_bytes)
         self.assertLess(plan.budget_bytes, plan.whole_peak_bytes)
@@ -108,7 +110,8 @@ class Training(TrainingCase):
 
 
 class Mean(torch.autograd.Function):
-    """A loss written in Python, as the fused ones of libraries are: its gradient is a tensor that Python has made."""
+    """A loss written in Python, as the fused ones of libraries are: its gradient is a tensor that Python has
+    made."""
 
     @staticmethod
     def forward(ctx, output):
@@ -123,7 +126,7 @@ class Mean(torch.autograd.Function):
 class GradientsOfOutputs(TrainingCase):
     def test_one_that_python_made_is_taken_over_as_others_are(self):
         module = rematlas.apply(models.gpt(), "100%", solver="keep-all")
-        of(module).measures = True
+        of(module).measure_peaks()
         for step in range(8):
             Mean.apply(module(models.texts(step)[0])).backward()
             module.zero_grad()
@@ -159,7 +162,9 @@ class InPlace(TrainingCase):
                 self.assertTrue(torch.equal(a.grad, b.grad))
 
     def test_eval_and_no_grad_run_the_original(self):
-        module, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        module, status = self.expect_as_plain(
+            models.resnet, models.images, models.image_loss, models.sgd, "80%"
+        )
         replayed = status.replayed
         with torch.no_grad():
             module(models.images(0)[0])
@@ -171,7 +176,9 @@ class InPlace(TrainingCase):
         self.assertEqual(status.replayed, replayed + 1)
 
     def test_remove_gives_the_original_back(self):
-        module, status = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
+        module, status = self.expect_as_plain(
+            models.resnet, models.images, models.image_loss, models.sgd, "80%"
+        )
         self.assertIs(rematlas.remove(module), module)
         replayed = status.replayed
         models.image_loss(module(models.images(0)[0]), models.images(0)[1]).backward()
@@ -184,7 +191,9 @@ class InPlace(TrainingCase):
         module, _ = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, "80%")
         alive = []
         for parameter in module.parameters():
-            parameter.register_post_accumulate_grad_hook(lambda p: alive.append(sum(q.grad is not None for q in module.parameters())))
+            parameter.register_post_accumulate_grad_hook(
+                lambda p: alive.append(sum(q.grad is not None for q in module.parameters()))
+            )
         module.zero_grad()
         models.image_loss(module(models.images(0)[0]), models.images(0)[1]).backward()
         self.assertEqual(alive, sorted(alive))
@@ -197,7 +206,9 @@ class LargeModules(unittest.TestCase):
         class Many(nn.Module):
             def __init__(self):
                 super().__init__()
-                self.layers = nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(32, 32), nn.GELU())))
+                self.layers = nn.Sequential(
+                    *(layer for _ in range(6) for layer in (nn.Linear(32, 32), nn.GELU()))
+                )
                 self.idle = nn.ModuleList(nn.Identity() for _ in range(400))
 
             def forward(self, x):
@@ -207,10 +218,10 @@ class LargeModules(unittest.TestCase):
         for _ in range(5):
             module(torch.randn(128, 32)).square().mean().backward()
             wait(module)
-        watch = module._compiled_call_impl.watch
+        watch = of(module).state.watch
         module(torch.randn(128, 32)).square().mean().backward()
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
-        self.assertIs(module._compiled_call_impl.watch, watch)
+        self.assertIs(of(module).state.watch, watch)
 
 
 class Threads(unittest.TestCase):
@@ -248,7 +259,16 @@ class PlanFiles(TrainingCase):
             losses = []
             for each in (plain, module):
                 torch.manual_seed(3)
-                losses.append(models.train(each, models.texts, models.text_loss, models.adamw(each), 6, after=wait if each is module else lambda m: None))
+                losses.append(
+                    models.train(
+                        each,
+                        models.texts,
+                        models.text_loss,
+                        models.adamw(each),
+                        6,
+                        after=wait if each is module else lambda m: None,
+                    )
+                )
             self.assertEqual(*losses)
             self.assertGreaterEqual(rematlas.status(module).replayed, 4)
 
@@ -267,17 +287,26 @@ class PlanFiles(TrainingCase):
 
     def test_a_captured_graph_is_one_of_the_command_line(self):
         graph, _, plan = planned_by_the_command_line("sample")
-        inspected = subprocess.run([program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True)
+        inspected = subprocess.run(
+            [program("rematlas"), "inspect", graph, "--json"], check=True, capture_output=True
+        )
         self.assertIn("ops", json.loads(inspected.stdout))
         module = rematlas.apply(models.gpt(), plan=plan)
         models.train(module, models.texts, models.text_loss, models.adamw(module), 4, after=wait)
         self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
-        failed = subprocess.run([*COMMAND, "capture", "apply_test:nothing"], cwd=pathlib.Path(__file__).parent, capture_output=True, text=True)
+        failed = subprocess.run(
+            [*COMMAND, "capture", "apply_test:nothing"],
+            cwd=pathlib.Path(__file__).parent,
+            capture_output=True,
+            text=True,
+        )
         self.assertNotEqual(failed.returncode, 0)
         self.assertEqual(len(failed.stderr.strip().splitlines()), 1)
 
     def test_a_graph_that_ends_with_updates_is_one_of_the_command_line(self):
-        graph, _, plan = planned_by_the_command_line("sample", "--optimizer", "adamw", "--optimizer-options", "lr=0.5,beta2=0.9,eps=1e-3")
+        graph, _, plan = planned_by_the_command_line(
+            "sample", "--optimizer", "adamw", "--optimizer-options", "lr=0.5,beta2=0.9,eps=1e-3"
+        )
         phases = {op["phase"] for op in json.loads(graph.read_text())["ops"]}
         self.assertIn("optimizer", phases)
         trained = []
@@ -287,7 +316,14 @@ class PlanFiles(TrainingCase):
             if planned:
                 rematlas.apply(module, plan=plan, optimizer=optimizer)
             torch.manual_seed(1)
-            models.train(module, models.texts, models.text_loss, optimizer, 4, after=wait if planned else lambda module: None)
+            models.train(
+                module,
+                models.texts,
+                models.text_loss,
+                optimizer,
+                4,
+                after=wait if planned else lambda module: None,
+            )
             trained.append(module.state_dict())
         self.assertEqual(rematlas.status(module).updated, 4, rematlas.status(module).reason)
         for name, value in trained[0].items():
@@ -296,7 +332,9 @@ class PlanFiles(TrainingCase):
     def test_schedules_are_plans_with_their_graph_beside_them(self):
         graph, schedule, _ = planned_by_the_command_line("sample_that_remembers")
         module = rematlas.apply(Remembers(), plan=schedule)
-        models.train(module, models.images, lambda output, target: output["loss"], models.sgd(module), 4, after=wait)
+        models.train(
+            module, models.images, lambda output, target: output["loss"], models.sgd(module), 4, after=wait
+        )
         self.assertEqual(rematlas.status(module).replayed, 2, rematlas.status(module).reason)
         with tempfile.TemporaryDirectory() as folder:
             alone = pathlib.Path(folder) / "alone.schedule.json"
@@ -332,16 +370,28 @@ class RunsOfPlans(unittest.TestCase):
     def run_of(self, *words):
         path = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ["PATH"]])
         return subprocess.run(
-            list(map(str, words)), cwd=pathlib.Path(__file__).parent, env=os.environ | {"PATH": path}, capture_output=True, text=True
+            list(map(str, words)),
+            cwd=pathlib.Path(__file__).parent,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
         )
 
     def test_plans_are_compared_with_eager(self):
         for made in ("sample", "sample_that_remembers"):
             *_, plan = planned_by_the_command_line(made)
-            done = self.run_of(*COMMAND, "run", f"apply_test:{made}", plan, "--steps", "2", "--verify", "--json")
+            done = self.run_of(
+                *COMMAND, "run", f"apply_test:{made}", plan, "--steps", "2", "--verify", "--json"
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             report = json.loads(done.stdout)
-            for name in ("verified", "outputs_identical", "gradients_identical", "buffers_identical", "random_state_identical"):
+            for name in (
+                "verified",
+                "outputs_identical",
+                "gradients_identical",
+                "buffers_identical",
+                "random_state_identical",
+            ):
                 self.assertIs(report[name], True, name)
             self.assertEqual(len(report["step_seconds"]), 2)
             self.assertEqual(report["measured_peak_bytes"], report["predicted_peak_bytes"])
@@ -349,7 +399,15 @@ class RunsOfPlans(unittest.TestCase):
 
     def test_a_model_that_computes_something_else_is_told(self):
         *_, plan = planned_by_the_command_line("sample_that_remembers")
-        done = self.run_of(*COMMAND, "run", "apply_test:sample_with_a_region_without_gradients", plan, "--steps", "1", "--verify")
+        done = self.run_of(
+            *COMMAND,
+            "run",
+            "apply_test:sample_with_a_region_without_gradients",
+            plan,
+            "--steps",
+            "1",
+            "--verify",
+        )
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("gradients differ from the original's", done.stdout)
         done = self.run_of(*COMMAND, "run", "apply_test:sample", plan, "--verify")
@@ -362,12 +420,19 @@ class RunsOfPlans(unittest.TestCase):
             script.write_text(SCRIPT)
             done = subprocess.run([sys.executable, script], cwd=folder, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-            done = subprocess.run([*COMMAND, "run", "training:made", "x.plan", "--steps", "1", "--verify"], cwd=folder, capture_output=True, text=True)
+            done = subprocess.run(
+                [*COMMAND, "run", "training:made", "x.plan", "--steps", "1", "--verify"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_the_command_line_hands_over(self):
         *_, plan = planned_by_the_command_line("sample_that_remembers")
-        done = self.run_of(program("rematlas"), "run", "apply_test:sample_that_remembers", plan, "--steps", "1", "--verify")
+        done = self.run_of(
+            program("rematlas"), "run", "apply_test:sample_that_remembers", plan, "--steps", "1", "--verify"
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("identical to eager", done.stdout)
         script = pathlib.Path(planned_folder.name) / "remembers.pt"
@@ -381,10 +446,23 @@ class RunsOfPlans(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             nothing = pathlib.Path(folder) / "nothing.plan"
             nothing.write_text("nothing")
-            for words in (["run", "apply_test:sample"], ["run", "apply_test:sample", nothing], ["run", "apply_test:sample", folder + "/x.plan"], ["capture", "apply_test"], ["run", "apply_test:STEPS", nothing], ["capture", "apply_test:sample_of_another_shape"], ["capture", "apply_test:sample", "--optimizer", "sgd", "--optimizer-options", "beta1=0.9"], ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"]):
+            for words in (
+                ["run", "apply_test:sample"],
+                ["run", "apply_test:sample", nothing],
+                ["run", "apply_test:sample", folder + "/x.plan"],
+                ["capture", "apply_test"],
+                ["run", "apply_test:STEPS", nothing],
+                ["capture", "apply_test:sample_of_another_shape"],
+                ["capture", "apply_test:sample", "--optimizer", "sgd", "--optimizer-options", "beta1=0.9"],
+                ["capture", "apply_test:sample", "-o", folder + "/no/x.graph.json"],
+            ):
                 told = io.StringIO()
                 # In this process: a new one would take seconds to begin.
-                with unittest.mock.patch.object(sys, "argv", ["rematlas", *map(str, words)]), contextlib.redirect_stderr(told), self.assertRaises(SystemExit) as ended:
+                with (
+                    unittest.mock.patch.object(sys, "argv", ["rematlas", *map(str, words)]),
+                    contextlib.redirect_stderr(told),
+                    self.assertRaises(SystemExit) as ended,
+                ):
                     sys.exit(main())
                 self.assertEqual(ended.exception.code, 2, told.getvalue())
                 self.assertEqual(len(told.getvalue().strip().splitlines()), 1, told.getvalue())
@@ -428,9 +506,26 @@ def program(name):
 def planned_by_the_command_line(made, *options):
     """Captured, solved at 70 % and exported; the paths of graph, schedule and plan."""
     folder = pathlib.Path(planned_folder.name)
-    graph, schedule, plan = (folder / f"{''.join((made, *options))}.{kind}" for kind in ("graph.json", "schedule.json", "plan"))
-    solve = [program("rematlas"), "solve", graph, "--budget", "70%", "--time-limit", "0.5s", "--quiet", "-o", schedule]
-    for command in ([*COMMAND, "capture", f"apply_test:{made}", *options, "-o", graph], solve, [program("rematlas"), "export", schedule, "-o", plan]):
+    graph, schedule, plan = (
+        folder / f"{''.join((made, *options))}.{kind}" for kind in ("graph.json", "schedule.json", "plan")
+    )
+    solve = [
+        program("rematlas"),
+        "solve",
+        graph,
+        "--budget",
+        "70%",
+        "--time-limit",
+        "0.5s",
+        "--quiet",
+        "-o",
+        schedule,
+    ]
+    for command in (
+        [*COMMAND, "capture", f"apply_test:{made}", *options, "-o", graph],
+        solve,
+        [program("rematlas"), "export", schedule, "-o", plan],
+    ):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=pathlib.Path(__file__).parent)
     return graph, schedule, plan
 
@@ -483,7 +578,10 @@ def sample_with_a_region_without_gradients():
 class Refusals(unittest.TestCase):
     def test_what_lives_beside_the_step_may_be_larger_than_the_budget(self):
         beside = torch.zeros(2**20)
-        with self.assertRaisesRegex(rematlas.Infeasible, r"what lives beside the step is \d+ bytes \([0-9.]+ MiB\) larger than the budget"):
+        with self.assertRaisesRegex(
+            rematlas.Infeasible,
+            r"what lives beside the step is \d+ bytes \([0-9.]+ MiB\) larger than the budget",
+        ):
             module = rematlas.apply(nn.Linear(8, 8), "200KiB", on_refuse="raise")
             for _ in range(4):
                 module(torch.zeros(4, 8)).sum().backward()
@@ -502,15 +600,31 @@ class Refusals(unittest.TestCase):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             models.train(module, models.images, models.image_loss, models.sgd(module), 6, after=wait)
-        self.assertEqual([w.category for w in caught if w.category is rematlas.RefusedWarning], [rematlas.RefusedWarning])
+        self.assertEqual(
+            [w.category for w in caught if w.category is rematlas.RefusedWarning], [rematlas.RefusedWarning]
+        )
         self.assertEqual(rematlas.status(module).state, "refused")
         self.assertIn("infeasible", rematlas.status(module).reason)
 
     def test_wrong_requests(self):
-        for budget, error in ((None, TypeError), ("much", ValueError), (True, TypeError), ("0%", ValueError), ("-5", ValueError), (1.5, TypeError)):
+        for budget, error in (
+            (None, TypeError),
+            ("much", ValueError),
+            (True, TypeError),
+            ("0%", ValueError),
+            ("-5", ValueError),
+            (1.5, TypeError),
+        ):
             with self.subTest(budget), self.assertRaises(error):
                 rematlas.apply(models.resnet(), budget)
-        for options in ({"frames": 0}, {"shapes": -1}, {"verify": -1}, {"verify": "a"}, {"time_limit": "1s"}, {"time_limit": -1}):
+        for options in (
+            {"frames": 0},
+            {"shapes": -1},
+            {"verify": -1},
+            {"verify": "a"},
+            {"time_limit": "1s"},
+            {"time_limit": -1},
+        ):
             with self.subTest(options), self.assertRaisesRegex(ValueError, next(iter(options))):
                 rematlas.apply(models.resnet(), "60%", **options)
         with self.assertRaisesRegex(ValueError, "on_refuse"):

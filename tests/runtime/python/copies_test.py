@@ -11,7 +11,7 @@ import torch
 
 import models
 import rematlas
-from apply_test import program, planned_by_the_command_line, wait
+from apply_test import planned_by_the_command_line, program, wait
 
 LINK = {"to_host_bytes_per_second": 1e10, "to_device_bytes_per_second": 1e10}
 
@@ -21,16 +21,28 @@ def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
     graph, schedule = json.loads(graph_file.read_text()), json.loads(schedule_file.read_text())
     graph["device"] = {"name": "cpu", "kind": "cpu", **graph.get("device", {}), **LINK}
     text = json.dumps(graph)
-    new_graph, new_schedule, plan = (folder / name for name in ("copies.graph.json", "copies.schedule.json", "copies.plan"))
+    new_graph, new_schedule, plan = (
+        folder / name for name in ("copies.graph.json", "copies.schedule.json", "copies.plan")
+    )
     new_graph.write_text(text)
     steps = [list(step) for step in schedule["steps"]]
     ops = {op["id"]: op for op in graph["ops"]}
     made = {tensor for op in graph["ops"] for tensor in op["outputs"]}
-    by_size = sorted((t for t in graph["tensors"] if (t["id"] not in made) == residents and t["kind"] in (("parameter",) if residents else ("activation",))), key=lambda t: -t["bytes"])
+    by_size = sorted(
+        (
+            t
+            for t in graph["tensors"]
+            if (t["id"] not in made) == residents
+            and t["kind"] in (("parameter",) if residents else ("activation",))
+        ),
+        key=lambda t: -t["bytes"],
+    )
 
     def touches(step, tensor):
         if step[0] in ("run", "run_inplace"):
-            return tensor in ops[step[1]]["inputs"] + ops[step[1]]["outputs"] + ops[step[1]].get("mutates", [])
+            return tensor in ops[step[1]]["inputs"] + ops[step[1]]["outputs"] + ops[step[1]].get(
+                "mutates", []
+            )
         return step[1] == tensor
 
     for tensor in [t["id"] for t in by_size[:trips]]:
@@ -46,11 +58,19 @@ def with_copies(graph_file, schedule_file, folder, residents=False, trips=12):
         schedule.pop(key, None)
     schedule["predicted"] = {"time_ns": 0, "overhead": 1.0, "peak_bytes": 0}
     new_schedule.write_text(json.dumps(schedule))
-    checked = subprocess.run([program("rematlas"), "check", new_graph, new_schedule, "--json"], capture_output=True, text=True)
+    checked = subprocess.run(
+        [program("rematlas"), "check", new_graph, new_schedule, "--json"], capture_output=True, text=True
+    )
     found = json.loads(checked.stdout)
-    schedule["predicted"] = {key: found[key] for key in ("time_ns", "overhead", "peak_bytes")} | {"host_peak_bytes": found["host_peak_bytes"]}
+    schedule["predicted"] = {key: found[key] for key in ("time_ns", "overhead", "peak_bytes")} | {
+        "host_peak_bytes": found["host_peak_bytes"]
+    }
     new_schedule.write_text(json.dumps(schedule))
-    subprocess.run([program("rematlas"), "export", new_schedule, "--graph", new_graph, "-o", plan], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [program("rematlas"), "export", new_schedule, "--graph", new_graph, "-o", plan],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     return plan, schedule
 
 
@@ -69,7 +89,16 @@ class Copies(unittest.TestCase):
         losses = []
         for each in (plain, module):
             torch.manual_seed(3)
-            losses.append(models.train(each, models.texts, models.text_loss, models.adamw(each), 8, after=wait if each is module else lambda m: None))
+            losses.append(
+                models.train(
+                    each,
+                    models.texts,
+                    models.text_loss,
+                    models.adamw(each),
+                    8,
+                    after=wait if each is module else lambda m: None,
+                )
+            )
         self.assertEqual(*losses)
         status = rematlas.status(module)
         self.assertGreaterEqual(status.replayed, 6, status.reason)
@@ -78,7 +107,9 @@ class Copies(unittest.TestCase):
 
     def test_parameters_that_would_leave_are_refused_in_one_line_when_the_plan_is_loaded(self):
         plan, _ = with_copies(self.graph, self.schedule, pathlib.Path(self.folder.name), residents=True)
-        with self.assertRaisesRegex(ValueError, "leaves the device and does not live on the host: in training") as refused:
+        with self.assertRaisesRegex(
+            ValueError, "leaves the device and does not live on the host: in training"
+        ) as refused:
             rematlas.apply(models.gpt(), plan=plan, on_refuse="raise")
         self.assertEqual(len(str(refused.exception).splitlines()), 1)
 

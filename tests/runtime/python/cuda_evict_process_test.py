@@ -8,7 +8,8 @@ from cuda_process_test import ProcessCase
 
 
 class Capacity(ProcessCase):
-    """The device has the budget and not more: eager training fails, eviction trains as where there is memory."""
+    """The device has the budget and not more: eager training fails, eviction trains as where there is
+    memory."""
 
     TEXT = """
     import sys
@@ -59,7 +60,9 @@ class Capacity(ProcessCase):
         return int(before), int(peak), int(device), losses
 
     def on_a_small_device(self, model, budget, capacity, **environment):
-        text = self.TEXT + f"""
+        text = (
+            self.TEXT
+            + f"""
     gpu.simgpu_set_memory({capacity})
     failed = False
     if {environment.pop("plain_first", False)}:
@@ -74,6 +77,7 @@ class Capacity(ProcessCase):
         evictions = eviction.status().evictions
     print(failed, trained.peak, gpu.simgpu_peak(0), evictions, trained.losses)
     """
+        )
         out, _ = self.run_process(text, MODEL=model, **environment)
         failed, peak, device, evictions, losses = out.split(maxsplit=4)
         self.assertLessEqual(int(peak), budget)
@@ -86,7 +90,9 @@ class Capacity(ProcessCase):
         before, peak, device, losses = self.plainly(model)
         half = before + (peak - before) // 2
         for order in ("eager", "lazy", "seeded:3"):
-            failed, ours = self.on_a_small_device(model, half, device - (peak - half), plain_first=order == "eager", SIMGPU_ORDER=order)
+            failed, ours = self.on_a_small_device(
+                model, half, device - (peak - half), plain_first=order == "eager", SIMGPU_ORDER=order
+            )
             self.assertEqual(ours, losses, order)
             self.assertEqual(failed, order == "eager")
 
@@ -97,8 +103,9 @@ class Capacity(ProcessCase):
         self.expect_training_in_half("gpt")
 
     def from_eviction_to_a_plan(self, run, **environment):
-        """The first steps run under eviction and are recorded; the plan that they lead to takes over. The budget, the most
-        bytes that are allocated in all steps and in evicted ones, and the most that tensors ask for."""
+        """The first steps run under eviction and are recorded; the plan that they lead to takes over. The
+        budget, the most bytes that are allocated in all steps and in evicted ones, and the most that tensors
+        ask for."""
         self.needs_the_stand_in()
         before, peak, device, losses = self.plainly("gpt", STEPS="8")
         half = before + (peak - before) // 2
@@ -132,11 +139,14 @@ class Capacity(ProcessCase):
         return half, *map(int, peaks.split())
 
     def test_from_eviction_to_a_plan_in_half_of_its_memory(self):
-        half, allocated, *_ = self.from_eviction_to_a_plan(self.run_new_process, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True")
+        half, allocated, *_ = self.from_eviction_to_a_plan(
+            self.run_new_process, PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True"
+        )
         self.assertLessEqual(allocated, half)
 
     def test_from_eviction_to_a_plan_among_blocks_that_are_not_split(self):
-        """There a planned tensor may get a block that is up to 1 MiB larger, all of which counts as allocated."""
+        """There a planned tensor may get a block that is up to 1 MiB larger, all of which counts as
+        allocated."""
         half, _, evicting, requested = self.from_eviction_to_a_plan(self.run_process)
         self.assertLessEqual(evicting, half)
         self.assertLessEqual(requested, half)

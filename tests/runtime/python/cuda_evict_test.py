@@ -1,5 +1,5 @@
-"""Online eviction on a GPU, or on the stand-in for one: as plain training bit by bit and within bytes, whatever the order in which
-the device does its work."""
+"""Online eviction on a GPU, or on the stand-in for one: as plain training bit by bit and within bytes,
+whatever the order in which the device does its work."""
 
 import threading
 import unittest
@@ -20,7 +20,13 @@ class ConvNet(nn.Module):
         super().__init__()
         self.stem = nn.Conv2d(3, 16, 3, padding=1)
         body = [
-            (nn.Conv2d(16, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=i % 2 == 0), nn.Dropout(0.1)) for i in range(layers)
+            (
+                nn.Conv2d(16, 16, 3, padding=1, bias=False),
+                nn.BatchNorm2d(16),
+                nn.ReLU(inplace=i % 2 == 0),
+                nn.Dropout(0.1),
+            )
+            for i in range(layers)
         ]
         self.body = nn.Sequential(*(module for block in body for module in block))
         self.fc = nn.Linear(16, 10)
@@ -97,8 +103,12 @@ class Training(EvictionCase):
 
     def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
         """All work is left to the order of the stand-in: nothing of the first steps is measured."""
-        self.expect_as_plain(conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True)
-        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True)
+        self.expect_as_plain(
+            conv_net, models.images, models.image_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True
+        )
+        self.expect_as_plain(
+            models.gpt, models.texts, models.text_loss, models.sgd, (0.8, 0.5), costs_from_bytes=True
+        )
 
     def test_a_model_made_within(self):
         """Its parameters and statistics are of the pool as well, until they are written."""
@@ -187,7 +197,9 @@ class Operands(EvictionCase):
         x = torch.randn(1 << 18)
         with rematlas.evict(alive + (5 << 20)):
             y = x + 1
-            with self.assertRaisesRegex(torch.OutOfMemoryError, "aten::.* needs 16777216 bytes more within a budget"):
+            with self.assertRaisesRegex(
+                torch.OutOfMemoryError, "aten::.* needs 16777216 bytes more within a budget"
+            ):
                 torch.cat([y] * 16)
             self.assertTrue(torch.equal(y, x + 1))
         self.assertTrue(torch.equal(y, x + 1))
@@ -215,7 +227,8 @@ class Streams(EvictionCase):
             z.record_stream(torch.cuda.current_stream())
 
     def test_memory_that_is_recorded_for_another_stream_is_not_used_before(self):
-        """As PyTorch means record_stream: the name of the memory's allocator is not lost in eviction's own pointer."""
+        """As PyTorch means record_stream: the name of the memory's allocator is not lost in eviction's own
+        pointer."""
         side = torch.cuda.Stream()
         with rematlas.evict(models.reset_peak() + (64 << 20), costs_from_bytes=True):
             for _ in range(4):
@@ -226,7 +239,7 @@ class Streams(EvictionCase):
 
                 def read(batch=batch):  # on a thread whose ops eviction does not see
                     with torch.cuda.stream(side):
-                        copies.append(torch.mul(batch, 2))
+                        copies.append(torch.mul(batch, 2))  # noqa: F821
 
                 thread = threading.Thread(target=read)
                 thread.start()

@@ -1,4 +1,5 @@
-"""A model that the device has no room for, which the stand-in for a GPU holds it to: a tenth of what its plain step takes.
+"""A model that the device has no room for, which the stand-in for a GPU holds it to: a tenth of what its
+plain step takes.
 
 Each case is a process of its own; this one does not touch the device."""
 

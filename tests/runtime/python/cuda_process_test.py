@@ -1,4 +1,5 @@
-"""What a plan does to the process that trains on a GPU: nothing that the process would notice; and what of it a plan minds.
+"""What a plan does to the process that trains on a GPU: nothing that the process would notice; and what of it
+a plan minds.
 
 Each case is a process of its own, on the stand-in or on a GPU."""
 
@@ -11,9 +12,10 @@ import textwrap
 import traceback
 import unittest
 
-import torch  # so that processes begin with both: to import them takes longer than most of these tests
+# Processes begin with both: to import them takes longer than most of these tests.
+import torch  # noqa: F401
 
-import rematlas
+import rematlas  # noqa: F401
 
 START = """
 import ctypes, os, warnings
@@ -106,7 +108,10 @@ class Budgets(ProcessCase):
 
     def test_the_first_backward_is_within_it(self):
         before, whole = self.whole()
-        out, _ = self.run_process(f"module, peaks = planned({whole - 3_000_000}); print(max(peaks), rematlas.status(module).state, rematlas.status(module).replayed)")
+        out, _ = self.run_process(
+            f"module, peaks = planned({whole - 3_000_000}); print(max(peaks), rematlas.status(module).state,"
+            " rematlas.status(module).replayed)"
+        )
         peak, state, replayed = out.split()
         self.assertEqual(state, "planned")
         self.assertGreaterEqual(int(replayed), 4)
@@ -115,13 +120,19 @@ class Budgets(ProcessCase):
     def test_on_a_stream_of_the_callers(self):
         side = "torch.cuda.set_stream(torch.cuda.Stream(device))"
         before, whole = self.whole(side)
-        out, _ = self.run_process(f"{side}\nmodule, peaks = planned({whole - 3_000_000}); print(max(peaks), rematlas.status(module).state)")
+        out, _ = self.run_process(
+            f"{side}\nmodule, peaks = planned({whole - 3_000_000}); print(max(peaks),"
+            " rematlas.status(module).state)"
+        )
         peak, state = out.split()
         self.assertEqual(state, "planned")
         self.assertLessEqual(int(peak), whole - 3_000_000)
 
     def test_streams_may_change(self):
-        before, whole = self.whole("torch.cuda.set_stream(torch.cuda.Stream(device)); train(build(), 1); torch.cuda.set_stream(torch.cuda.default_stream(device))")
+        before, whole = self.whole(
+            "torch.cuda.set_stream(torch.cuda.Stream(device)); train(build(), 1);"
+            " torch.cuda.set_stream(torch.cuda.default_stream(device))"
+        )
         out, _ = self.run_process(f"""
         module, _ = planned({whole - 3_000_000})
         torch.cuda.set_stream(torch.cuda.Stream(device))
@@ -244,10 +255,13 @@ class Device(ProcessCase):
             self.assertRegex(err.splitlines()[-1], "out of memory|CUDA out of memory")
 
     def test_another_index(self):
-        out, _ = self.run_process("""
+        out, _ = self.run_process(
+            """
         module, peaks = planned("70%")
         print(rematlas.status(module).state, torch.cuda.memory_allocated(0))
-        """, DEVICE="1")
+        """,
+            DEVICE="1",
+        )
         self.assertEqual(out, "planned 0")
 
     def test_another_gpu_is_not_the_plans(self):
@@ -270,7 +284,10 @@ class Settings(ProcessCase):
             self.run_process(f'module, _ = planned("70%"); rematlas.status(module).save({plan!r})')
             for setting, told in (
                 ("torch.use_deterministic_algorithms(True)", "torch.use_deterministic_algorithms was off"),
-                ("torch.backends.cuda.matmul.allow_tf32 = True", "torch.backends.cuda.matmul.fp32_precision was"),
+                (
+                    "torch.backends.cuda.matmul.allow_tf32 = True",
+                    "torch.backends.cuda.matmul.fp32_precision was",
+                ),
                 ("torch.backends.cuda.enable_flash_sdp(False)", "flash_sdp_enabled() was on"),
                 ("torch.backends.cudnn.deterministic = True", "torch.backends.cudnn.deterministic was off"),
             ):
@@ -289,11 +306,14 @@ class Settings(ProcessCase):
         self.assertEqual(out, "0")
 
     def test_kernels_that_are_chosen_by_their_times_are_refused(self):
-        _, err = self.run_process("""
+        _, err = self.run_process(
+            """
         torch.cuda.init()
         torch.backends.cudnn.enabled = torch.backends.cudnn.benchmark = True
         planned("70%", on_refuse="raise")
-        """, status=1)
+        """,
+            status=1,
+        )
         self.assertIn("torch.backends.cudnn.benchmark is on", err)
 
     def test_allocators_that_cannot_be_planned_for_are_named(self):

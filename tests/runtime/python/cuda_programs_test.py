@@ -16,7 +16,14 @@ MODELS = pathlib.Path(os.environ["REMATLAS_TEST_MODELS"])
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "resources" / "models"))
 import export  # noqa: E402
 
-RATHER_SMALL = ("mlp_scripted", "resnet_scripted", "gpt_scripted", "unet_scripted", "translator_scripted", "inplace_scripted")
+RATHER_SMALL = (
+    "mlp_scripted",
+    "resnet_scripted",
+    "gpt_scripted",
+    "unet_scripted",
+    "translator_scripted",
+    "inplace_scripted",
+)
 
 
 class ProgramCase(unittest.TestCase):
@@ -28,7 +35,9 @@ class ProgramCase(unittest.TestCase):
     def call(self, *words, **environment):
         program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
         return subprocess.run(
-            [program, *map(str, words), "--json", "--quiet"] if words[0] in ("capture", "run") else [program, *map(str, words), "--json"],
+            [program, *map(str, words), "--json", "--quiet"]
+            if words[0] in ("capture", "run")
+            else [program, *map(str, words), "--json"],
             cwd=self.folder,
             env={**os.environ, **environment},
             capture_output=True,
@@ -42,7 +51,15 @@ class ProgramCase(unittest.TestCase):
 
     def planned(self, path, inputs, budget):
         """Captures and solves; returns what `capture` told."""
-        captured = self.expect("capture", path, *(word for spec in inputs for word in ("--input", spec)), "--device", "cuda", "-o", "g.graph.json")
+        captured = self.expect(
+            "capture",
+            path,
+            *(word for spec in inputs for word in ("--input", spec)),
+            "--device",
+            "cuda",
+            "-o",
+            "g.graph.json",
+        )
         self.plan_within(budget)
         return captured
 
@@ -54,7 +71,9 @@ class ProgramCase(unittest.TestCase):
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
 
     def expect_verified(self, path, *flags, **environment):
-        ran = self.expect("run", path, "g.plan", "--device", "cuda", "--steps", 3, "--verify", *flags, **environment)
+        ran = self.expect(
+            "run", path, "g.plan", "--device", "cuda", "--steps", 3, "--verify", *flags, **environment
+        )
         self.assertTrue(ran["verified"], ran)
         self.assertLessEqual(ran["measured_peak_bytes"], ran["budget_bytes"])
         return ran
@@ -101,24 +120,48 @@ class Examples(ProgramCase):
 
 
 class Homes(ProgramCase):
-    """Weights and states of the optimizer live on the host, and pass through the device, or are updated there."""
+    """Weights and states of the optimizer live on the host: they pass through the device or are updated
+    there."""
 
     ORDERS = ("eager", "lazy", "seeded:7")  # of the stand-in; a GPU has its own
     LINKS = ("--offload", "all", "--device-profile", "pcie4")
 
     def planned_gpt(self, layers, budget, *flags, host_time=None):
-        """A GPT with AdamW, each of whose larger matrices is worth a copy; returns what `capture` and `solve` told.
+        """A GPT with AdamW, each of whose larger matrices is worth a copy; returns what `capture` and
+        `solve` told.
 
-        With `host_time` an update takes that share of its time on the host, whatever this machine measured: where
-        updates run follows from these times.
+        With `host_time` an update takes that share of its time on the host, whatever this machine measured:
+        where updates run follows from these times.
         """
         torch.manual_seed(0)
         gpt = export.Gpt(layers=layers, width=512, heads=8, length=32, vocabulary=512, dropout=0.1)
         torch.jit.script(gpt.train()).save(str(self.folder / "gpt.pt"))
-        captured = self.expect("capture", "gpt.pt", "--input", "i64[1,32]<512", "--device", "cuda", "--optimizer", "adamw", "-o", "g.graph.json")
+        captured = self.expect(
+            "capture",
+            "gpt.pt",
+            "--input",
+            "i64[1,32]<512",
+            "--device",
+            "cuda",
+            "--optimizer",
+            "adamw",
+            "-o",
+            "g.graph.json",
+        )
         if host_time is not None:
             self.set_costs(host_time)
-        solved = self.expect("solve", "g.graph.json", "--budget", budget, *self.LINKS, "--time-limit", "3s", "-o", "g.schedule.json", *flags)
+        solved = self.expect(
+            "solve",
+            "g.graph.json",
+            "--budget",
+            budget,
+            *self.LINKS,
+            "--time-limit",
+            "3s",
+            "-o",
+            "g.schedule.json",
+            *flags,
+        )
         self.assertEqual(self.call("export", "g.schedule.json", "-o", "g.plan").returncode, 0)
         return captured, solved
 
@@ -139,7 +182,9 @@ class Homes(ProgramCase):
         return ran
 
     def test_a_gpt_with_its_optimizer_trains_in_a_tenth_of_its_memory(self):
-        with unittest.mock.patch.dict(os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"):  # what libraries hold stays on the device
+        with unittest.mock.patch.dict(
+            os.environ, CUBLAS_WORKSPACE_CONFIG=":16:8"
+        ):  # what libraries hold stays on the device
             captured, _ = self.planned_gpt(6, "10%")
             for order in self.ORDERS:
                 with self.subTest(order):
@@ -148,7 +193,9 @@ class Homes(ProgramCase):
                     self.assertGreater(ran["host_measured_peak_bytes"], 0.8 * captured["resident_bytes"])
             # The device never has to hold all of it, while the model is loaded neither.
             self.assertLess(ran["device_bytes"], captured["resident_bytes"])
-            alone = self.expect("run", "gpt.pt", "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(ran["device_bytes"]))
+            alone = self.expect(
+                "run", "gpt.pt", "g.plan", "--device", "cuda", SIMGPU_MEMORY=str(ran["device_bytes"])
+            )
             self.assertEqual(alone["measured_peak_bytes"], ran["measured_peak_bytes"])
 
     def test_updates_run_on_the_host_as_those_of_an_original_there(self):
@@ -204,7 +251,10 @@ class Strided(nn.Module):
 
     def forward(self, x):
         made = self.layer(x)
-        return nn.functional.max_pool2d(made[:, :, :, ::2], 2).sum() + nn.functional.avg_pool2d(made[:, :, ::2], 2).sum()
+        return (
+            nn.functional.max_pool2d(made[:, :, :, ::2], 2).sum()
+            + nn.functional.avg_pool2d(made[:, :, ::2], 2).sum()
+        )
 
 
 class Kernels(ProgramCase):
@@ -247,7 +297,9 @@ class Kernels(ProgramCase):
         self.expect_verified("m.pt")
 
 
-@unittest.skipUnless("simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU")
+@unittest.skipUnless(
+    "simgpu" in os.environ.get("LD_PRELOAD", ""), "sets the memory of the stand-in for a GPU"
+)
 class OutOfMemory(ProgramCase):
     """Whatever stage it happens in, it is an error in one line."""
 
@@ -272,9 +324,14 @@ class OutOfMemory(ProgramCase):
             ("run", path, "g.plan", "--device", "cuda", "--verify"),
             ("run", path, "g.plan", "--device", "cuda", "--cuda-graphs"),
         )
-        capacities = [ran["device_bytes"] + step * 6 * self.MIB for step in (-5, -3, -1, 1)] + [65 * self.MIB, 80 * self.MIB]
+        capacities = [ran["device_bytes"] + step * 6 * self.MIB for step in (-5, -3, -1, 1)] + [
+            65 * self.MIB,
+            80 * self.MIB,
+        ]
         for command in commands:
-            failed = [self.expect_one_line(self.call(*command, SIMGPU_MEMORY=str(memory))) for memory in capacities]
+            failed = [
+                self.expect_one_line(self.call(*command, SIMGPU_MEMORY=str(memory))) for memory in capacities
+            ]
             self.assertTrue(any(failed), command)
 
     def test_the_device_has_what_the_run_says(self):

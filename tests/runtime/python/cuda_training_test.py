@@ -1,5 +1,5 @@
-"""Training on a GPU, or on the stand-in for one: as plain training bit by bit, and within bytes, whatever the order in which
-the device does its work."""
+"""Training on a GPU, or on the stand-in for one: as plain training bit by bit, and within bytes, whatever the
+order in which the device does its work."""
 
 import unittest
 
@@ -21,7 +21,9 @@ def one_forward(module, batches, loss_of, step):
 
 
 def two_forwards(module, batches, loss_of, step):
-    return one_forward(module, batches, loss_of, 2 * step) + one_forward(module, batches, loss_of, 2 * step + 1)
+    return one_forward(module, batches, loss_of, 2 * step) + one_forward(
+        module, batches, loss_of, 2 * step + 1
+    )
 
 
 def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1):
@@ -47,7 +49,10 @@ class TrainingCase(unittest.TestCase):
     def expect_as_plain(self, build, batches, loss_of, optimizer, share, arena=None, frames=1, **how):
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
-        random, numbers = models.generator_states(), {name: value.cpu() for name, value in plain.state_dict().items()}
+        random, numbers = (
+            models.generator_states(),
+            {name: value.cpu() for name, value in plain.state_dict().items()},
+        )
         del plain
         alive = models.reset_peak()
         budget = alive + int(share * (max(peaks) - alive))
@@ -80,19 +85,27 @@ class Training(TrainingCase):
         self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, accumulate=2)
 
     def test_two_forwards_are_open(self):
-        self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.sgd, 0.9, frames=2, step_of=two_forwards)
+        self.expect_as_plain(
+            models.gpt, models.texts, models.text_loss, models.sgd, 0.9, frames=2, step_of=two_forwards
+        )
 
 
 class InAnArena(TrainingCase):
     def test_a_resnet_and_a_gpt(self):
-        of_resnet = self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.75, arena=True)
-        of_gpt = self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85, arena=True)
+        of_resnet = self.expect_as_plain(
+            models.resnet, models.images, models.image_loss, models.sgd, 0.75, arena=True
+        )
+        of_gpt = self.expect_as_plain(
+            models.gpt, models.texts, models.text_loss, models.adamw, 0.85, arena=True
+        )
         for status in (of_resnet, of_gpt):
             self.assertGreater(status.plans[0].last["arena_bytes"], 0)
             self.assertEqual(status.plans[0].last["system_allocations"], 0)
 
     def test_gradients_accumulate(self):
-        self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, arena=True, accumulate=2)
+        self.expect_as_plain(
+            models.resnet, models.images, models.image_loss, models.sgd, 0.8, arena=True, accumulate=2
+        )
 
 
 if __name__ == "__main__":

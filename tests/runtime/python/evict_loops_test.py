@@ -1,5 +1,5 @@
-"""Training loops of many kinds under online eviction: what is kept, copied, saved and looked at beside the steps, what works past
-all operators, and what happens when a step is given up."""
+"""Training loops of many kinds under online eviction: what is kept, copied, saved and looked at beside the
+steps, what works past all operators, and what happens when a step is given up."""
 
 import copy
 import gc
@@ -20,7 +20,9 @@ from rematlas.library import ops
 class Layers(nn.Module):
     def __init__(self, width: int = 32, count: int = 6):
         super().__init__()
-        self.layers = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1)) for _ in range(count)))
+        self.layers = nn.Sequential(
+            *(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1)) for _ in range(count))
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -51,7 +53,9 @@ def with_workers(course, number):
 def with_average(course, number):
     """Weights that follow the trained ones, and copies of the whole model."""
     if number == 0:
-        course.average = torch.optim.swa_utils.AveragedModel(course.module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+        course.average = torch.optim.swa_utils.AveragedModel(
+            course.module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.9)
+        )
         course.copies = []
     loss = train_one(course, number)
     course.average.update_parameters(course.module)
@@ -79,7 +83,9 @@ def functional(course, number):
     def loss_of(values, row):
         return torch.func.functional_call(course.module, values, (row[None],)).square().mean()
 
-    each = torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0))({k: v.detach() for k, v in parameters.items()}, x)
+    each = torch.func.vmap(torch.func.grad(loss_of), in_dims=(None, 0))(
+        {k: v.detach() for k, v in parameters.items()}, x
+    )
     for name, parameter in parameters.items():
         parameter.grad = each[name].mean(0)
     tangent = torch.func.jvp(lambda x: course.module(x).sum(), (x,), (torch.ones_like(x),))[1]
@@ -88,7 +94,10 @@ def functional(course, number):
 
 def keeping_activations(course, number):
     seen = {}
-    handles = [layer.register_forward_hook(lambda m, i, o, n=n: seen.__setitem__(n, o)) for n, layer in enumerate(course.module.layers)]
+    handles = [
+        layer.register_forward_hook(lambda m, i, o, n=n: seen.__setitem__(n, o))
+        for n, layer in enumerate(course.module.layers)
+    ]
     loss = train_one(course, number)
     for handle in handles:
         handle.remove()
@@ -96,7 +105,9 @@ def keeping_activations(course, number):
 
 
 def packing(course, number):
-    with torch.autograd.graph.saved_tensors_hooks(lambda x: (x.to(torch.float64), x.dtype), lambda y: y[0].to(y[1])):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda x: (x.to(torch.float64), x.dtype), lambda y: y[0].to(y[1])
+    ):
         first = train_one(course, number)
     with torch.autograd.graph.save_on_cpu():
         return first + train_one(course, number)
@@ -104,6 +115,7 @@ def packing(course, number):
 
 def interrupted(course, number):
     """Half of a backward; then the step is made again."""
+
     def fails(gradient):
         raise ValueError("of the program")
 
@@ -136,7 +148,9 @@ def threads(course, number):
 def saved_and_loaded(course, number):
     loss = train_one(course, number)
     file = io.BytesIO()
-    torch.save({"model": course.module.state_dict(), "optimizer": course.trained.state_dict(), "loss": loss}, file)
+    torch.save(
+        {"model": course.module.state_dict(), "optimizer": course.trained.state_dict(), "loss": loss}, file
+    )
     file.seek(0)
     found = torch.load(file)
     return loss + found["loss"] + sum(one.sum() for one in found["model"].values())
@@ -164,12 +178,16 @@ def lazily(course, number):
 
 
 class Gated(nn.Module):
-    """A GRU and an LSTM with flat weights, sparse gradients of an embedding, tied weights, running statistics, complex numbers."""
+    """A GRU and an LSTM with flat weights, sparse gradients of an embedding, tied weights, running
+    statistics, complex numbers."""
 
     def __init__(self):
         super().__init__()
         self.tokens = nn.Embedding(40, 24, sparse=False)
-        self.lstm, self.gru = nn.LSTM(24, 24, 2, dropout=0.2, batch_first=True, bidirectional=True), nn.GRU(48, 24, batch_first=True)
+        self.lstm, self.gru = (
+            nn.LSTM(24, 24, 2, dropout=0.2, batch_first=True, bidirectional=True),
+            nn.GRU(48, 24, batch_first=True),
+        )
         self.norm = nn.BatchNorm1d(24)
         self.head = nn.Linear(24, 40, bias=False)
         self.head.weight = self.tokens.weight
@@ -199,7 +217,11 @@ class Sparse(nn.Module):
 
 
 def sparse():
-    return Course(Sparse(), lambda m, n: m(integers(n, 200, 32, 8)).square().mean(), optimizer=lambda p: torch.optim.SGD(p, lr=0.1))
+    return Course(
+        Sparse(),
+        lambda m, n: m(integers(n, 200, 32, 8)).square().mean(),
+        optimizer=lambda p: torch.optim.SGD(p, lr=0.1),
+    )
 
 
 class Drawn(nn.Module):
@@ -316,7 +338,11 @@ class GivenUp(unittest.TestCase):
         torch.manual_seed(2)
         saved = course.snapshot()
         gc.collect()
-        with self.assertRaisesRegex(rematlas.Thrashing, r"^rematlas: eviction thrashes at \S.*: within this step \d+ ms .* give more, or a larger `thrash`$"):
+        with self.assertRaisesRegex(
+            rematlas.Thrashing,
+            r"^rematlas: eviction thrashes at \S.*: within this step \d+ ms .*"
+            r" give more, or a larger `thrash`$",
+        ):
             self.thrash(course, ops.counted_bytes() + eager.peak * 12 // 100)
         for value, was in saved[0]:
             self.assertTrue((value.detach().numpy() == was).all())
@@ -333,12 +359,19 @@ class GivenUp(unittest.TestCase):
 class PastOperators(unittest.TestCase):
     def test_graphs_of_a_device_are_refused_and_others_see_nothing_of_it(self):
         own = torch.cuda.graph.__enter__, torch.cuda.CUDAGraph.replay, torch.cuda.CUDAGraph.capture_begin
-        graph, capture = torch.cuda.CUDAGraph.__new__(torch.cuda.CUDAGraph), torch.cuda.graph.__new__(torch.cuda.graph)
+        graph, capture = (
+            torch.cuda.CUDAGraph.__new__(torch.cuda.CUDAGraph),
+            torch.cuda.graph.__new__(torch.cuda.graph),
+        )
         with rematlas.evict(1 << 40):
             for refused in (capture.__enter__, graph.capture_begin, graph.replay):
-                with self.assertRaisesRegex(RuntimeError, "online eviction does not see what a CUDA graph does"):
+                with self.assertRaisesRegex(
+                    RuntimeError, "online eviction does not see what a CUDA graph does"
+                ):
                     refused()
-        self.assertEqual(own, (torch.cuda.graph.__enter__, torch.cuda.CUDAGraph.replay, torch.cuda.CUDAGraph.capture_begin))
+        self.assertEqual(
+            own, (torch.cuda.graph.__enter__, torch.cuda.CUDAGraph.replay, torch.cuda.CUDAGraph.capture_begin)
+        )
 
     def test_compiled_parts_run_as_they_are_written(self):
         ran = []

@@ -1,5 +1,5 @@
-"""Courses for the tests of online eviction: models of many kinds at small sizes, and models whose course changes from step
-to step. Each function builds one; weights come from the generator as it is."""
+"""Courses for the tests of online eviction: models of many kinds at small sizes, and models whose course
+changes from step to step. Each function builds one; weights come from the generator as it is."""
 
 import functools
 import sys
@@ -14,7 +14,7 @@ from evicted import Course
 from models import export
 
 sys.path.append(str(models.ROOT / "resources" / "models"))
-import whole_models  # noqa: E402
+import whole_models
 
 
 def data(number: int, *shape: int) -> torch.Tensor:
@@ -89,7 +89,9 @@ def tied_lstm():
 @course(0.3)
 def translator():
     def loss(m, n):
-        return F.cross_entropy(m(integers(n, 50, 16, 12), integers(n + 9, 50, 16, 10)).flatten(0, 1), integers(n, 50, 160))
+        return F.cross_entropy(
+            m(integers(n, 50, 16, 12), integers(n + 9, 50, 16, 10)).flatten(0, 1), integers(n, 50, 160)
+        )
 
     return Course(export.Translator(), loss)
 
@@ -102,7 +104,9 @@ def mixture_of_experts():
 @course(0.7)
 def fourier_operator():
     """Complex weights; slices of a spectrum are written."""
-    return Course(whole_models.FourierOperator(3, 8, 4, 16), lambda m, n: m(data(n, 8, 1, 16, 16)).square().mean())
+    return Course(
+        whole_models.FourierOperator(3, 8, 4, 16), lambda m, n: m(data(n, 8, 1, 16, 16)).square().mean()
+    )
 
 
 @course(0.3)
@@ -134,7 +138,12 @@ class Checkpointed(nn.Module):
         super().__init__()
         self.tokens = nn.Embedding(64, 32)
         self.blocks = nn.ModuleList(export.GptBlock(32, 4, 0.1) for _ in range(4))
-        self.layers = nn.Sequential(*(nn.Sequential(nn.Linear(32, 32), nn.ReLU(inplace=True), nn.BatchNorm1d(16), nn.Dropout(0.2)) for _ in range(4)))
+        self.layers = nn.Sequential(
+            *(
+                nn.Sequential(nn.Linear(32, 32), nn.ReLU(inplace=True), nn.BatchNorm1d(16), nn.Dropout(0.2))
+                for _ in range(4)
+            )
+        )
         self.head = nn.Linear(32, 64)
         self.register_buffer("mask", torch.ones(16, 16, dtype=torch.bool).triu(1))
 
@@ -185,7 +194,9 @@ class UnderAutocast(nn.Module):
     def __init__(self):
         super().__init__()
         self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 2, 1), nn.BatchNorm2d(16), nn.SiLU())
-        self.blocks = nn.ModuleList(nn.TransformerEncoderLayer(16, 2, 32, 0.1, batch_first=True, norm_first=True) for _ in range(2))
+        self.blocks = nn.ModuleList(
+            nn.TransformerEncoderLayer(16, 2, 32, 0.1, batch_first=True, norm_first=True) for _ in range(2)
+        )
         self.head = nn.Linear(16, 10)
 
     def forward(self, x):
@@ -202,7 +213,8 @@ def autocast():
 
 
 class Quadratic(nn.Module):
-    """Quantities that a program computes with numbers of its own: cumulative products, sorting, gathering, einsum."""
+    """Quantities that a program computes with numbers of its own: cumulative products, sorting, gathering,
+    einsum."""
 
     def __init__(self):
         super().__init__()
@@ -283,7 +295,9 @@ def until_small():
 class RandomDepth(nn.Module):
     def __init__(self):
         super().__init__()
-        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32)) for _ in range(16))
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32)) for _ in range(16)
+        )
 
     def forward(self, x):
         for block in self.blocks:
@@ -300,10 +314,16 @@ def random_depth():
 class Packed(nn.Module):
     def __init__(self):
         super().__init__()
-        self.tokens, self.lstm, self.head = nn.Embedding(64, 24), nn.LSTM(24, 24, 2, batch_first=True), nn.Linear(24, 64)
+        self.tokens, self.lstm, self.head = (
+            nn.Embedding(64, 24),
+            nn.LSTM(24, 24, 2, batch_first=True),
+            nn.Linear(24, 64),
+        )
 
     def forward(self, ids, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(self.tokens(ids), lengths, batch_first=True, enforce_sorted=False)
+        packed = nn.utils.rnn.pack_padded_sequence(
+            self.tokens(ids), lengths, batch_first=True, enforce_sorted=False
+        )
         y, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         return self.head(y)
 
@@ -323,7 +343,9 @@ class Routed(nn.Module):
     def __init__(self):
         super().__init__()
         self.router = nn.ModuleList(nn.Linear(32, 4) for _ in range(3))
-        self.experts = nn.ModuleList(nn.ModuleList(whole_models.Mlp(32, 64, 0.1) for _ in range(4)) for _ in range(3))
+        self.experts = nn.ModuleList(
+            nn.ModuleList(whole_models.Mlp(32, 64, 0.1) for _ in range(4)) for _ in range(3)
+        )
 
     def forward(self, x):
         for router, experts in zip(self.router, self.experts):

@@ -1,6 +1,6 @@
 """Online eviction trains as plain training does, bit by bit, and never takes more than the budget.
 
-    python -m unittest evict_test.Models.test_gpt
+python -m unittest evict_test.Models.test_gpt
 """
 
 import copy
@@ -21,7 +21,7 @@ import evict_models
 import rematlas
 from evict_models import data
 from evicted import SAME, Course, eagerly, evicting, expect_as_eager, first_difference, train_one
-from rematlas.evicting import DEALLOCATIONS, HEURISTICS
+from rematlas.fallback.evicting import DEALLOCATIONS, HEURISTICS
 from rematlas.library import ops
 from traps import digest
 
@@ -53,7 +53,9 @@ for _name, (_build, _fits) in evict_models.DYNAMIC.items():
 class Layers(nn.Module):
     def __init__(self, width: int = 32, count: int = 6):
         super().__init__()
-        self.layers = nn.Sequential(*(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1)) for _ in range(count)))
+        self.layers = nn.Sequential(
+            *(nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Dropout(0.1)) for _ in range(count))
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -71,7 +73,16 @@ class Policies(unittest.TestCase):
             for heuristic, deallocation in itertools.product(HEURISTICS, DEALLOCATIONS):
                 with self.subTest(model=name):
                     fits = 0.7 if heuristic.startswith("dtr") and deallocation != "banish" else 1.0
-                    expect_as_eager(self, build, (0.7, 0.5), fits, 2, eager, heuristic=heuristic, deallocation=deallocation)
+                    expect_as_eager(
+                        self,
+                        build,
+                        (0.7, 0.5),
+                        fits,
+                        2,
+                        eager,
+                        heuristic=heuristic,
+                        deallocation=deallocation,
+                    )
 
     def test_what_is_over_is_forgotten_by_all_deallocations(self):
         for deallocation in DEALLOCATIONS:
@@ -141,8 +152,14 @@ def with_hooks(course, number):
         return gradient * 0.5
 
     handles = [p.register_hook(scaled) for p in list(course.module.parameters())[:4]]
-    handles.append(course.module.layers[2].register_forward_hook(lambda module, given, made: made.register_hook(scaled) and None))
-    handles.append(course.module.layers[4].register_full_backward_hook(lambda module, into, out: (into[0] * 2,)))
+    handles.append(
+        course.module.layers[2].register_forward_hook(
+            lambda module, given, made: made.register_hook(scaled) and None
+        )
+    )
+    handles.append(
+        course.module.layers[4].register_full_backward_hook(lambda module, into, out: (into[0] * 2,))
+    )
     handles.append(course.module.layers[3][0].weight.register_post_accumulate_grad_hook(halve))
     loss = train_one(course, number)
     for handle in handles:
@@ -236,7 +253,9 @@ class Looks(unittest.TestCase):
 
     def test_addresses(self):
         def through_the_address(one):
-            return numpy.ctypeslib.as_array((ctypes.c_float * one.numel()).from_address(one.data_ptr())).reshape(one.shape)
+            return numpy.ctypeslib.as_array(
+                (ctypes.c_float * one.numel()).from_address(one.data_ptr())
+            ).reshape(one.shape)
 
         self.look(through_the_address, again=True)
 
@@ -272,7 +291,12 @@ class Looks(unittest.TestCase):
             held[0] = 5.0
         self.press()
         loss.backward()
-        return loss.item(), doubled.sum().item(), wide.sum().item(), [p.grad.clone() for p in module.parameters()]
+        return (
+            loss.item(),
+            doubled.sum().item(),
+            wide.sum().item(),
+            [p.grad.clone() for p in module.parameters()],
+        )
 
     def test_what_is_written_past_all_operators_is_written_once(self):
         def in_place(one):
@@ -286,7 +310,13 @@ class Looks(unittest.TestCase):
         def by_dlpack(one):
             return torch.from_dlpack(one.__dlpack__())
 
-        changes = (in_place, by_an_alias, by_dlpack, lambda one: one.numpy().fill(0.25), lambda one: one.numpy()[1:][:4])
+        changes = (
+            in_place,
+            by_an_alias,
+            by_dlpack,
+            lambda one: one.numpy().fill(0.25),
+            lambda one: one.numpy()[1:][:4],
+        )
         for change in changes:
             expected = self.step(self.module, self.x, change)
             gc.collect()
@@ -317,7 +347,8 @@ class Looks(unittest.TestCase):
 
         expected = train()
         gc.collect()
-        with rematlas.evict(self.module, ops.counted_bytes() + 5 * self.x.nbytes, **SAME):  # all would be 40 times that
+        # All would be 40 times that
+        with rematlas.evict(self.module, ops.counted_bytes() + 5 * self.x.nbytes, **SAME):
             self.assertEqual(train(), expected)
 
     def test_memory_that_processes_share(self):
@@ -332,7 +363,12 @@ class Looks(unittest.TestCase):
             batch.add_(1)
             self.press()
             shared = doubled.is_shared() and batch.is_shared()
-            return shared, loss.item(), doubled.sum().item(), [p.grad.clone() for p in self.module.parameters()]
+            return (
+                shared,
+                loss.item(),
+                doubled.sum().item(),
+                [p.grad.clone() for p in self.module.parameters()],
+            )
 
         batch = self.x.clone().share_memory_()
         expected = [step(batch) for _ in range(3)]
@@ -382,7 +418,9 @@ class Loops(unittest.TestCase):
 
     def test_a_model_made_inside(self):
         eager = eagerly(layers, 3)
-        with rematlas.evict(ops.counted_bytes() + eager.lasting + (eager.peak - eager.lasting) * 8 // 10, **SAME) as context:
+        with rematlas.evict(
+            ops.counted_bytes() + eager.lasting + (eager.peak - eager.lasting) * 8 // 10, **SAME
+        ) as context:
             torch.manual_seed(1)
             course = layers()
             torch.manual_seed(2)
@@ -405,7 +443,10 @@ class Loops(unittest.TestCase):
 
     def test_an_exception_inside_leaves_all_as_it_was(self):
         course = layers()
-        x, before = data(1, 256, 32), digest(torch.cat([p.detach().flatten() for p in course.module.parameters()]))
+        x, before = (
+            data(1, 256, 32),
+            digest(torch.cat([p.detach().flatten() for p in course.module.parameters()])),
+        )
         torch.manual_seed(5)
         expected = digest(course.module(x))
         with self.assertRaisesRegex(ValueError, "of the program"):
@@ -414,7 +455,9 @@ class Loops(unittest.TestCase):
                 kept = course.module(x)
                 raise ValueError("of the program")
         self.assertEqual(digest(kept), expected)
-        self.assertEqual(before, digest(torch.cat([p.detach().flatten() for p in course.module.parameters()])))
+        self.assertEqual(
+            before, digest(torch.cat([p.detach().flatten() for p in course.module.parameters()]))
+        )
         with rematlas.evict(1 << 40):  # and another context can begin
             train_one(course, 1)
 
@@ -424,7 +467,10 @@ class Loops(unittest.TestCase):
         course = layers()
         torch.manual_seed(2)
         saved = course.snapshot()
-        with self.assertRaisesRegex(torch.OutOfMemoryError, r"rematlas: aten::\w+.* needs \d+ bytes more within a budget of \d+: \d+ bytes are missing"):
+        with self.assertRaisesRegex(
+            torch.OutOfMemoryError,
+            r"rematlas: aten::\w+.* needs \d+ bytes more within a budget of \d+: \d+ bytes are missing",
+        ):
             with rematlas.evict(ops.counted_bytes() + 70_000, **SAME):
                 course.run(0)
         self.assertTrue(all((value.detach().numpy() == was).all() for value, was in saved[0]))
@@ -441,7 +487,9 @@ class Loops(unittest.TestCase):
         with rematlas.evict(1 << 40):
             with self.assertRaisesRegex(RuntimeError, "do not nest"):
                 rematlas.evict(1 << 40).__enter__()
-            thread = threading.Thread(target=lambda: found.extend(digest(course.module(x)) for _ in range(20)))
+            thread = threading.Thread(
+                target=lambda: found.extend(digest(course.module(x)) for _ in range(20))
+            )
             thread.start()
             ours = [digest(course.module(x)) for _ in range(20)]
             thread.join()
@@ -472,7 +520,9 @@ class Loops(unittest.TestCase):
 
     def test_steps_that_evict_leave_nothing_behind(self):
         torch.manual_seed(0)
-        module = nn.Sequential(*(layer for _ in range(4) for layer in (nn.Linear(32, 32), nn.Tanh(), nn.Dropout(0.1))))
+        module = nn.Sequential(
+            *(layer for _ in range(4) for layer in (nn.Linear(32, 32), nn.Tanh(), nn.Dropout(0.1)))
+        )
         optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
         x = data(1, 64, 32)
 
@@ -494,8 +544,11 @@ class Loops(unittest.TestCase):
                 if number % 100 == 99:
                     known.append(context.status().known_ops)
                     evicted.append(context.status().evictions)
-                    resident.append(int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE)
-        self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)  # in each step
+                    resident.append(
+                        int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+                    )
+        # In each step
+        self.assertGreaterEqual(min(later - one for one, later in itertools.pairwise(evicted)), 100)
         self.assertEqual(set(known[1:]), {known[1]})
         self.assertLess(resident[-1] - resident[4], 1 << 20)
 

@@ -1,4 +1,5 @@
-"""Each trap of training loops (traps.py) under online eviction: as plain training bit by bit, within the budget.
+"""Each trap of training loops (traps.py) under online eviction: as plain training bit by bit, within the
+budget.
 
     python -m unittest evict_traps_test.Loops.test_early_exit
 """

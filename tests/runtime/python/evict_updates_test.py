@@ -1,4 +1,5 @@
-"""Optimizers under online eviction: what they keep stays from the first step on, and what they pass through goes tensor by tensor."""
+"""Optimizers under online eviction: what they keep stays from the first step on, and what they pass through
+goes tensor by tensor."""
 
 import unittest
 
@@ -10,7 +11,7 @@ from evict_models import data
 from evicted import SAME, Course, expect_as_eager
 from rematlas.library import ops
 
-O = torch.optim
+O = torch.optim  # noqa: E741
 OPTIMIZERS = {
     "sgd": lambda p: O.SGD(p, lr=0.1, momentum=0.9),
     "sgd_for_loop": lambda p: O.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01, foreach=False),
@@ -32,7 +33,9 @@ OPTIMIZERS = {
 class Layers(nn.Module):
     def __init__(self):
         super().__init__()
-        self.layers = nn.Sequential(*(nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Dropout(0.1)) for _ in range(8)))
+        self.layers = nn.Sequential(
+            *(nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Dropout(0.1)) for _ in range(8))
+        )
 
     def forward(self, x):
         return self.layers(x)
@@ -50,7 +53,8 @@ class Updates(unittest.TestCase):
                 self.assertGreater(found[-1].evictions, found[0].evictions)
 
     def test_parameters_are_most_of_the_memory(self):
-        """Half of what can be evicted is less than the gradients and one list of what a foreach step passes through."""
+        """Half of what can be evicted is less than the gradients and one list of what a foreach step passes
+        through."""
         for name, optimizer in OPTIMIZERS.items():
             # Of Adadelta two such lists stay: what they were made from is overwritten before they are read.
             fits = 0.9 if name == "adadelta_foreach" else 0.5
@@ -68,7 +72,11 @@ class Updates(unittest.TestCase):
                     other = torch.ones(1, 1 << 12) * 2
                     pressing = [torch.ones(1, 1 << 16) * 3 for _ in range(12)]
                     again = context.status().rematerializations
-                    total = sum(value.abs().sum() for state in course.trained.state.values() for value in state.values())
+                    total = sum(
+                        value.abs().sum()
+                        for state in course.trained.state.values()
+                        for value in state.values()
+                    )
                     self.assertGreater(total.item(), 0)
                     self.assertEqual(context.status().rematerializations, again)
                     self.assertEqual(other.sum().item(), 2 << 12)

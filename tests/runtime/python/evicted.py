@@ -9,13 +9,15 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-import models
+import models  # noqa: F401, which chooses the device
 import rematlas
 from rematlas.library import ops
 from traps import digest
 
 THRASHES = re.compile(r"rematlas: eviction thrashes at \S")
-MESSAGE = re.compile(r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing")
+MESSAGE = re.compile(
+    r"rematlas: (\S.*) needs (\d+) bytes more within a budget of (\d+): (\d+) bytes are missing"
+)
 # Costs that follow from bytes: each run of a test evicts the same.
 SAME = dict(costs_from_bytes=True)
 
@@ -50,11 +52,18 @@ class Course:
         self.trained.zero_grad(set_to_none=not self.keeps_gradients)
         loss = self.step(self, number)
         found = {"loss": digest(loss)}
-        found |= {f"gradient of {name}": None if p.grad is None else digest(p.grad) for name, p in self.module.named_parameters()}
+        found |= {
+            f"gradient of {name}": None if p.grad is None else digest(p.grad)
+            for name, p in self.module.named_parameters()
+        }
         self.update(self.trained, self.module)
         found |= {name: digest(value) for name, value in self.module.state_dict().items()}
         for position, state in enumerate(self.trained.state.values()):
-            found |= {f"{position}.{name}": digest(value) for name, value in state.items() if isinstance(value, torch.Tensor)}
+            found |= {
+                f"{position}.{name}": digest(value)
+                for name, value in state.items()
+                if isinstance(value, torch.Tensor)
+            }
         return found | {"generator": digest(torch.get_rng_state())}
 
     def snapshot(self) -> tuple:
@@ -63,7 +72,12 @@ class Course:
         return kept, {p: dict(state) for p, state in self.trained.state.items()}, torch.get_rng_state()
 
     def lasting(self) -> list[torch.Tensor]:
-        of_optimizer = [value for state in self.trained.state.values() for value in state.values() if isinstance(value, torch.Tensor)]
+        of_optimizer = [
+            value
+            for state in self.trained.state.values()
+            for value in state.values()
+            if isinstance(value, torch.Tensor)
+        ]
         return [*self.module.state_dict().values(), *of_optimizer]
 
     def restore(self, snapshot: tuple) -> None:
@@ -108,14 +122,15 @@ class Evicted:
     records: list[dict]
     budget: int
     peak: int
-    failed: str | None = None  # the message of a step for which the budget was too small; it ran again outside
+    # The message of a step for which the budget was too small; it ran again outside
+    failed: str | None = None
     evictions: int = 0
     reruns: int = 0
 
 
 def evicting(build: Callable[[], Course], eager: Eager, share: float, **options) -> Evicted:
-    """The same steps within that share of what can be evicted. The course ends within the context where all fits; the first
-    step that doesn't fit, and those after it, run outside."""
+    """The same steps within that share of what can be evicted. The course ends within the context where all
+    fits; the first step that doesn't fit, and those after it, run outside."""
     gc.collect()
     before = ops.counted_bytes()
     torch.manual_seed(1)
@@ -153,7 +168,15 @@ def unlimited(model=None, **options):
         yield context
 
 
-def expect_as_eager(test, build: Callable[[], Course], shares, fits: float, steps: int = 3, eager: Eager | None = None, **options):
+def expect_as_eager(
+    test,
+    build: Callable[[], Course],
+    shares,
+    fits: float,
+    steps: int = 3,
+    eager: Eager | None = None,
+    **options,
+):
     """`fits`: the least share at which no step may fail."""
     eager = eager or eagerly(build, steps)
     found = []

@@ -1,4 +1,5 @@
-"""Parameters, states and gradients that live on the host: training is that of the same fused optimizer without limits."""
+"""Parameters, states and gradients that live on the host: training is that of the same fused optimizer
+without limits."""
 
 import copy
 import gc
@@ -50,12 +51,24 @@ class Loop:
         self.optimizer = optimizer(self.module)
         self.micro, self.clip, self.ours = micro, clip, bool(ours)
         if ours:
-            rematlas.apply(self.module, optimizer=self.optimizer, accumulate=micro, clip_norm=clip, time_limit=8, **LINKS | ours)
+            rematlas.apply(
+                self.module,
+                optimizer=self.optimizer,
+                accumulate=micro,
+                clip_norm=clip,
+                time_limit=8,
+                **LINKS | ours,
+            )
         self.losses, self.norms = [], []
 
     def loss(self, number):
         text = texts(number)
-        return nn.functional.cross_entropy(self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()) / self.micro
+        return (
+            nn.functional.cross_entropy(
+                self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()
+            )
+            / self.micro
+        )
 
     def step(self, number):
         for part in range(self.micro):
@@ -139,7 +152,9 @@ class SeenFromOutside(HostWeights):
                 loop.module.train()
                 seen.append(sum(parameter.double().sum() for parameter in loop.module.parameters()).item())
                 if number == 3:
-                    saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict(), torch.get_rng_state()))
+                    saved = copy.deepcopy(
+                        (loop.module.state_dict(), loop.optimizer.state_dict(), torch.get_rng_state())
+                    )
             loop.module.load_state_dict(saved[0])
             loop.optimizer.load_state_dict(saved[1])
             torch.set_rng_state(saved[2])
@@ -178,7 +193,9 @@ class SeenFromOutside(HostWeights):
         ours = Loop(budget=within(0.2))
         ours.step(0)
         text = texts(1)
-        nn.functional.cross_entropy(ours.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()).backward()
+        nn.functional.cross_entropy(
+            ours.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()
+        ).backward()
         with self.assertRaisesRegex(RuntimeError, "this gradient is gone"):
             nn.utils.clip_grad_norm_(ours.module.parameters(), 1.0)
         with self.assertRaisesRegex(RuntimeError, "optimizer.step\\(\\) was not called"):
@@ -186,13 +203,17 @@ class SeenFromOutside(HostWeights):
         more = Loop(micro=2, budget=within(0.2))
         more.step(0)
         for number in range(2):
-            nn.functional.cross_entropy(more.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()).backward()
-        with self.assertRaisesRegex(RuntimeError, "accumulate=2, and another forward|optimizer.step\\(\\) was not called"):
+            nn.functional.cross_entropy(
+                more.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()
+            ).backward()
+        with self.assertRaisesRegex(
+            RuntimeError, "accumulate=2, and another forward|optimizer.step\\(\\) was not called"
+        ):
             more.module(text[:, :-1].contiguous())
 
     def test_what_is_no_step_of_the_usual_course_is_one_for_once(self):
-        """Forwards that fail, graphs that are kept, several forwards at a time, closures: the original runs, and the next step
-        is planned as ever."""
+        """Forwards that fail, graphs that are kept, several forwards at a time, closures: the original runs,
+        and the next step is planned as ever."""
 
         def failing(loop):
             with self.assertRaises(IndexError):

@@ -1,4 +1,5 @@
-"""What is raised below a planned step, an interrupt say, reaches the training loop as Python's own exception, and training goes on."""
+"""What is raised below a planned step, an interrupt say, reaches the training loop as Python's own exception,
+and training goes on."""
 
 import contextlib
 import os
@@ -160,7 +161,10 @@ class Interrupts(unittest.TestCase):
             self.assertEqual(rematlas.status(loop.module).replayed, replayed + 2)
 
     def ops_of(self, work, raised=None):
-        with torch.autograd.profiler.profile() as profiled, self.assertRaises(raised) if raised else contextlib.nullcontext():
+        with (
+            torch.autograd.profiler.profile() as profiled,
+            self.assertRaises(raised) if raised else contextlib.nullcontext(),
+        ):
             work()
         return len(profiled.function_events)
 

@@ -21,7 +21,9 @@ class Blocks(nn.Module):
     def __init__(self, outputs=1):
         super().__init__()
         torch.manual_seed(0)
-        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(12))
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(12)
+        )
         self.norm = nn.BatchNorm1d(WIDTH)
         self.outputs = outputs
 
@@ -158,7 +160,13 @@ class SeveralFrames(unittest.TestCase):
     def test_as_told(self):
         for frames in (1, 2):
             module = rematlas.apply(self.build(), self.budget, time_limit=0.3, frames=frames)
-            losses, peaks = train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+            losses, peaks = train(
+                module,
+                two_rows,
+                loss_of_two,
+                optimizer=sgd,
+                after=lambda: rematlas.status(module).wait(),  # noqa: F821
+            )
             self.assertEqual(losses, self.losses)
             for number, parameter in zip(self.numbers, module.parameters()):
                 self.assertTrue(torch.equal(number, parameter))
@@ -167,10 +175,18 @@ class SeveralFrames(unittest.TestCase):
 
     def test_where_they_come_later(self):
         module = rematlas.apply(self.build(), self.budget, time_limit=0.3)
-        train(module, rows, lambda module, x: (module(x) - 1).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        train(
+            module,
+            rows,
+            lambda module, x: (module(x) - 1).square().mean(),
+            optimizer=sgd,
+            after=lambda: rematlas.status(module).wait(),
+        )
         before = rematlas.status(module).replayed
         self.assertEqual(rematlas.status(module).plans[0].overhead, 1)
-        _, peaks = train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
+        _, peaks = train(
+            module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait()
+        )
         self.assertGreater(peaks[0], self.budget)
         status = self.expect_planned(module, peaks, of_another_loss=4 * ROWS * WIDTH)
         self.assertGreater(status.plans[0].overhead, 1)
@@ -185,7 +201,13 @@ class SeveralFrames(unittest.TestCase):
         def trained(budget):
             gc.collect()
             module = rematlas.apply(self.build(), budget, time_limit=0.3)
-            train(module, rows, lambda module, x: module(x).square().mean(), optimizer=sgd, after=lambda: rematlas.status(module).wait())
+            train(
+                module,
+                rows,
+                lambda module, x: module(x).square().mean(),
+                optimizer=sgd,
+                after=lambda: rematlas.status(module).wait(),
+            )
             return module
 
         plan = rematlas.status(trained("60%")).plans[0]
@@ -202,7 +224,8 @@ class LargeSteps(unittest.TestCase):
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 
     def expect_within(self, build, batches, loss_of, share, optimizer=models.adamw):
-        """Trains plainly, then at a share of what plain training takes beyond what stays between the steps."""
+        """Trains plainly, then at a share of what plain training takes beyond what stays between the
+        steps."""
         gc.collect()  # of other tests
         alive = models.reset_peak()
         plain = build()
@@ -240,7 +263,9 @@ class LargeSteps(unittest.TestCase):
         self.expect_within(models.gpt, models.texts, loss_of, 0.7)
 
     def test_a_loss_on_other_outputs_than_expected(self):
-        status = self.expect_within(lambda: Blocks(outputs=2), rows, lambda module, x: module(x)[0].square().mean(), 0.7, sgd)
+        status = self.expect_within(
+            lambda: Blocks(outputs=2), rows, lambda module, x: module(x)[0].square().mean(), 0.7, sgd
+        )
         self.assertEqual((status.original, status.replayed), (0, STEPS))
 
     def test_buffers_that_are_parts_of_tensors(self):

@@ -1,4 +1,5 @@
-"""rematlas links: what it writes is a profile that plans are made for. On the CPU, or with REMATLAS_TEST_DEVICE."""
+"""rematlas links: what it writes is a profile that plans are made for. On the CPU, or with
+REMATLAS_TEST_DEVICE."""
 
 import json
 import os
@@ -36,7 +37,19 @@ class Links(unittest.TestCase):
             self.assertLessEqual(contended, alone)
             self.assertIn("measured on", told["sources"]["to_host_bytes_per_second"])
         self.assertEqual(told["least_copy_bytes"] & (told["least_copy_bytes"] - 1), 0)
-        solve = ("solve", GRAPH, "--budget", "60%", "--offload", "all", "--time-limit", "0.5s", "-o", "s.schedule.json", "--quiet")
+        solve = (
+            "solve",
+            GRAPH,
+            "--budget",
+            "60%",
+            "--offload",
+            "all",
+            "--time-limit",
+            "0.5s",
+            "-o",
+            "s.schedule.json",
+            "--quiet",
+        )
         solved = self.call(*solve, "--device-profile", "mine.json")
         self.assertEqual(solved.returncode, 0, solved.stderr)
         links = json.loads((self.folder / "s.schedule.json").read_text())["links"]
@@ -51,7 +64,12 @@ class Links(unittest.TestCase):
         self.assertRegex(text, r"each copy +[0-9.]+ us before its bytes move")
 
     def test_wrong_words_are_refused_in_one_line(self):
-        for words, why in ((("-o", "mine.txt"), "ends in .json"), (("--bytes", "none"), "--bytes"), (("--bytes", "0"), "--bytes"), (("--device", "tpu"), "tpu")):
+        for words, why in (
+            (("-o", "mine.txt"), "ends in .json"),
+            (("--bytes", "none"), "--bytes"),
+            (("--bytes", "0"), "--bytes"),
+            (("--device", "tpu"), "tpu"),
+        ):
             done = self.call("links", "--quiet", *words)
             self.assertEqual(done.returncode, 2, words)
             self.assertIn(why, done.stderr)

@@ -27,7 +27,9 @@ class ResNet20(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(inplace=True)
+        )
         widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
         blocks = zip(widths, widths[1:])
         self.blocks = nn.Sequential(*(export.BasicBlock(a, b, 1 if a == b else 2) for a, b in blocks))
@@ -54,7 +56,9 @@ def wide_gpt() -> nn.Module:
 
 def images(step: int):
     generator = torch.Generator(DEVICE).manual_seed(step)
-    return torch.randn(8, 3, 32, 32, generator=generator, device=DEVICE), torch.randint(10, (8,), generator=generator, device=DEVICE)
+    return torch.randn(8, 3, 32, 32, generator=generator, device=DEVICE), torch.randint(
+        10, (8,), generator=generator, device=DEVICE
+    )
 
 
 def texts(step: int):
@@ -81,14 +85,18 @@ def reset_peak() -> int:
 
 
 def peak() -> int:
-    return torch.ops.rematlas.counted_peak_bytes() if DEVICE.type == "cpu" else torch.cuda.max_memory_allocated()
+    return (
+        torch.ops.rematlas.counted_peak_bytes() if DEVICE.type == "cpu" else torch.cuda.max_memory_allocated()
+    )
 
 
 def generator_states() -> list[torch.Tensor]:
     return [torch.get_rng_state()] + ([] if DEVICE.type == "cpu" else [torch.cuda.get_rng_state()])
 
 
-def train(module, batches, loss_of, optimizer, steps: int, accumulate: int = 1, after=lambda module: None) -> list[float]:
+def train(
+    module, batches, loss_of, optimizer, steps: int, accumulate: int = 1, after=lambda module: None
+) -> list[float]:
     losses = []
     for step in range(steps):
         for part in range(accumulate):

@@ -39,7 +39,14 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
             assert rematlas.status(replica).state == rematlas.status(module).state
         moments = moments_of_buckets(replica)
         torch.manual_seed(rank)
-        losses = models.train(replica, lambda step: batches(2 * step + rank), loss, optimizer(replica), STEPS, after=lambda _: scheduled and rematlas.status(module).wait())
+        losses = models.train(
+            replica,
+            lambda step: batches(2 * step + rank),
+            loss,
+            optimizer(replica),
+            STEPS,
+            after=lambda _: scheduled and rematlas.status(module).wait(),
+        )
         runs.append((losses, {key: value.clone() for key, value in module.state_dict().items()}))
     (plain, weights), (ours, our_weights) = runs
     status = rematlas.status(module)
@@ -49,7 +56,8 @@ def train_replica(rank: int, port: int, name: str, budget: str, solver: str, res
     problems += [f"{key} differs" for key in weights if not torch.equal(weights[key], our_weights[key])]
     if status.replayed < STEPS - 4:
         problems.append(f"{status.state}, {status.replayed} replayed: {status.reason}")
-    # In the captured order buckets are reduced between the parts of the backward: gradients are still to come then.
+    # In the captured order buckets are reduced between the parts of the backward: gradients are still to come
+    # then.
     if solver == "keep-all" and len(set(moments[-4:])) < 3:
         problems.append(f"buckets are reduced at {moments[-8:]} gradients")
     results.put((rank, problems, ours, hashlib.sha256(status.plan().data).hexdigest()))

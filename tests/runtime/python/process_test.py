@@ -1,4 +1,5 @@
-"""What the whole process takes, not only its tensors: within 5 % of the plan, but for the pages of libtorch's own files."""
+"""What the whole process takes, not only its tensors: within 5 % of the plan, but for the pages of libtorch's
+own files."""
 
 import functools
 import pathlib
@@ -62,7 +63,9 @@ for most, of_files, peak in train(module, int(sys.argv[2]), 7):
 def steps_at(budget):
     """Per step: how many were replayed by its end, bytes that the process has grown to, bytes of tensors."""
     command = [sys.executable, "-c", TRAINING, budget, str(ROWS)]
-    run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent)
+    run = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent
+    )
     return [tuple(map(int, line.split())) for line in run.stdout.splitlines()]
 
 
@@ -71,7 +74,6 @@ OF_KERNELS = ROWS * 512 * 4
 
 
 class Process(unittest.TestCase):
-
     def expect_within(self, steps):
         for step, grown, counted in steps:
             self.assertLessEqual(grown, 1.05 * counted + OF_KERNELS, f"step {step}")

@@ -8,16 +8,19 @@ import subprocess
 import tempfile
 import unittest
 
-import rematlas
 import torch
 from torch import nn
+
+import rematlas
 
 
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.enter = nn.Linear(64, 64)
-        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4))
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4)
+        )
         self.norm = nn.BatchNorm1d(64)
 
     def forward(self, x):
@@ -37,7 +40,11 @@ def train(model, optimizer, steps=2):
 
 def check(name):
     program = pathlib.Path(os.environ["REMATLAS_PROGRAMS"]) / "rematlas"
-    return subprocess.run([program, "check", f"{name}.graph.json", f"{name}.schedule.json", "--json"], capture_output=True, text=True)
+    return subprocess.run(
+        [program, "check", f"{name}.graph.json", f"{name}.schedule.json", "--json"],
+        capture_output=True,
+        text=True,
+    )
 
 
 class Records(unittest.TestCase):
@@ -50,7 +57,9 @@ class Records(unittest.TestCase):
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9)
 
     def read(self):
-        return [json.loads(pathlib.Path(f"{self.name}.{kind}.json").read_text()) for kind in ("graph", "schedule")]
+        return [
+            json.loads(pathlib.Path(f"{self.name}.{kind}.json").read_text()) for kind in ("graph", "schedule")
+        ]
 
     def test_the_checker_accepts_a_step_with_evictions(self):
         with rematlas.evict(self.model, "2MiB", record=True) as eviction:
@@ -74,12 +83,21 @@ class Records(unittest.TestCase):
         graph, schedule = self.read()
         self.assertNotIn("evicted", schedule)
         modules = {(op["phase"], op.get("module")) for op in graph["ops"] if op["name"] == "aten::addmm"}
-        self.assertEqual(modules, {("forward", "enter"), *(("forward", f"layers.{i}.{j}") for i in range(4) for j in (0, 2))})
-        backward = {op.get("module") for op in graph["ops"] if op["phase"] == "backward" and op["name"] == "aten::gelu_backward"}
+        self.assertEqual(
+            modules,
+            {("forward", "enter"), *(("forward", f"layers.{i}.{j}") for i in range(4) for j in (0, 2))},
+        )
+        backward = {
+            op.get("module")
+            for op in graph["ops"]
+            if op["phase"] == "backward" and op["name"] == "aten::gelu_backward"
+        }
         self.assertEqual(backward, {f"layers.{i}.1" for i in range(4)})
         named = {tensor["name"] for tensor in graph["tensors"] if tensor["kind"] == "parameter"}
         self.assertEqual(named, {name for name, _ in self.model.named_parameters()})
-        self.assertIn("norm.running_mean", {tensor["name"] for tensor in graph["tensors"] if tensor["kind"] == "buffer"})
+        self.assertIn(
+            "norm.running_mean", {tensor["name"] for tensor in graph["tensors"] if tensor["kind"] == "buffer"}
+        )
 
     def test_what_is_recorded_is_the_last_step_that_is_over(self):
         with rematlas.evict(self.model, "64MiB", record=True) as eviction:
@@ -120,7 +138,8 @@ class Records(unittest.TestCase):
     def test_training_is_the_same_with_a_record(self):
         other = copy.deepcopy(self.model)
         train(other, torch.optim.SGD(other.parameters(), lr=0.01, momentum=0.9), 3)
-        with rematlas.evict(self.model, "2600KiB", record=True) as eviction:  # with the other's weights and gradients
+        # With the other's weights and gradients
+        with rematlas.evict(self.model, "2600KiB", record=True) as eviction:
             train(self.model, self.optimizer, 3)
             self.assertGreater(eviction.status().rematerializations, 0)
         for one, another in zip(self.model.state_dict().values(), other.state_dict().values()):

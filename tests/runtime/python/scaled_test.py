@@ -1,4 +1,5 @@
-"""Losses that a torch.amp.GradScaler scales: its steps, and those that it leaves out, are part of the plan."""
+"""Losses that a torch.amp.GradScaler scales: its steps, and those that it leaves out, are part of the
+plan."""
 
 import unittest
 
@@ -23,7 +24,7 @@ class Scaled(Loop):
 
     def __init__(self, case, optimizer, apply=None, micro=1, clip=None, unscales=False):
         self.scaler = new_scaler()
-        self.micro, self.clip, self.unscales = micro, clip, unscales or clip is not None and apply is None
+        self.micro, self.clip, self.unscales = micro, clip, unscales or (clip is not None and apply is None)
         told = {} if apply is None else {"accumulate": micro, "clip_norm": clip, "scaler": self.scaler}
         super().__init__(*case, optimizer, apply=apply, **told)
 
@@ -82,7 +83,9 @@ class Scalers(UpdatesCase):
     def test_that_are_off_are_none(self):
         module = models.gpt()
         optimizer = OPTIMIZERS["adamw"](module)
-        rematlas.apply(module, "80%", optimizer=optimizer, scaler=torch.amp.GradScaler(models.DEVICE.type, enabled=False))
+        rematlas.apply(
+            module, "80%", optimizer=optimizer, scaler=torch.amp.GradScaler(models.DEVICE.type, enabled=False)
+        )
         rematlas.remove(module)
 
     def test_of_other_kinds_and_without_an_optimizer_are_refused(self):
@@ -135,7 +138,12 @@ class HostLoop(host_weights_test.Loop):
     def step(self, number):
         for part in range(self.micro):
             text = host_weights_test.texts(number * self.micro + part)
-            loss = nn.functional.cross_entropy(self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()) / self.micro
+            loss = (
+                nn.functional.cross_entropy(
+                    self.module(text[:, :-1].contiguous()).flatten(0, 1), text[:, 1:].flatten()
+                )
+                / self.micro
+            )
             self.losses.append(loss.item())
             self.scaler.scale(loss * float("inf") if number in LEFT_OUT else loss).backward()
         if self.clip is not None and not self.ours:

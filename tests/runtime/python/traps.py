@@ -1,4 +1,5 @@
-"""Small models and loops that a naive record and replay of training steps would train differently from plain training.
+"""Small models and loops that a naive record and replay of training steps would train differently from plain
+training.
 
     python traps.py --plain [NAME...]    # trains each of them twice plainly and compares every bit
 """
@@ -20,10 +21,21 @@ import numpy
 import torch
 from torch import nn
 
-MODULES = ["traps_state", "traps_kept", "traps_changes", "traps_values", "traps_random", "traps_inputs", "traps_layers",
-           "traps_autograd", "traps_calls", "traps_loops"]
+MODULES = [
+    "traps_state",
+    "traps_kept",
+    "traps_changes",
+    "traps_values",
+    "traps_random",
+    "traps_inputs",
+    "traps_layers",
+    "traps_autograd",
+    "traps_calls",
+    "traps_loops",
+]
 STEPS = 10
-CHANGE = 6  # the step after which traps change something: two steps were recorded, two compared, and two replayed
+# The step after which traps change something: two steps were recorded, two compared, and two replayed
+CHANGE = 6
 ROWS, WIDTH = 64, 16
 DEVICE = torch.device(os.environ.get("REMATLAS_TEST_DEVICE", "cpu"))
 ON_HOST = DEVICE.type == "cpu"
@@ -35,7 +47,9 @@ Record = dict[str, str]  # a digest by the name of what it is of
 
 def data(step: int, *shape: int) -> torch.Tensor:
     """Normal numbers that are the same in each run and draw nothing from the global generators."""
-    return torch.randn(shape, generator=torch.Generator("cpu").manual_seed(step), dtype=torch.float32, device="cpu").to(DEVICE)
+    return torch.randn(
+        shape, generator=torch.Generator("cpu").manual_seed(step), dtype=torch.float32, device="cpu"
+    ).to(DEVICE)
 
 
 def rows(step: int) -> tuple[tuple, dict]:
@@ -54,11 +68,13 @@ def blocks(count: int = 2, width: int = WIDTH) -> nn.Sequential:
 @dataclasses.dataclass
 class Trap:
     model: nn.Module
-    batch: Callable[[int], tuple[tuple, dict]] = rows  # positional and keyword arguments of a step; the first step is 1
+    # Positional and keyword arguments of a step; the first step is 1
+    batch: Callable[[int], tuple[tuple, dict]] = rows
     loss: Callable[[object, int], torch.Tensor] = mean_square
     expected: str = "planned"  # or "refused", or "either" where only the bits matter
     between: Callable[[nn.Module, int], None] | None = None  # after each step of the optimizer
-    body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None  # forward, loss and backward; returns the loss
+    # Forward, loss and backward; returns the loss
+    body: Callable[[nn.Module, Callable, int], torch.Tensor | None] | None = None
     update: Callable[[torch.optim.Optimizer, int], None] = lambda optimizer, step: optimizer.step()
     observe: Callable[[nn.Module], object] = lambda model: None  # what else must be the same after each step
     around: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext  # of the whole training
@@ -141,7 +157,11 @@ def generators() -> Record:
     _, numbers, position, *_ = numpy.random.get_state()
     return {
         "generator of torch": digest(torch.get_rng_state()),
-        **({"generator of the device": digest(torch.cuda.get_rng_state(DEVICE))} if DEVICE.type == "cuda" else {}),
+        **(
+            {"generator of the device": digest(torch.cuda.get_rng_state(DEVICE))}
+            if DEVICE.type == "cuda"
+            else {}
+        ),
         "generator of numpy": f"{described(numbers.astype('int64'))} {position}",
         "generator of Python": hashlib.sha256(repr(random.getstate()).encode()).hexdigest()[:16],
     }
@@ -159,12 +179,18 @@ def run_step(trap: Trap, optimizer: torch.optim.Optimizer, step: int) -> Record:
     model.zero_grad(set_to_none=not trap.keeps_gradients)
     loss = trap.body(model, trap.batch, step) if trap.body else ordinary_step(trap, model, step)
     record = {"loss": described(loss)}
-    record |= {f"gradient of {name}": described(parameter.grad) for name, parameter in model.named_parameters()}
+    record |= {
+        f"gradient of {name}": described(parameter.grad) for name, parameter in model.named_parameters()
+    }
     trap.update(optimizer, step)
     if trap.between:
         trap.between(model, step)
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    new = [parameter for parameter in model.parameters() if parameter.requires_grad and id(parameter) not in trained]
+    new = [
+        parameter
+        for parameter in model.parameters()
+        if parameter.requires_grad and id(parameter) not in trained
+    ]
     if new:
         optimizer.add_param_group({"params": new})
     record |= {f"parameter {name}": described(parameter) for name, parameter in model.named_parameters()}
@@ -196,7 +222,9 @@ def first_difference(one: list[Record], other: list[Record]) -> str | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--plain", action="store_true", required=True, help="train plainly only, twice")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
@@ -213,8 +241,14 @@ def main() -> None:
             difference = f"{type(error).__name__}: {error}"
         if difference:
             failed.append(name)
-        print(f"{name:44}  {expected:8}  {time.monotonic() - started:5.2f} s  {difference or 'same'}", flush=True)
-    print(f"{len(chosen)} traps, {len(failed)} are not the same twice" + "".join(f"\n    {name}" for name in failed))
+        print(
+            f"{name:44}  {expected:8}  {time.monotonic() - started:5.2f} s  {difference or 'same'}",
+            flush=True,
+        )
+    print(
+        f"{len(chosen)} traps, {len(failed)} are not the same twice"
+        + "".join(f"\n    {name}" for name in failed)
+    )
     sys.exit(1 if failed else 0)
 
 

@@ -1,4 +1,5 @@
-"""Traps of what takes part in autograd beside ops: functions with their own backward, checkpointing, hooks."""
+"""Traps of what takes part in autograd beside ops: functions with their own backward, checkpointing,
+hooks."""
 
 import torch
 from torch import nn
@@ -56,7 +57,8 @@ class Flip(torch.autograd.Function):
 
 @trap
 def function_with_saved_tensors():
-    """A function with its own backward saves tensors: its ops are recorded, but not which of them autograd would save."""
+    """A function with its own backward saves tensors: its ops are recorded, but not which of them autograd
+    would save."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -98,7 +100,8 @@ def function_with_a_changing_number():
 
 @trap
 def function_that_turns_the_gradient():
-    """In forward the function gives a view of its input, an identity that must not be dropped: its backward is none."""
+    """In forward the function gives a view of its input, an identity that must not be dropped: its backward
+    is none."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -154,7 +157,8 @@ def function_that_runs_autograd_inside():
 
 
 def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
-    """The middle is run twice by plain training, too: within its backward, with generators put back and forth."""
+    """The middle is run twice by plain training, too: within its backward, with generators put back and
+    forth."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -169,7 +173,8 @@ def checkpointed(reentrant: bool, *inner: nn.Module, **options) -> Trap:
 
 @trap
 def reentrant_checkpoint_with_dropout():
-    """Backward calls forward and then another backward within itself; dropout must draw the same mask there."""
+    """Backward calls forward and then another backward within itself; dropout must draw the same mask
+    there."""
     return checkpointed(True, nn.Dropout(0.3))
 
 
@@ -193,10 +198,13 @@ def checkpoint_with_batch_norm():
 
 @trap
 def saved_tensors_packed():
-    """Hooks of the loop store what is saved for backward in lower precision, so that the gradients are others."""
+    """Hooks of the loop store what is saved for backward in lower precision, so that the gradients are
+    others."""
 
     def body(model, batch, step):
-        with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.bfloat16(), lambda packed: packed.float()):
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda saved: saved.bfloat16(), lambda packed: packed.float()
+        ):
             loss = model(*batch(step)[0]).square().mean()
         loss.backward()
         return loss
@@ -212,7 +220,9 @@ def saved_tensors_packed_later():
         if step <= CHANGE:
             loss = model(*batch(step)[0]).square().mean()
         else:
-            with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.bfloat16(), lambda packed: packed.float()):
+            with torch.autograd.graph.saved_tensors_hooks(
+                lambda saved: saved.bfloat16(), lambda packed: packed.float()
+            ):
                 loss = model(*batch(step)[0]).square().mean()
         loss.backward()
         return loss
@@ -222,7 +232,8 @@ def saved_tensors_packed_later():
 
 @trap
 def hook_on_a_parameter():
-    """The hook halves the gradient: if its op is replayed and the hook runs on the result, it is halved twice."""
+    """The hook halves the gradient: if its op is replayed and the hook runs on the result, it is halved
+    twice."""
     model = blocks(4)
     model[2].weight.register_hook(lambda gradient: gradient * 0.5)
     return Trap(model, expected="either")
@@ -277,7 +288,8 @@ def hook_after_accumulation():
 
 @trap
 def optimizer_within_backward():
-    """Each parameter is moved as soon as its gradient is there, and the gradient is dropped: weights change before backward ends."""
+    """Each parameter is moved as soon as its gradient is there, and the gradient is dropped: weights change
+    before backward ends."""
     model = blocks(4)
 
     def descend(parameter):
@@ -330,7 +342,9 @@ def hook_of_all_modules():
 
     class Around:
         def __enter__(self):
-            self.handle = nn.modules.module.register_module_forward_hook(lambda module, inputs, output: output * 1.01)
+            self.handle = nn.modules.module.register_module_forward_hook(
+                lambda module, inputs, output: output * 1.01
+            )
 
         def __exit__(self, *error):
             self.handle.remove()
@@ -355,7 +369,8 @@ def gradient_of_a_view_of_a_parameter():
 
 @trap
 def gradient_computed_in_forward():
-    """Forward asks autograd for the gradient of an energy, as models of forces do; the loss differentiates it again."""
+    """Forward asks autograd for the gradient of an energy, as models of forces do; the loss differentiates it
+    again."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -386,7 +401,8 @@ def parameters_with_gradients_before():
 
 @trap
 def optimizer_steps_in_the_backward():
-    """Each parameter moves as soon as its gradient is there, while other gradients are still to be computed."""
+    """Each parameter moves as soon as its gradient is there, while other gradients are still to be
+    computed."""
     model = nn.Sequential(*(blocks(1) for _ in range(8)))
     for parameter in model.parameters():
         optimizer = torch.optim.SGD([parameter], lr=0.1)
@@ -441,7 +457,10 @@ def halves_of_one_tensor():
 @trap
 def compiled_layer():
     """torch.compile traces on stand-ins of tensors while the step is recorded."""
-    return Trap(nn.Sequential(blocks(), torch.compile(nn.Linear(WIDTH, WIDTH), backend="eager"), blocks()), expected="either")
+    return Trap(
+        nn.Sequential(blocks(), torch.compile(nn.Linear(WIDTH, WIDTH), backend="eager"), blocks()),
+        expected="either",
+    )
 
 
 @trap

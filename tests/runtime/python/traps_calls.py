@@ -17,7 +17,12 @@ class Noisy(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.first, self.norm, self.drop, self.second = blocks(), nn.BatchNorm1d(WIDTH), nn.Dropout(0.3), blocks()
+        self.first, self.norm, self.drop, self.second = (
+            blocks(),
+            nn.BatchNorm1d(WIDTH),
+            nn.Dropout(0.3),
+            blocks(),
+        )
 
     def forward(self, x):
         return self.second(self.drop(self.norm(self.first(x))))
@@ -43,7 +48,8 @@ def forward_without_graph_between():
 
 @trap
 def inference_mode_between():
-    """Tensors of inference mode, among them what is computed from running statistics, may not enter a graph later."""
+    """Tensors of inference mode, among them what is computed from running statistics, may not enter a graph
+    later."""
     seen = []
 
     def between(model, step):
@@ -82,7 +88,8 @@ def evaluation_with_graph_between():
 
 @trap
 def forward_without_backward():
-    """Each step has a forward whose output is dropped: its statistics and random numbers count all the same."""
+    """Each step has a forward whose output is dropped: its statistics and random numbers count all the
+    same."""
 
     def body(model, batch, step):
         model(data(-step, ROWS, WIDTH))
@@ -134,18 +141,22 @@ def catching(errors: list, error_type: type):
 
 @trap
 def input_of_a_wrong_shape():
-    """Forward raises in the third and the eighth step; the error must be the one of plain training, and training goes on."""
+    """Forward raises in the third and the eighth step; the error must be the one of plain training, and
+    training goes on."""
     errors = []
 
     def batch(step):
         return (data(step, ROWS, WIDTH + (step in (3, 8))),), {}
 
-    return Trap(Noisy(), batch, body=catching(errors, RuntimeError), expected="either", observe=lambda model: errors)
+    return Trap(
+        Noisy(), batch, body=catching(errors, RuntimeError), expected="either", observe=lambda model: errors
+    )
 
 
 @trap
 def error_in_the_middle_of_forward():
-    """Forward raises in the third and the eighth step, by a flag on the model, when the statistics have moved already."""
+    """Forward raises in the third and the eighth step, by a flag on the model, when the statistics have moved
+    already."""
 
     class Model(Noisy):
         failing = False
@@ -161,7 +172,13 @@ def error_in_the_middle_of_forward():
     def between(model, step):
         model.failing = step + 1 in (3, 8)
 
-    return Trap(Model(), body=catching(errors, ValueError), between=between, expected="either", observe=lambda model: errors)
+    return Trap(
+        Model(),
+        body=catching(errors, ValueError),
+        between=between,
+        expected="either",
+        observe=lambda model: errors,
+    )
 
 
 @trap
@@ -185,8 +202,13 @@ def error_in_backward():
             return self.second(Failing.apply(self.drop(self.norm(self.first(x))), failing))
 
     errors = []
-    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH), step in (3, 8)), {}), body=catching(errors, ValueError),
-                expected="either", observe=lambda model: errors)
+    return Trap(
+        Model(),
+        lambda step: ((data(step, ROWS, WIDTH), step in (3, 8)), {}),
+        body=catching(errors, ValueError),
+        expected="either",
+        observe=lambda model: errors,
+    )
 
 
 @trap
@@ -281,7 +303,10 @@ def functional_call():
 
     def body(model, batch, step):
         if step % 4 == 0:
-            others = {name: (parameter.detach() * 0.9).requires_grad_() for name, parameter in model.named_parameters()}
+            others = {
+                name: (parameter.detach() * 0.9).requires_grad_()
+                for name, parameter in model.named_parameters()
+            }
             torch.func.functional_call(model, others, batch(step)[0]).square().mean().backward()
             seen.append([other.grad for other in others.values()])
         return ordinary(model, batch, step)
@@ -291,7 +316,8 @@ def functional_call():
 
 @trap
 def gradients_of_each_row():
-    """`vmap` and `grad` run forward with tensors of theirs that stand for many, in the second and the eighth step."""
+    """`vmap` and `grad` run forward with tensors of theirs that stand for many, in the second and the eighth
+    step."""
     seen = []
 
     def between(model, step):
@@ -301,7 +327,9 @@ def gradients_of_each_row():
             def loss(parameters, row):
                 return torch.func.functional_call(model, parameters, (row.unsqueeze(0),)).square().mean()
 
-            gradients = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(parameters, data(5, 8, WIDTH))
+            gradients = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(
+                parameters, data(5, 8, WIDTH)
+            )
             seen.append(list(gradients.values()))
 
     return Trap(blocks(4), between=between, observe=lambda model: seen)

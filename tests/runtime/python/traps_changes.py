@@ -33,8 +33,11 @@ class Scaled(nn.Module):
 
 
 def changed(model: nn.Module, change, least_replayed: int = 1, **options) -> Trap:
-    """The change comes after two replayed steps, unless the model may be refused because it cannot be watched."""
-    return Trap(model, expected="either", between=after_change(change), least_replayed=least_replayed, **options)
+    """The change comes after two replayed steps, unless the model may be refused because it cannot be
+    watched."""
+    return Trap(
+        model, expected="either", between=after_change(change), least_replayed=least_replayed, **options
+    )
 
 
 def with_dropout() -> nn.Sequential:
@@ -49,7 +52,8 @@ def dropout_rate_changed():
 
 @trap
 def dropout_rate_set_to_zero():
-    """In train mode dropout of rate zero is another op or none; what it draws from the generator may change too."""
+    """In train mode dropout of rate zero is another op or none; what it draws from the generator may change
+    too."""
     return changed(with_dropout(), lambda model: setattr(model[3], "p", 0.0))
 
 
@@ -62,7 +66,9 @@ def dropout_in_eval():
 @trap
 def batch_norm_in_eval():
     """One BatchNorm is frozen as for fine-tuning: it uses its running statistics and moves them no more."""
-    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())]
+    layers = [
+        layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
+    ]
     return changed(nn.Sequential(*layers), lambda model: model[4].eval())
 
 
@@ -105,7 +111,8 @@ def parameter_replaced():
 
 @trap
 def parameter_with_new_storage():
-    """The same parameter object gets other memory by `.data`: addresses that were kept are those of the old one."""
+    """The same parameter object gets other memory by `.data`: addresses that were kept are those of the old
+    one."""
 
     def move(model):
         model[2].weight.data = data(99, WIDTH, WIDTH) / 4
@@ -188,7 +195,9 @@ def forward_of_the_class_replaced():
 @trap
 def forward_hook_added():
     """A hook on a submodule changes its output from the seventh step on."""
-    return changed(blocks(4), lambda model: model[2].register_forward_hook(lambda module, inputs, output: output * 0.5))
+    return changed(
+        blocks(4), lambda model: model[2].register_forward_hook(lambda module, inputs, output: output * 0.5)
+    )
 
 
 @trap
@@ -207,7 +216,10 @@ def parametrization_added():
 def weights_loaded():
     """`load_state_dict` writes other values to the same parameters and buffers."""
     model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
-    loaded = {name: value * 0.5 if value.is_floating_point() else value + 3 for name, value in model.state_dict().items()}
+    loaded = {
+        name: value * 0.5 if value.is_floating_point() else value + 3
+        for name, value in model.state_dict().items()
+    }
     return Trap(model, between=after_change(lambda model: model.load_state_dict(loaded)), least_replayed=1)
 
 
@@ -215,7 +227,10 @@ def weights_loaded():
 def weights_assigned():
     """With `assign` loading puts new parameters and buffers in the place of the old ones."""
     model = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.GELU(), blocks())
-    loaded = {name: value * 0.5 if value.is_floating_point() else value + 3 for name, value in model.state_dict().items()}
+    loaded = {
+        name: value * 0.5 if value.is_floating_point() else value + 3
+        for name, value in model.state_dict().items()
+    }
     return changed(model, lambda model: model.load_state_dict(loaded, assign=True))
 
 
@@ -288,39 +303,55 @@ class Holding(Scaled):
 @trap
 def number_in_a_deque_changed():
     """The last one counts."""
-    return changed(Holding(kept=collections.deque([1.0]), read=lambda kept: kept[-1]), lambda model: model.kept.append(0.5))
+    return changed(
+        Holding(kept=collections.deque([1.0]), read=lambda kept: kept[-1]),
+        lambda model: model.kept.append(0.5),
+    )
 
 
 @trap
 def number_that_a_dictionary_makes_changed():
     """It is there when it was asked for."""
-    return changed(Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]), lambda model: model.kept.update(now=0.5), least_replayed=0)
+    return changed(
+        Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
+        lambda model: model.kept.update(now=0.5),
+        least_replayed=0,
+    )
 
 
 @trap
 def number_in_an_empty_dictionary():
     """Something is put there later."""
-    return changed(Holding(kept={}, read=lambda kept: kept.get("now", 1.0)), lambda model: model.kept.update(now=0.5))
+    return changed(
+        Holding(kept={}, read=lambda kept: kept.get("now", 1.0)), lambda model: model.kept.update(now=0.5)
+    )
 
 
 @trap
 def number_in_an_array_changed():
     """An array of the standard library."""
-    return changed(Holding(kept=array.array("d", [1.0]), read=lambda kept: kept[0]), lambda model: model.kept.__setitem__(0, 0.5))
+    return changed(
+        Holding(kept=array.array("d", [1.0]), read=lambda kept: kept[0]),
+        lambda model: model.kept.__setitem__(0, 0.5),
+    )
 
 
 @trap
 def number_in_bytes_changed():
     """A view of a bytearray, which is one memory with it."""
     kept = bytearray(b"\x01")
-    return changed(Holding(kept=memoryview(kept), read=lambda kept: kept[0]), lambda model: kept.__setitem__(0, 2))
+    return changed(
+        Holding(kept=memoryview(kept), read=lambda kept: kept[0]), lambda model: kept.__setitem__(0, 2)
+    )
 
 
 @trap
 def number_in_an_array_of_objects_changed():
     """An array of numpy whose entries are lists."""
     kept = numpy.array([[1.0], 2], dtype=object)
-    return changed(Holding(kept=kept, read=lambda kept: kept[0][0]), lambda model: kept[0].__setitem__(0, 0.5))
+    return changed(
+        Holding(kept=kept, read=lambda kept: kept[0][0]), lambda model: kept[0].__setitem__(0, 0.5)
+    )
 
 
 @trap
@@ -495,7 +526,8 @@ def mode_changed_to_and_fro():
 
 @trap
 def default_type_changed():
-    """The default type is what forward creates tensors with: the numbers of its table are doubles from the seventh step on."""
+    """The default type is what forward creates tensors with: the numbers of its table are doubles from the
+    seventh step on."""
 
     @contextlib.contextmanager
     def restored():

@@ -1,4 +1,5 @@
-"""Traps of what goes into forward and what comes out: containers, numbers, shapes, and tensors that share memory."""
+"""Traps of what goes into forward and what comes out: containers, numbers, shapes, and tensors that share
+memory."""
 
 import dataclasses
 from typing import NamedTuple
@@ -36,12 +37,17 @@ def two(step: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 @trap
 def nested_dictionaries():
-    """Tensors come and go in dictionaries and lists of them; a replay must give the same structure with the same keys."""
+    """Tensors come and go in dictionaries and lists of them; a replay must give the same structure with the
+    same keys."""
 
     class Model(TwoStacks):
         def forward(self, batch):
             left = self.first(batch["images"]["left"])
-            return {"parts": [left, {"right": self.second(batch["images"]["right"])}], "scale": 2.0, "none": None}
+            return {
+                "parts": [left, {"right": self.second(batch["images"]["right"])}],
+                "scale": 2.0,
+                "none": None,
+            }
 
     def batch(step):
         left, right = two(step)
@@ -77,7 +83,11 @@ def named_tuples():
         def forward(self, batch):
             return Pair(self.first(batch.left), self.second(batch.right))
 
-    return Trap(Model(), lambda step: ((Pair(*two(step)),), {}), lambda output, step: (output.left - output.right).square().mean())
+    return Trap(
+        Model(),
+        lambda step: ((Pair(*two(step)),), {}),
+        lambda output, step: (output.left - output.right).square().mean(),
+    )
 
 
 @trap
@@ -102,7 +112,9 @@ def data_class_with_a_changing_number():
         def forward(self, batch):
             return self.first(batch.left) * batch.weight - self.second(batch.right)
 
-    return Trap(Model(), lambda step: ((Batch(*two(step), 0.5 if step <= CHANGE else 0.25),), {}), expected="either")
+    return Trap(
+        Model(), lambda step: ((Batch(*two(step), 0.5 if step <= CHANGE else 0.25),), {}), expected="either"
+    )
 
 
 @trap
@@ -142,7 +154,12 @@ def none_as_an_input():
 @trap
 def none_and_then_a_tensor():
     """An optional input is None until the seventh step."""
-    return Trap(Optional(), lambda step: ((two(step)[0], two(step)[1] if step > CHANGE else None), {}), expected="either", least_replayed=1)
+    return Trap(
+        Optional(),
+        lambda step: ((two(step)[0], two(step)[1] if step > CHANGE else None), {}),
+        expected="either",
+        least_replayed=1,
+    )
 
 
 @trap
@@ -164,25 +181,35 @@ def number_as_an_input_changed():
         def forward(self, x, factor=1.0):
             return self.second(self.first(x) * factor)
 
-    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH),), {"factor": 1.0 if step <= CHANGE else 0.5}), expected="either",
-                least_replayed=1)
+    return Trap(
+        Model(),
+        lambda step: ((data(step, ROWS, WIDTH),), {"factor": 1.0 if step <= CHANGE else 0.5}),
+        expected="either",
+        least_replayed=1,
+    )
 
 
 @trap
 def truth_value_as_an_input():
-    """A flag is True, then 1, then False: equal values of different types are the same here, others are not."""
+    """A flag is True, then 1, then False: equal values of different types are the same here, others are
+    not."""
 
     class Model(TwoStacks):
         def forward(self, x, squashed):
             x = self.first(x)
             return self.second(x.tanh() if squashed else x)
 
-    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH), True if step <= 6 else 1 if step <= 8 else False), {}), expected="either")
+    return Trap(
+        Model(),
+        lambda step: ((data(step, ROWS, WIDTH), True if step <= 6 else 1 if step <= 8 else False), {}),
+        expected="either",
+    )
 
 
 @trap
 def scalar_tensor_as_an_input():
-    """A tensor without dimensions, new in each step: on the CPU it looks like a Python number below autograd."""
+    """A tensor without dimensions, new in each step: on the CPU it looks like a Python number below
+    autograd."""
 
     class Model(TwoStacks):
         def forward(self, x, factor):
@@ -194,13 +221,20 @@ def scalar_tensor_as_an_input():
 @trap
 def two_shapes():
     """Batches of two sizes alternate, as when lengths are put in buckets."""
-    return Trap(blocks(4), lambda step: ((data(step, ROWS if step % 2 else ROWS // 2, WIDTH),), {}), expected="either")
+    return Trap(
+        blocks(4), lambda step: ((data(step, ROWS if step % 2 else ROWS // 2, WIDTH),), {}), expected="either"
+    )
 
 
 @trap
 def smaller_last_batch():
     """One batch of another size comes after some steps of the planned one, and then the planned one again."""
-    return Trap(blocks(4), lambda step: ((data(step, ROWS if step != 7 else 5, WIDTH),), {}), expected="either", least_replayed=1)
+    return Trap(
+        blocks(4),
+        lambda step: ((data(step, ROWS if step != 7 else 5, WIDTH),), {}),
+        expected="either",
+        least_replayed=1,
+    )
 
 
 @trap
@@ -225,7 +259,8 @@ def same_tensor_twice():
 
 @trap
 def same_tensor_twice_and_then_two():
-    """One tensor is both inputs in six steps; then they are two tensors, and neither may be taken for the other."""
+    """One tensor is both inputs in six steps; then they are two tensors, and neither may be taken for the
+    other."""
 
     def batch(step):
         x, y = two(step)
@@ -236,7 +271,8 @@ def same_tensor_twice_and_then_two():
 
 @trap
 def inputs_that_overlap():
-    """Text and its continuation are views of one storage: an address does not tell one input from the other."""
+    """Text and its continuation are views of one storage: an address does not tell one input from the
+    other."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -244,7 +280,9 @@ def inputs_that_overlap():
             self.embedding = nn.Embedding(20, WIDTH)
 
         def forward(self, ids, targets):
-            return nn.functional.cross_entropy(self.second(self.first(self.embedding(ids))).flatten(0, 1), targets.flatten() % WIDTH)
+            return nn.functional.cross_entropy(
+                self.second(self.first(self.embedding(ids))).flatten(0, 1), targets.flatten() % WIDTH
+            )
 
     def batch(step):
         ids = torch.randint(20, (8, 17), generator=torch.Generator(DEVICE).manual_seed(step))
@@ -255,7 +293,8 @@ def inputs_that_overlap():
 
 @trap
 def inputs_that_overlap_and_then_not():
-    """Two halves of one tensor, and from the seventh step on two tensors of the same strides that lie elsewhere."""
+    """Two halves of one tensor, and from the seventh step on two tensors of the same strides that lie
+    elsewhere."""
 
     def batch(step):
         both = data(step, ROWS, 2 * WIDTH)
@@ -282,8 +321,12 @@ def one_buffer_refilled():
 @trap
 def transposed_later():
     """From the seventh step on the input has other strides."""
-    return Trap(blocks(4), lambda step: ((data(step, ROWS, WIDTH) if step <= CHANGE else data(step, WIDTH, ROWS).t(),), {}),
-                expected="either", least_replayed=1)
+    return Trap(
+        blocks(4),
+        lambda step: ((data(step, ROWS, WIDTH) if step <= CHANGE else data(step, WIDTH, ROWS).t(),), {}),
+        expected="either",
+        least_replayed=1,
+    )
 
 
 @trap
@@ -294,11 +337,21 @@ def expanded_input():
 
 @trap
 def channels_last_inputs():
-    """The order of memory is one of the input's and goes through the convolutions to the gradients of the weights. On
-    some processors the kernels take workspaces that leave little to plan."""
-    layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, padding=1), nn.ReLU()]
+    """The order of memory is one of the input's and goes through the convolutions to the gradients of the
+    weights. On some processors the kernels take workspaces that leave little to plan."""
+    layers = [
+        nn.Conv2d(3, 8, 3, padding=1),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+        nn.Conv2d(8, 8, 3, padding=1),
+        nn.ReLU(),
+    ]
     model = nn.Sequential(*layers).to(memory_format=torch.channels_last)
-    return Trap(model, lambda step: ((data(step, 4, 3, 8, 8).to(memory_format=torch.channels_last),), {}), budget="95%")
+    return Trap(
+        model,
+        lambda step: ((data(step, 4, 3, 8, 8).to(memory_format=torch.channels_last),), {}),
+        budget="95%",
+    )
 
 
 @trap
@@ -316,12 +369,15 @@ def input_is_a_buffer():
             return h
 
     model = Model()
-    return Trap(model, lambda step: ((model.state if step % 3 else data(step, ROWS, WIDTH),), {}), expected="either")
+    return Trap(
+        model, lambda step: ((model.state if step % 3 else data(step, ROWS, WIDTH),), {}), expected="either"
+    )
 
 
 @trap
 def input_is_a_parameter():
-    """The loop gives forward a parameter of the model as an input, so that its gradient comes from there too."""
+    """The loop gives forward a parameter of the model as an input, so that its gradient comes from there
+    too."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -369,7 +425,9 @@ def output_is_an_input():
         return loss
 
     identical = []
-    return Trap(Model(), lambda step: (two(step), {}), body=body, expected="either", observe=lambda model: identical)
+    return Trap(
+        Model(), lambda step: (two(step), {}), body=body, expected="either", observe=lambda model: identical
+    )
 
 
 @trap
@@ -380,7 +438,12 @@ def output_is_a_parameter():
         def forward(self, x):
             return self.second(self.first(x)), self.first[0].weight
 
-    return Trap(Model(), rows, lambda output, step: output[0].square().mean() + 0.01 * output[1].square().sum(), expected="either")
+    return Trap(
+        Model(),
+        rows,
+        lambda output, step: output[0].square().mean() + 0.01 * output[1].square().sum(),
+        expected="either",
+    )
 
 
 @trap
@@ -392,7 +455,12 @@ def same_output_twice():
             h = self.second(self.first(x))
             return h, h, h[:, :4]
 
-    return Trap(Model(), rows, lambda output, step: (output[0] * output[1]).mean() + output[2].square().mean(), expected="either")
+    return Trap(
+        Model(),
+        rows,
+        lambda output, step: (output[0] * output[1]).mean() + output[2].square().mean(),
+        expected="either",
+    )
 
 
 @trap
@@ -404,7 +472,11 @@ def outputs_that_are_no_tensors():
             h = self.second(self.first(x))
             return h, 0.5, "mean", h.shape
 
-    return Trap(Model(), rows, lambda output, step: getattr(output[0].square(), output[2])() * output[1] * len(output[3]))
+    return Trap(
+        Model(),
+        rows,
+        lambda output, step: getattr(output[0].square(), output[2])() * output[1] * len(output[3]),
+    )
 
 
 @trap
@@ -416,4 +488,8 @@ def output_without_gradient():
             h = self.second(self.first(x))
             return h, h.argmax(1), h.detach()
 
-    return Trap(Model(), rows, lambda output, step: nn.functional.cross_entropy(output[0] - output[2].mean(), output[1]))
+    return Trap(
+        Model(),
+        rows,
+        lambda output, step: nn.functional.cross_entropy(output[0] - output[2].mean(), output[1]),
+    )

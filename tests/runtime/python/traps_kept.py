@@ -1,4 +1,5 @@
-"""Traps of tensors and lists that outlive the step, or that forward finds elsewhere than among parameters and buffers."""
+"""Traps of tensors and lists that outlive the step, or that forward finds elsewhere than among parameters and
+buffers."""
 
 import torch
 from torch import nn
@@ -29,7 +30,8 @@ def activation_kept_for_a_log():
 
 @trap
 def activation_kept_with_its_graph():
-    """The kept activation is not detached: a caller may ask for its shape, its values, and that it has a gradient."""
+    """The kept activation is not detached: a caller may ask for its shape, its values, and that it has a
+    gradient."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -41,7 +43,8 @@ def activation_kept_with_its_graph():
 
 @trap
 def activation_used_in_the_next_step():
-    """A recurrent state on the module: the first step has none, later ones read what the one before has kept."""
+    """A recurrent state on the module: the first step has none, later ones read what the one before has
+    kept."""
 
     class Model(TwoStacks):
         last = None
@@ -67,7 +70,11 @@ def auxiliary_loss_on_the_module():
             return self.second(h)
 
     model = Model()
-    return Trap(model, loss=lambda output, step: output.square().mean() + 0.1 * model.auxiliary_loss, expected="either")
+    return Trap(
+        model,
+        loss=lambda output, step: output.square().mean() + 0.1 * model.auxiliary_loss,
+        expected="either",
+    )
 
 
 @trap
@@ -98,7 +105,8 @@ def auxiliary_losses_in_a_list():
 
 @trap
 def list_given_and_appended_to():
-    """Forward appends its activations to a list that the caller gave, and the loss reads them with gradients."""
+    """Forward appends its activations to a list that the caller gave, and the loss reads them with
+    gradients."""
 
     class Model(TwoStacks):
         def forward(self, x, activations):
@@ -112,8 +120,13 @@ def list_given_and_appended_to():
         given.clear()
         return (data(step, 64, WIDTH), given), {}
 
-    return Trap(Model(), batch, lambda output, step: output.square().mean() + given[0].abs().mean(), expected="either",
-                observe=lambda model: [len(given), *given])
+    return Trap(
+        Model(),
+        batch,
+        lambda output, step: output.square().mean() + given[0].abs().mean(),
+        expected="either",
+        observe=lambda model: [len(given), *given],
+    )
 
 
 @trap
@@ -128,7 +141,12 @@ def dictionary_given_and_written():
             return self.second(h)
 
     log = {}
-    return Trap(Model(), lambda step: ((data(step, 64, WIDTH),), {"log": log}), expected="either", observe=lambda model: log)
+    return Trap(
+        Model(),
+        lambda step: ((data(step, 64, WIDTH),), {"log": log}),
+        expected="either",
+        observe=lambda model: log,
+    )
 
 
 @trap
@@ -153,13 +171,19 @@ def tensor_with_gradient_in_a_plain_list():
         loss.backward()
         return loss
 
-    return Trap(Model(), body=body, between=descend, expected="either",
-                observe=lambda model: [model.extra[0], model.extra[0].grad])
+    return Trap(
+        Model(),
+        body=body,
+        between=descend,
+        expected="either",
+        observe=lambda model: [model.extra[0], model.extra[0].grad],
+    )
 
 
 @trap
 def plain_tensor_attribute_written():
-    """A tensor attribute that is neither parameter nor buffer; the loop writes to it in place between the steps."""
+    """A tensor attribute that is neither parameter nor buffer; the loop writes to it in place between the
+    steps."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -174,7 +198,8 @@ def plain_tensor_attribute_written():
 
 @trap
 def plain_tensor_attribute_replaced():
-    """The same attribute is another tensor from the seventh step on; the first one still exists, with its old values."""
+    """The same attribute is another tensor from the seventh step on; the first one still exists, with its old
+    values."""
 
     class Model(TwoStacks):
         def __init__(self):
@@ -270,7 +295,8 @@ def outputs_kept():
 
 @trap
 def gradients_kept():
-    """The caller keeps the gradients of all steps and drops them from the parameters: later ones must not share their memory."""
+    """The caller keeps the gradients of all steps and drops them from the parameters: later ones must not
+    share their memory."""
     kept = []
 
     def body(model, batch, step):

@@ -1,4 +1,5 @@
-"""Traps of particular layers: shared weights, recurrence, sparse gradients, writes in place, complex numbers, lower precision."""
+"""Traps of particular layers: shared weights, recurrence, sparse gradients, writes in place, complex numbers,
+lower precision."""
 
 import torch
 from torch import nn
@@ -16,7 +17,8 @@ def words(step: int) -> tuple[tuple, dict]:
 
 @trap
 def module_called_twice():
-    """One submodule is called twice within forward: a place in the model is not an op, and gradients of weights add up."""
+    """One submodule is called twice within forward: a place in the model is not an op, and gradients of
+    weights add up."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -101,7 +103,8 @@ def sparse_gradient():
 
 @trap
 def embedding_with_padding_and_norm():
-    """The embedding renormalizes the rows that it uses, in place in its own weight, before it looks them up."""
+    """The embedding renormalizes the rows that it uses, in place in its own weight, before it looks them
+    up."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -178,7 +181,9 @@ def attention():
             self.layer = nn.TransformerEncoderLayer(WIDTH, 2, 32, dropout=0.1, batch_first=True)
 
         def forward(self, x):
-            return self.layer(x, src_mask=nn.Transformer.generate_square_subsequent_mask(x.shape[1]), is_causal=True)
+            return self.layer(
+                x, src_mask=nn.Transformer.generate_square_subsequent_mask(x.shape[1]), is_causal=True
+            )
 
     return Trap(Model(), sequences)
 
@@ -234,7 +239,10 @@ def complex_numbers():
 
         def forward(self, x):
             spectrum = torch.fft.rfft(self.layers(x)) * self.filter
-            return torch.fft.irfft(spectrum * 0.5 + spectrum.conj() * 0.5, n=WIDTH) + (spectrum * spectrum.conj()).real.mean()
+            return (
+                torch.fft.irfft(spectrum * 0.5 + spectrum.conj() * 0.5, n=WIDTH)
+                + (spectrum * spectrum.conj()).real.mean()
+            )
 
     return Trap(Model(), expected="either")
 
@@ -257,7 +265,8 @@ def bfloat16_within_forward():
 
 @trap
 def bfloat16_around_the_forward():
-    """The loop enters autocast, forward does not know; its cache of cast weights lives as long as the block."""
+    """The loop enters autocast, forward does not know; its cache of cast weights lives as long as the
+    block."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -283,7 +292,8 @@ def bfloat16_around_the_step():
 
 @trap
 def bfloat16_around_two_forwards():
-    """Two steps in one block of autocast share its cache of cast weights, so that the second has no casts of its own."""
+    """Two steps in one block of autocast share its cache of cast weights, so that the second has no casts of
+    its own."""
 
     def body(model, batch, step):
         with torch.autocast("cpu", torch.bfloat16):
@@ -315,7 +325,9 @@ def layers_never_used():
     class Model(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layers = nn.ModuleDict({"used": blocks(), "unused": blocks(), "last": nn.ModuleList([blocks(1), blocks(1)])})
+            self.layers = nn.ModuleDict(
+                {"used": blocks(), "unused": blocks(), "last": nn.ModuleList([blocks(1), blocks(1)])}
+            )
 
         def forward(self, x):
             for layer in self.layers["last"]:
@@ -327,7 +339,8 @@ def layers_never_used():
 
 @trap
 def views_as_outputs_of_layers():
-    """Chunks, transposed and unfolded views go through layers; their gradients are written to parts of one tensor."""
+    """Chunks, transposed and unfolded views go through layers; their gradients are written to parts of one
+    tensor."""
 
     class Model(nn.Module):
         def __init__(self):

@@ -77,7 +77,8 @@ def siamese_from_the_seventh_step():
 
 @trap
 def siamese_with_statistics_moved_on_in_the_backward():
-    """The recomputation of a checkpoint moves running statistics once more; two forwards are open from a later step on."""
+    """The recomputation of a checkpoint moves running statistics once more; two forwards are open from a
+    later step on."""
 
     class Model(Noisy):
         def forward(self, x):
@@ -100,7 +101,8 @@ def output_given_back_as_input():
 
 @trap
 def adversarial_networks():
-    """The discriminator is called for true and for made rows before its backward; then the maker learns through it."""
+    """The discriminator is called for true and for made rows before its backward; then the maker learns
+    through it."""
     maker, moves = blocks(3), []
 
     def body(model, batch, step):
@@ -143,7 +145,8 @@ def two_forwards_and_their_backwards_in_reverse():
 
 @trap
 def backward_a_step_late():
-    """The backward of each forward comes after the next forward; the weights stay, as it could not be run otherwise."""
+    """The backward of each forward comes after the next forward; the weights stay, as it could not be run
+    otherwise."""
     waiting = []
 
     def body(model, batch, step):
@@ -217,7 +220,8 @@ def gradient_penalty_now_and_then():
 
 @trap
 def learning_through_a_step():
-    """As MAML: parameters after one step of descent are functions of the parameters, and the loss is that of the second call."""
+    """As MAML: parameters after one step of descent are functions of the parameters, and the loss is that of
+    the second call."""
 
     def body(model, batch, step):
         x, y = batch(step)[0]
@@ -249,12 +253,17 @@ def accumulation():
 @trap
 def gradients_set_to_zero():
     """Gradients are set to zero in place: each backward adds to the same tensors."""
-    return Trap(Noisy(), keeps_gradients=True, observe=lambda model: [parameter.grad is not None for parameter in model.parameters()])
+    return Trap(
+        Noisy(),
+        keeps_gradients=True,
+        observe=lambda model: [parameter.grad is not None for parameter in model.parameters()],
+    )
 
 
 @trap
 def two_steps_down_and_one_up():
-    """As for flat minima: a backward, weights moved up the gradient, a second backward there, weights moved back."""
+    """As for flat minima: a backward, weights moved up the gradient, a second backward there, weights moved
+    back."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -315,7 +324,12 @@ def gradients_through_a_model_before():
         loss.backward()
         return loss
 
-    return Trap(Noisy(), body=body, expected="either", observe=lambda model: [parameter.grad for parameter in before.parameters()])
+    return Trap(
+        Noisy(),
+        body=body,
+        expected="either",
+        observe=lambda model: [parameter.grad for parameter in before.parameters()],
+    )
 
 
 @trap
@@ -330,20 +344,33 @@ def other_part_of_the_outputs():
 
     def loss(output, step):
         left, right = output
-        return left.square().mean() if step <= CHANGE else right.abs().mean() if step < 10 else (left * right).mean()
+        return (
+            left.square().mean()
+            if step <= CHANGE
+            else right.abs().mean()
+            if step < 10
+            else (left * right).mean()
+        )
 
     return Trap(Heads(), rows, loss, expected="either", least_replayed=1)
 
 
 @trap
 def gradient_without_memory_of_its_own():
-    """The loss is a sum from the seventh step on: the output's gradient is one number with strides of zero."""
-    return Trap(blocks(4), rows, lambda output, step: output.square().mean() if step <= CHANGE else output.sum(), least_replayed=1)
+    """The loss is a sum from the seventh step on: the output's gradient is one number with strides of
+    zero."""
+    return Trap(
+        blocks(4),
+        rows,
+        lambda output, step: output.square().mean() if step <= CHANGE else output.sum(),
+        least_replayed=1,
+    )
 
 
 @trap
 def backward_from_the_output():
-    """There is no loss: the loop gives the output's gradient, from the seventh step on one of transposed memory."""
+    """There is no loss: the loop gives the output's gradient, from the seventh step on one of transposed
+    memory."""
 
     def body(model, batch, step):
         output = model(*batch(step)[0])
@@ -376,7 +403,8 @@ def gradients_asked_for():
 
 @trap
 def gradients_asked_for_some_parameters():
-    """Only some gradients are asked for, others in other steps: the rest must not be left on the parameters."""
+    """Only some gradients are asked for, others in other steps: the rest must not be left on the
+    parameters."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -407,7 +435,8 @@ def scaled_gradients():
 
 @trap
 def input_written_before_backward():
-    """Plain training has not saved the input, so that the loop may write to it; a recomputation would read what it wrote."""
+    """Plain training has not saved the input, so that the loop may write to it; a recomputation would read
+    what it wrote."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -429,7 +458,8 @@ def input_written_before_backward():
 
 @trap
 def input_written_that_backward_needs():
-    """Plain training has saved the input and raises when the loop has written to it; what is trained must not differ in silence."""
+    """Plain training has saved the input and raises when the loop has written to it; what is trained must not
+    differ in silence."""
     errors = []
 
     def body(model, batch, step):
@@ -449,7 +479,8 @@ def input_written_that_backward_needs():
 
 @trap
 def weights_written_before_backward():
-    """The loop writes weights through `.data` before backward, which plain training does not notice and then uses."""
+    """The loop writes weights through `.data` before backward, which plain training does not notice and then
+    uses."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -462,7 +493,8 @@ def weights_written_before_backward():
 
 @trap
 def buffer_written_before_backward():
-    """A forward of another batch moves running statistics between a forward and its backward, without a graph."""
+    """A forward of another batch moves running statistics between a forward and its backward, without a
+    graph."""
 
     def body(model, batch, step):
         loss = model(*batch(step)[0]).square().mean()
@@ -476,7 +508,8 @@ def buffer_written_before_backward():
 
 @trap
 def output_written_by_the_caller():
-    """The caller changes the output in place before the loss; plain training has saved nothing that this destroys."""
+    """The caller changes the output in place before the loss; plain training has saved nothing that this
+    destroys."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -494,7 +527,8 @@ def output_written_by_the_caller():
 
 @trap
 def output_written_that_backward_needs():
-    """The model ends in tanh, whose backward needs the output: plain training raises where the caller has written to it."""
+    """The model ends in tanh, whose backward needs the output: plain training raises where the caller has
+    written to it."""
     errors = []
 
     def body(model, batch, step):
@@ -509,12 +543,15 @@ def output_written_that_backward_needs():
             model.zero_grad()
         return loss
 
-    return Trap(nn.Sequential(blocks(3), nn.Tanh()), body=body, expected="either", observe=lambda model: errors)
+    return Trap(
+        nn.Sequential(blocks(3), nn.Tanh()), body=body, expected="either", observe=lambda model: errors
+    )
 
 
 @trap
 def numbers_drawn_before_backward():
-    """The loop draws random numbers between forward and backward: a dropout that is recomputed must not draw after them."""
+    """The loop draws random numbers between forward and backward: a dropout that is recomputed must not draw
+    after them."""
     return Trap(Noisy(), rows, lambda output, step: (output * torch.rand(WIDTH)).square().mean())
 
 
@@ -531,6 +568,9 @@ def loss_within_the_model():
             return nn.functional.cross_entropy(self.layers(x), labels)
 
     def batch(step):
-        return (data(step, ROWS, WIDTH), torch.randint(WIDTH, (ROWS,), generator=torch.Generator(DEVICE).manual_seed(step))), {}
+        return (
+            data(step, ROWS, WIDTH),
+            torch.randint(WIDTH, (ROWS,), generator=torch.Generator(DEVICE).manual_seed(step)),
+        ), {}
 
     return Trap(Model(), batch, lambda output, step: output)

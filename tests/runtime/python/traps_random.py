@@ -28,13 +28,15 @@ class ThreeStacks(nn.Module):
 
 @trap
 def dropout():
-    """Recomputed dropout needs the mask of its first run, and the generator must be where plain training leaves it."""
+    """Recomputed dropout needs the mask of its first run, and the generator must be where plain training
+    leaves it."""
     return Trap(nn.Sequential(blocks(), nn.Dropout(0.3), blocks(), nn.Dropout(0.3), blocks()))
 
 
 @trap
 def many_distributions():
-    """Ops that draw in different ways, also in place, and integers and permutations that are used as indices."""
+    """Ops that draw in different ways, also in place, and integers and permutations that are used as
+    indices."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -49,13 +51,16 @@ def many_distributions():
 
 @trap
 def samples_of_the_output():
-    """Samples are drawn by the model's own probabilities, so that how many numbers are drawn is fixed but not what they give."""
+    """Samples are drawn by the model's own probabilities, so that how many numbers are drawn is fixed but not
+    what they give."""
 
     class Model(ThreeStacks):
         def forward(self, x):
             h = self.stacks[0](x)
             chosen = h.softmax(1).multinomial(3)
-            return self.stacks[1](h) + h.gather(1, chosen).sum(1, keepdim=True) + nn.functional.gumbel_softmax(h)
+            return (
+                self.stacks[1](h) + h.gather(1, chosen).sum(1, keepdim=True) + nn.functional.gumbel_softmax(h)
+            )
 
     return Trap(Model(), expected="either")
 
@@ -95,7 +100,8 @@ def layer_drop_by_torch():
 
 @trap
 def layer_drop_by_a_generator_of_its_own():
-    """A generator of Python on the model: no global state moves, and a layer is left out for the first time in the eighth step."""
+    """A generator of Python on the model: no global state moves, and a layer is left out for the first time
+    in the eighth step."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -150,7 +156,8 @@ def noise_by_numpy():
 
 @trap
 def python_number_drawn_and_dropped():
-    """A number of Python's generator is drawn, and only a log sees it: the generator must move on all the same."""
+    """A number of Python's generator is drawn, and only a log sees it: the generator must move on all the
+    same."""
     log = []
 
     class Model(ThreeStacks):
@@ -163,7 +170,8 @@ def python_number_drawn_and_dropped():
 
 @trap
 def crop_at_a_random_place():
-    """Where a window starts is drawn by torch and read: it is an argument of a view, and no shape shows it."""
+    """Where a window starts is drawn by torch and read: it is an argument of a view, and no shape shows
+    it."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -175,7 +183,8 @@ def crop_at_a_random_place():
 
 @trap
 def seed_set_in_forward():
-    """Forward seeds the global generator by itself: each step draws the same, and what follows the step is drawn from there too."""
+    """Forward seeds the global generator by itself: each step draws the same, and what follows the step is
+    drawn from there too."""
 
     class Model(ThreeStacks):
         def forward(self, x):
@@ -230,7 +239,8 @@ def generator_forked_and_seeded():
 
 @trap
 def generator_of_its_own():
-    """Noise comes from a generator of the model, which must move as in plain training, and the global one must not."""
+    """Noise comes from a generator of the model, which must move as in plain training, and the global one
+    must not."""
 
     class Model(ThreeStacks):
         def __init__(self):
@@ -294,7 +304,8 @@ def seed_set_between():
 
 @trap
 def normal_numbers_of_odd_count():
-    """Few normal numbers come in pairs on the CPU: the second waits in the generator, here from one step to the next."""
+    """Few normal numbers come in pairs on the CPU: the second waits in the generator, here from one step to
+    the next."""
 
     class Model(ThreeStacks):
         def forward(self, x):

@@ -15,7 +15,8 @@ from traps import WIDTH, Trap, after_change, blocks, data, trap
 
 @trap
 def frozen_features():
-    """The features are computed without a graph: only the head has a backward, and none of their tensors is saved."""
+    """The features are computed without a graph: only the head has a backward, and none of their tensors is
+    saved."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -32,7 +33,8 @@ def frozen_features():
 
 @trap
 def byol():
-    """The target network runs without a graph and follows the online one between the steps, by writes in place."""
+    """The target network runs without a graph and follows the online one between the steps, by writes in
+    place."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -105,7 +107,8 @@ def straight_through():
 
 @trap
 def data_of_an_activation():
-    """`.data` shares storage with the activation, has no gradient, and its writes do not count as versions."""
+    """`.data` shares storage with the activation, has no gradient, and its writes do not count as
+    versions."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -122,7 +125,8 @@ def data_of_an_activation():
 
 @trap
 def data_of_a_parameter_written():
-    """Forward clips a parameter through `.data`: the step writes to its own weights, without a new version."""
+    """Forward clips a parameter through `.data`: the step writes to its own weights, without a new
+    version."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -156,7 +160,8 @@ def buffer_written_in_place():
 
 @trap
 def buffer_replaced():
-    """Forward puts a new tensor in the buffer's place: what was bound to the first one is no longer the state."""
+    """Forward puts a new tensor in the buffer's place: what was bound to the first one is no longer the
+    state."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -212,7 +217,8 @@ def counter_in_the_computation():
 
 @trap
 def counter_in_a_branch():
-    """Recorded and compared steps are all of the first branch; the counter alone shows that a second one is to come."""
+    """Recorded and compared steps are all of the first branch; the counter alone shows that a second one is
+    to come."""
 
     class Model(nn.Module):
         def __init__(self):
@@ -279,14 +285,21 @@ def counter_as_a_buffer_in_a_branch():
 @trap
 def batch_norm():
     """Running statistics move once a step, also where the layer is recomputed."""
-    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())]
+    layers = [
+        layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH), nn.ReLU())
+    ]
     return Trap(nn.Sequential(*layers))
 
 
 @trap
 def batch_norm_with_cumulative_average():
-    """With momentum None the factor is 1 / number of batches, a Python number that the layer reads from its buffer."""
-    layers = [layer for _ in range(3) for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH, momentum=None), nn.ReLU())]
+    """With momentum None the factor is 1 / number of batches, a Python number that the layer reads from its
+    buffer."""
+    layers = [
+        layer
+        for _ in range(3)
+        for layer in (nn.Linear(WIDTH, WIDTH), nn.BatchNorm1d(WIDTH, momentum=None), nn.ReLU())
+    ]
     return Trap(nn.Sequential(*layers), expected="refused")
 
 
@@ -300,21 +313,32 @@ def spectral_norm_by_hook():
 @trap
 def spectral_norm_by_parametrization():
     """The weight is computed at each access, and the access moves buffers in place."""
-    layers = [layer for _ in range(3) for layer in (torch.nn.utils.parametrizations.spectral_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    layers = [
+        layer
+        for _ in range(3)
+        for layer in (torch.nn.utils.parametrizations.spectral_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())
+    ]
     return Trap(nn.Sequential(*layers))
 
 
 @trap
 def weight_norm_by_hook():
-    """A hook computes the weight from its direction and length before each forward; it is no parameter, yet has a gradient."""
-    layers = [layer for _ in range(3) for layer in (torch.nn.utils.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    """A hook computes the weight from its direction and length before each forward; it is no parameter, yet
+    has a gradient."""
+    layers = [
+        layer for _ in range(3) for layer in (torch.nn.utils.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())
+    ]
     return Trap(nn.Sequential(*layers), expected="either", observe=lambda model: model[0].weight)
 
 
 @trap
 def weight_norm_by_parametrization():
     """The weight is computed at each access from two parameters."""
-    layers = [layer for _ in range(3) for layer in (torch.nn.utils.parametrizations.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())]
+    layers = [
+        layer
+        for _ in range(3)
+        for layer in (torch.nn.utils.parametrizations.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())
+    ]
     return Trap(nn.Sequential(*layers))
 
 
@@ -375,7 +399,9 @@ def attribute_of_a_global_class():
 @trap
 def attribute_of_a_global_namespace():
     SETTINGS.scale = 1.0
-    return Trap(Scaled(lambda: SETTINGS.scale), between=after_change(lambda model: vars(SETTINGS).update(scale=2.0)))
+    return Trap(
+        Scaled(lambda: SETTINGS.scale), between=after_change(lambda model: vars(SETTINGS).update(scale=2.0))
+    )
 
 
 @trap
@@ -387,7 +413,10 @@ def element_of_a_global_array():
 @trap
 def variable_of_the_environment():
     os.environ["SCALE_OF_A_TRAP"] = "1"
-    return Trap(Scaled(lambda: float(os.environ["SCALE_OF_A_TRAP"])), between=after_change(lambda model: os.environ.update(SCALE_OF_A_TRAP="2")))
+    return Trap(
+        Scaled(lambda: float(os.environ["SCALE_OF_A_TRAP"])),
+        between=after_change(lambda model: os.environ.update(SCALE_OF_A_TRAP="2")),
+    )
 
 
 @trap

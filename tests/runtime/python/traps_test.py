@@ -1,4 +1,5 @@
-"""For each trap: training under `rematlas.apply` is plain training bit by bit, whether it is planned or refused.
+"""For each trap: training under `rematlas.apply` is plain training bit by bit, whether it is planned or
+refused.
 
     python -m unittest traps_test                              # all; each file of traps is a case of its own
     python -m unittest traps_test.State.test_buffer_replaced   # one
@@ -30,7 +31,9 @@ class TrapCase(unittest.TestCase):
             warnings.simplefilter("always")
             ours = traps.train(trap, apply)
         status = rematlas.status(trap.model)
-        told = f"{status.state}, {status.replayed} replayed, {status.original} original, reason: {status.reason}"
+        told = (
+            f"{status.state}, {status.replayed} replayed, {status.original} original, reason: {status.reason}"
+        )
         self.assertIsNone(traps.first_difference(plain, ours), told)
         if trap.expected != "either":
             self.assertEqual(status.state, trap.expected, told)

@@ -8,7 +8,7 @@ import numpy
 import torch
 from torch import nn
 
-from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, after_change, blocks, data, host_trap, trap
+from traps import CHANGE, DEVICE, ROWS, WIDTH, Trap, blocks, data, host_trap, trap
 
 
 class TwoStacks(nn.Module):
@@ -116,8 +116,13 @@ def error_by_a_value():
         loss.backward()
         return loss
 
-    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH) * (100 if step == 8 else 1),), {}), body=body, expected="either",
-                observe=lambda model: raised)
+    return Trap(
+        Model(),
+        lambda step: ((data(step, ROWS, WIDTH) * (100 if step == 8 else 1),), {}),
+        body=body,
+        expected="either",
+        observe=lambda model: raised,
+    )
 
 
 @trap
@@ -140,12 +145,17 @@ def item_that_repeats_for_a_while():
         def forward(self, x, level):
             return self.second(self.first(x) * level.item())
 
-    return Trap(Model(), lambda step: ((data(step, ROWS, WIDTH), torch.tensor(1.0 if step <= 7 else 0.5)), {}), expected="either")
+    return Trap(
+        Model(),
+        lambda step: ((data(step, ROWS, WIDTH), torch.tensor(1.0 if step <= 7 else 0.5)), {}),
+        expected="either",
+    )
 
 
 @trap
 def item_only_logged():
-    """The number goes to a list only; the list must be longer by one after each step, with the right number."""
+    """The number goes to a list only; the list must be longer by one after each step, with the right
+    number."""
     log = []
 
     class Model(TwoStacks):
@@ -171,7 +181,8 @@ def list_of_values():
 
 @trap
 def numpy_in_the_computation():
-    """A part of the computation is numpy's: its result comes back as a new tensor of which no op tells the origin."""
+    """A part of the computation is numpy's: its result comes back as a new tensor of which no op tells the
+    origin."""
 
     class Model(TwoStacks):
         def forward(self, x):
@@ -418,7 +429,9 @@ def masked(layers, budget):
     class Masked(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(layers))
+            self.layers = nn.ModuleList(
+                nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(layers)
+            )
             self.norm = nn.BatchNorm1d(WIDTH)
 
         def forward(self, x, mask):

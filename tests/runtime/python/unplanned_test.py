@@ -37,7 +37,9 @@ class Blocks(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(8))
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU(), nn.Dropout(0.1)) for _ in range(8)
+        )
         self.norm = nn.BatchNorm1d(WIDTH)
 
     def forward(self, x):
@@ -121,7 +123,13 @@ class Unplanned(unittest.TestCase):
 
         def penalties(budget):
             torch.manual_seed(0)
-            model = nn.Sequential(nn.Linear(64, WIDTH), nn.Softplus(), nn.Linear(WIDTH, WIDTH), nn.Softplus(), nn.Linear(WIDTH, 1))
+            model = nn.Sequential(
+                nn.Linear(64, WIDTH),
+                nn.Softplus(),
+                nn.Linear(WIDTH, WIDTH),
+                nn.Softplus(),
+                nn.Linear(WIDTH, 1),
+            )
             if budget:
                 rematlas.apply(model, budget, unplanned="evict")
             ops.reset_counted_peak()
@@ -130,7 +138,11 @@ class Unplanned(unittest.TestCase):
                 x = torch.randn(ROWS, 64, requires_grad=True)
                 (gradient,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
                 ((gradient.norm(dim=1) - 1) ** 2).mean().backward()
-                found += [parameter.grad.numpy().tobytes() for parameter in model.parameters() if parameter.grad is not None]
+                found += [
+                    parameter.grad.numpy().tobytes()
+                    for parameter in model.parameters()
+                    if parameter.grad is not None
+                ]
                 model.zero_grad()
                 del x, gradient
             peak = ops.counted_peak_bytes()
@@ -204,7 +216,9 @@ class Unplanned(unittest.TestCase):
             optimizer.zero_grad()
             if budget:
                 status = rematlas.status(model)
-                states.append(("planned" if status.replayed else "evicted" if status.evicted == step + 1 else "original"))
+                states.append(
+                    "planned" if status.replayed else "evicted" if status.evicted == step + 1 else "original"
+                )
                 status.wait()
         return losses, peaks, states, [value.clone() for value in model.state_dict().values()]
 
@@ -224,7 +238,10 @@ class Unplanned(unittest.TestCase):
             self.assertLessEqual(max(ours), budget)
             self.assertEqual(states, ["evicted"] * 4 + ["planned"] * 4, share)
             status = rematlas.status(twin)
-            self.assertEqual((status.state, status.evicted, status.replayed, status.plans[0].compared), ("planned", 4, 4, 2))
+            self.assertEqual(
+                (status.state, status.evicted, status.replayed, status.plans[0].compared),
+                ("planned", 4, 4, 2),
+            )
 
     def test_what_is_recorded_is_what_a_step_without_eviction_would_be(self):
         model = Blocks()
@@ -235,10 +252,11 @@ class Unplanned(unittest.TestCase):
             for _ in range(2):
                 (model(rows) - 1).square().mean().backward()
             info = rematlas.status(model).wait().plans[0]
-            (entry,) = api.of(model).entries.values()
-            return info, json.loads(entry.plan.graph_text())
+            return info, json.loads(api.of(model).graph_text())
 
-        alone, under = (recorded(copy.deepcopy(model), budget) for budget in (2**30, ops.counted_bytes() + (14 << 20)))
+        alone, under = (
+            recorded(copy.deepcopy(model), budget) for budget in (2**30, ops.counted_bytes() + (14 << 20))
+        )
         self.assertGreater(under[0].overhead, 1)
         self.assertEqual(alone[0].whole_peak_bytes, under[0].whole_peak_bytes)
         for graph in (alone[1], under[1]):
@@ -262,10 +280,14 @@ class Unplanned(unittest.TestCase):
         with self.assertLogs("rematlas", "WARNING") as told:
             made = train(twin, 4)
         self.assertEqual(made[0], wanted[0])
-        self.assertTrue(any("online eviction cannot keep the budget" in line for line in told.output), told.output)
+        self.assertTrue(
+            any("online eviction cannot keep the budget" in line for line in told.output), told.output
+        )
         rematlas.apply(strict, ops.counted_bytes() + (2 << 20), unplanned="evict", time_limit=0.3)
         self.addCleanup(rematlas.remove, strict)
-        with self.assertRaisesRegex(RuntimeError, "bytes are missing when all that can be evicted is gone|eviction thrashes"):
+        with self.assertRaisesRegex(
+            RuntimeError, "bytes are missing when all that can be evicted is gone|eviction thrashes"
+        ):
             train(strict, 4)
 
     def test_it_ends_with_the_model(self):

@@ -1,8 +1,8 @@
-"""Optimizers that are part of the planned step: as in plain training with the same fused optimizer, and never otherwise."""
+"""Optimizers that are part of the planned step: as in plain training with the same fused optimizer, and never
+otherwise."""
 
 import copy
 import gc
-import json
 import unittest
 
 import torch
@@ -11,6 +11,7 @@ from torch import nn
 import models
 import rematlas
 from rematlas.api import of
+from rematlas.updates.update_rule import Role
 
 STEPS = 20
 
@@ -20,12 +21,18 @@ def two_groups(module):
     parameters = list(module.parameters())
     wide = [parameter for parameter in parameters if parameter.dim() > 1]
     narrow = [parameter for parameter in parameters if parameter.dim() <= 1]
-    return torch.optim.AdamW([{"params": wide, "weight_decay": 0.1}, {"params": narrow, "weight_decay": 0.0, "lr": 3e-3}], lr=1e-3, fused=True)
+    return torch.optim.AdamW(
+        [{"params": wide, "weight_decay": 0.1}, {"params": narrow, "weight_decay": 0.0, "lr": 3e-3}],
+        lr=1e-3,
+        fused=True,
+    )
 
 
 OPTIMIZERS = {
     "sgd": lambda module: torch.optim.SGD(module.parameters(), lr=0.05, fused=True),
-    "sgd with momentum": lambda module: torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True),
+    "sgd with momentum": lambda module: torch.optim.SGD(
+        module.parameters(), lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4, fused=True
+    ),
     "adam": lambda module: torch.optim.Adam(module.parameters(), lr=1e-3, amsgrad=True, fused=True),
     "adamw": lambda module: torch.optim.AdamW(module.parameters(), lr=1e-3, fused=True),
     "two groups": two_groups,
@@ -44,7 +51,9 @@ class Loop:
         self.losses = []
         torch.manual_seed(1)
 
-    def step(self, number, between=lambda loop: None, micro=1, backward=lambda loss: loss.backward(), penalty=0):
+    def step(
+        self, number, between=lambda loop: None, micro=1, backward=lambda loss: loss.backward(), penalty=0
+    ):
         for part in range(micro):
             inputs, targets = self.batches(number * micro + part)
             loss = self.loss(self.module(inputs), targets) / micro
@@ -77,7 +86,11 @@ class UpdatesCase(unittest.TestCase):
         self.assertEqual(states.keys(), our_states.keys())
         for number, kept in states.items():
             for name, value in kept.items():
-                self.assertTrue(value is None and our_states[number][name] is None or torch.equal(value, our_states[number][name]), name)
+                self.assertTrue(
+                    (value is None and our_states[number][name] is None)
+                    or torch.equal(value, our_states[number][name]),
+                    name,
+                )
 
 
 class DuringBackward(UpdatesCase):
@@ -114,13 +127,14 @@ class DuringBackward(UpdatesCase):
 
     def test_the_predicted_peak_is_met_and_is_less_than_with_gradients(self):
         ours = self.check(GPT, "sgd", "80%")
-        entry = next(iter(of(ours.module).entries.values()))
+        (plan,) = of(ours.module).call_plans.values()
+        ending = plan.endings[Role.UPDATE]
         if models.DEVICE.type == "cpu":
-            measured, predicted = json.loads(entry.endings["update"].plan.last())["peak_bytes"], entry.endings["update"].answer["peak_bytes"]
+            measured, predicted = ending.plan.last_step().peak_bytes, ending.answer.peak_bytes
             self.assertLessEqual(measured, predicted)
             self.assertGreater(measured, 0.97 * predicted)
-        self.assertLess(entry.endings["update"].answer["whole_peak_bytes"], entry.answer["whole_peak_bytes"])
-        self.assertLessEqual(entry.endings["update"].answer["peak_bytes"], entry.endings["update"].answer["budget_bytes"])
+        self.assertLess(ending.answer.whole_peak_bytes, plan.answer.whole_peak_bytes)
+        self.assertLessEqual(ending.answer.peak_bytes, ending.answer.budget_bytes)
 
     def test_schedulers_change_rates_and_checkpoints_come_back(self):
         def train(loop):
@@ -130,7 +144,14 @@ class DuringBackward(UpdatesCase):
                 loop.step(number)
                 scheduler.step()
                 if number == 12:
-                    saved = copy.deepcopy((loop.module.state_dict(), loop.optimizer.state_dict(), scheduler.state_dict(), torch.get_rng_state()))
+                    saved = copy.deepcopy(
+                        (
+                            loop.module.state_dict(),
+                            loop.optimizer.state_dict(),
+                            scheduler.state_dict(),
+                            torch.get_rng_state(),
+                        )
+                    )
             loop.module.load_state_dict(saved[0])
             loop.optimizer.load_state_dict(saved[1])
             scheduler.load_state_dict(saved[2])
@@ -155,7 +176,12 @@ class DuringBackward(UpdatesCase):
                 change(loop.optimizer, number)
                 loop.step(number)
                 if loop.planned:
-                    ended |= {id(ending) for entry in of(loop.module).entries.values() for ending in entry.endings.values() if ending.bound}
+                    endings = [
+                        ending
+                        for plan in of(loop.module).call_plans.values()
+                        for ending in plan.endings.values()
+                    ]
+                    ended |= {id(ending) for ending in endings if ending.is_bound}
             return loop, ended
 
         def cycle(optimizer, number):
@@ -163,7 +189,10 @@ class DuringBackward(UpdatesCase):
                 group["lr"] = 1e-3 / (1 + number)
                 group["weight_decay"] = 0.01 * (1 + number + place)
                 if "betas" in group:
-                    group["betas"], group["eps"] = (0.8 + 0.005 * number, 0.999 - 0.001 * number), 1e-8 * (1 + number)
+                    group["betas"], group["eps"] = (
+                        (0.8 + 0.005 * number, 0.999 - 0.001 * number),
+                        1e-8 * (1 + number),
+                    )
                 else:
                     group["momentum"] = 0.8 + 0.005 * number
 
@@ -190,12 +219,21 @@ class DuringBackward(UpdatesCase):
 
         def build():
             torch.manual_seed(0)
-            return nn.Sequential(ChannelsLast(), nn.Conv2d(3, 32, 2, stride=2), nn.GELU(), nn.Conv2d(32, 64, 2, stride=2), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+            return nn.Sequential(
+                ChannelsLast(),
+                nn.Conv2d(3, 32, 2, stride=2),
+                nn.GELU(),
+                nn.Conv2d(32, 64, 2, stride=2),
+                nn.GELU(),
+                nn.AdaptiveAvgPool2d(1),
+                nn.Flatten(),
+                nn.Linear(64, 10),
+            )
 
         plain = build()
         inputs, targets = models.images(0)
         convolution = plain[3]
-        gradient, = torch.autograd.grad(models.image_loss(plain(inputs), targets), convolution.weight)
+        (gradient,) = torch.autograd.grad(models.image_loss(plain(inputs), targets), convolution.weight)
         self.assertNotEqual(gradient.stride(), convolution.weight.stride())
         self.check((build, models.images, models.image_loss), "adamw", "98%")
 
@@ -224,12 +262,16 @@ def convolutions():
     """Most of its step are weights; its largest ops take several times the bytes of theirs."""
     torch.manual_seed(0)
     widths = (3, 32, 64, 128, 256, 256)
-    layers = [nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU()) for a, b in zip(widths, widths[1:])]
+    layers = [
+        nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU())
+        for a, b in zip(widths, widths[1:])
+    ]
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10))
 
 
 def linears():
-    """States of the optimizer come beside it after the first step, as large as much of what the step takes."""
+    """States of the optimizer come beside it after the first step, as large as much of what the step
+    takes."""
     torch.manual_seed(0)
     return nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(256, 256), nn.GELU())])
 
@@ -253,7 +295,9 @@ class Accumulated(UpdatesCase):
         gc.collect()
         beside = ops.counted_bytes()
         budget, peaks_of_plan = beside + int(share * (max(peaks) - before)), []
-        ours = train(Loop(build, batches, loss, OPTIMIZERS[optimizer], apply=budget, accumulate=2), peaks_of_plan)
+        ours = train(
+            Loop(build, batches, loss, OPTIMIZERS[optimizer], apply=budget, accumulate=2), peaks_of_plan
+        )
         self.assertLessEqual(max(peaks_of_plan), budget, [round(peak / budget, 3) for peak in peaks_of_plan])
         self.expect_same(plain, ours)
         self.assertGreater(rematlas.status(ours.module).updated, 2)
@@ -261,7 +305,9 @@ class Accumulated(UpdatesCase):
     def test_weights_are_most_of_the_step(self):
         def images(number):
             generator = torch.Generator().manual_seed(number)
-            return torch.randn(4, 3, 16, 16, generator=generator), torch.randint(0, 10, (4,), generator=generator)
+            return torch.randn(4, 3, 16, 16, generator=generator), torch.randint(
+                0, 10, (4,), generator=generator
+            )
 
         self.check(0.93, convolutions, images, nn.functional.cross_entropy, "sgd")
 
@@ -358,7 +404,9 @@ class Never(UpdatesCase):
     def test_a_backward_without_a_step_is_told(self):
         ours = self.trained()
         self.backward(ours)
-        with self.assertRaisesRegex(RuntimeError, "\\(accumulate=1\\), and optimizer.step\\(\\) was not called"):
+        with self.assertRaisesRegex(
+            RuntimeError, "\\(accumulate=1\\), and optimizer.step\\(\\) was not called"
+        ):
             self.backward(ours)
 
     def test_two_forwards_at_a_time_are_the_optimizer_s_again(self):
@@ -399,18 +447,24 @@ class Never(UpdatesCase):
         for make, why in (
             (lambda parameters: torch.optim.AdamW(parameters), "fused=True"),
             (lambda parameters: torch.optim.RMSprop(parameters), "RMSprop"),
-            (lambda parameters: torch.optim.SGD(parameters, momentum=0.9, dampening=0.1, fused=True), "dampening"),
+            (
+                lambda parameters: torch.optim.SGD(parameters, momentum=0.9, dampening=0.1, fused=True),
+                "dampening",
+            ),
         ):
             module = models.gpt()
             with self.assertRaisesRegex(ValueError, why) as refused:
                 rematlas.apply(module, "75%", optimizer=make(module.parameters()))
             self.assertNotIn("\n", str(refused.exception))
         with self.assertRaisesRegex(ValueError, "none of the model's parameters"):
-            rematlas.apply(models.gpt(), "75%", optimizer=torch.optim.AdamW(models.gpt().parameters(), fused=True))
+            rematlas.apply(
+                models.gpt(), "75%", optimizer=torch.optim.AdamW(models.gpt().parameters(), fused=True)
+            )
 
 
 class ToldBeforeItIsTraining(UpdatesCase):
-    """What would have changed updates that are done already is an error of the next call, never another training in silence."""
+    """What would have changed updates that are done already is an error of the next call, never another
+    training in silence."""
 
     def trained(self, **options):
         loop = Loop(*GPT, OPTIMIZERS["adamw"], apply="80%", **options)
@@ -518,7 +572,10 @@ class ToldBeforeItIsTraining(UpdatesCase):
                     rematlas.status(loop.module).wait()
             return loop
 
-        plain, ours = train(Loop(*GPT, OPTIMIZERS["adamw"])), train(Loop(*GPT, OPTIMIZERS["adamw"], apply="80%"))
+        plain, ours = (
+            train(Loop(*GPT, OPTIMIZERS["adamw"])),
+            train(Loop(*GPT, OPTIMIZERS["adamw"], apply="80%")),
+        )
         self.expect_same(plain, ours)
         self.assertGreater(rematlas.status(ours.module).updated, 0)
 
@@ -528,7 +585,8 @@ if __name__ == "__main__":
 
 
 class TheOriginalForOneStep(UpdatesCase):
-    """Where a step wants gradients of a plan that takes them, that step is the original's, and the next ones are not."""
+    """Where a step wants gradients of a plan that takes them, that step is the original's, and the next ones
+    are not."""
 
     def check(self, odd, **options):
         def train(loop):
@@ -538,7 +596,10 @@ class TheOriginalForOneStep(UpdatesCase):
                 loop.step(number)
             return loop
 
-        plain, ours = train(Loop(*GPT, OPTIMIZERS["adamw"])), train(Loop(*GPT, OPTIMIZERS["adamw"], apply="90%", **options))
+        plain, ours = (
+            train(Loop(*GPT, OPTIMIZERS["adamw"])),
+            train(Loop(*GPT, OPTIMIZERS["adamw"], apply="90%", **options)),
+        )
         self.expect_same(plain, ours)
         status = rematlas.status(ours.module)
         self.assertEqual(status.updates, "during backward")
@@ -550,7 +611,9 @@ class TheOriginalForOneStep(UpdatesCase):
 
     def test_gradients_that_are_asked_for(self):
         def odd(loop):
-            gradients = torch.autograd.grad(self.loss(loop, 70), list(loop.module.parameters()), allow_unused=True)
+            gradients = torch.autograd.grad(
+                self.loss(loop, 70), list(loop.module.parameters()), allow_unused=True
+            )
             loop.losses += [gradient.sum().item() for gradient in gradients if gradient is not None]
             self.assertTrue(all(parameter.grad is None for parameter in loop.module.parameters()))
 
@@ -615,14 +678,30 @@ class FromOutside(UpdatesCase):
             for options in ({}, {"accumulate": 2}, {"clip_norm": 1e9}, {"offload": "all", "links": "pcie5"}):
                 with self.subTest(first=first, **options):
                     micro, clip = options.get("accumulate", 1), options.get("clip_norm")
-                    between = (lambda loop: loop.planned or nn.utils.clip_grad_norm_(loop.module.parameters(), clip)) if clip else None
+                    between = (
+                        (
+                            lambda loop: (
+                                loop.planned or nn.utils.clip_grad_norm_(loop.module.parameters(), clip)
+                            )
+                        )
+                        if clip
+                        else None
+                    )
 
                     def train(loop):
                         for number in range(STEPS):
-                            loop.step(number, **({"between": between} if between else {}), micro=micro, penalty=1e-2 if number >= first else 0)
+                            loop.step(
+                                number,
+                                **({"between": between} if between else {}),
+                                micro=micro,
+                                penalty=1e-2 if number >= first else 0,
+                            )
                         return loop
 
-                    plain, ours = train(Loop(*RESNET, OPTIMIZERS["adamw"])), train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="90%", **options))
+                    plain, ours = (
+                        train(Loop(*RESNET, OPTIMIZERS["adamw"])),
+                        train(Loop(*RESNET, OPTIMIZERS["adamw"], apply="90%", **options)),
+                    )
                     self.expect_same(plain, ours)
                     self.assertGreater(rematlas.status(ours.module).replayed, 6)
 
@@ -653,6 +732,10 @@ class FromOutside(UpdatesCase):
         later = Loop(Tied, texts, loss, OPTIMIZERS["adamw"], apply="95%")
         for number in range(12):
             later.step(number)
-        self.assertEqual(rematlas.status(later.module).updates, "during backward", rematlas.status(later.module).reason)
-        with self.assertRaisesRegex(RuntimeError, "uses several times gets gradients from outside.*rematlas.remove"):
+        self.assertEqual(
+            rematlas.status(later.module).updates, "during backward", rematlas.status(later.module).reason
+        )
+        with self.assertRaisesRegex(
+            RuntimeError, "uses several times gets gradients from outside.*rematlas.remove"
+        ):
             later.step(12, penalty=1e-2)

@@ -1,7 +1,7 @@
 """Arguments and outputs of any structure: the tensors in them, and the rest as bytes.
 
-    template, tensors = flatten((args, kwargs))     # ModelOutputs, dataclasses, caches, ...: whatever can be pickled
-    rebuild(template, tensors)                      # a new object of the same structure on these tensors
+    template, tensors = flatten((args, kwargs))    # whatever can be pickled: ModelOutputs, dataclasses, ...
+    rebuild(template, tensors)                     # a new object of the same structure on these tensors
 
 Two structures are the same exactly when their templates are equal. A tensor that occurs twice is one tensor.
 """
@@ -43,11 +43,13 @@ class _Rebuilder(pickle.Unpickler):
 
 
 def flatten(value):
-    """A hashable template and the tensors in order. Raises what pickle raises for objects that cannot be pickled."""
+    """A hashable template and the tensors in order. Raises what pickle raises for objects that cannot be
+    pickled."""
     if isinstance(value, torch.Tensor):
         return "tensor", [value]
     if type(value) in (tuple, list) and all(type(item) is torch.Tensor for item in value):
-        if len({id(item) for item in value}) == len(value):
+        is_distinct = len({id(item) for item in value}) == len(value)
+        if is_distinct:
             return (type(value), len(value)), list(value)
     file = io.BytesIO()
     tensors = []
@@ -110,15 +112,22 @@ class _Renamer(_Rebuilder):
 
 def of_module(template, module):
     """A template that another process made, for a module of this one."""
-    return flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
+    return (
+        flatten(_Renamer(io.BytesIO(template), module).load())[0] if isinstance(template, bytes) else template
+    )
 
 
 def sources(tensors, bound, given):
-    """Per output tensor where it comes from: an input, a parameter or a buffer, or else the plan; and which."""
+    """Per output tensor where it comes from: an input, a parameter or a buffer, or else the plan; and
+    which."""
     named = {id(tensor): place for place, tensor in enumerate(bound)}
     inputs = {id(tensor): place for place, tensor in enumerate(given)}
     return [
-        ("input", inputs[id(t)]) if id(t) in inputs else ("tensor", named[id(t)]) if id(t) in named else ("plan", place)
+        ("input", inputs[id(t)])
+        if id(t) in inputs
+        else ("tensor", named[id(t)])
+        if id(t) in named
+        else ("plan", place)
         for place, t in enumerate(tensors)
     ]
 

@@ -1,4 +1,5 @@
-"""The tensors of a call: whether they can be planned for, their part of a plan's key, and how they are told."""
+"""The tensors of a call: whether they can be planned for, their part of a plan's key, and how they are
+told."""
 
 import torch
 
@@ -19,7 +20,16 @@ def unfit(inputs, device) -> str:
 def geometry(inputs):
     """Hashable: types, shapes, strides, needs of gradients, and which of the tensors share memory and how."""
     facts = [
-        (t.dtype, t.shape, t.stride(), t.requires_grad, t.is_conj(), t.is_neg(), t.requires_grad and t.is_leaf) for t in inputs
+        (
+            t.dtype,
+            t.shape,
+            t.stride(),
+            t.requires_grad,
+            t.is_conj(),
+            t.is_neg(),
+            t.requires_grad and t.is_leaf,
+        )
+        for t in inputs
     ]
     if len(inputs) > 1:
         storages = [t.untyped_storage()._cdata for t in inputs]
@@ -28,7 +38,12 @@ def geometry(inputs):
             for t, storage in zip(inputs, storages):
                 least[storage] = min(least.get(storage, 1 << 62), t.storage_offset() * t.element_size())
             numbers = {storage: number for number, storage in enumerate(dict.fromkeys(storages))}
-            facts.append(tuple((numbers[s], t.storage_offset() * t.element_size() - least[s]) for t, s in zip(inputs, storages)))
+            facts.append(
+                tuple(
+                    (numbers[s], t.storage_offset() * t.element_size() - least[s])
+                    for t, s in zip(inputs, storages)
+                )
+            )
     return tuple(facts)
 
 

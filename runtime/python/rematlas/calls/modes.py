@@ -5,8 +5,8 @@ import sys
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .errors import message
-from .library import ops
+from ..compiled.memory import other_bytes
+from ..errors import message
 
 
 def current(device: str):
@@ -45,7 +45,7 @@ def unplannable(device: str) -> str:
     """Why no step can be planned for on this device under these settings."""
     if device not in opened:
         try:
-            ops.beside([], [], device)
+            other_bytes([], [], device)
         except RuntimeError as error:
             return message(error)
         opened.add(device)
@@ -64,12 +64,12 @@ def leaves_alone() -> bool:
     return (
         torch._C._get_tracing_state() is not None
         or torch._C._len_torch_dispatch_stack() > 0
-        or torch._C._len_torch_function_stack() > 0 and _foreign_function_mode()
+        or (torch._C._len_torch_function_stack() > 0 and _foreign_function_mode())
         or torch._C._functorch.peek_interpreter_stack() is not None
         or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
         or torch.is_anomaly_enabled()
         or torch.compiler.is_compiling()
-        or torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
+        or (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
     )
 
 
@@ -81,7 +81,8 @@ def _foreign_function_mode() -> bool:
 
 
 class Randomness:
-    """The states of the generators outside of torch: whether somebody has drawn from them."""
+    """The states of the generators outside of torch, by which one sees whether somebody has drawn from
+    them."""
 
     def __init__(self):
         self.state = self.read()
@@ -92,7 +93,10 @@ class Randomness:
         numpy = sys.modules.get("numpy")
         return (
             python.getstate() if python else None,
-            numpy.random.get_state(legacy=True)[1].tobytes() + bytes(str(numpy.random.get_state()[2:]), "ascii") if numpy else None,
+            numpy.random.get_state(legacy=True)[1].tobytes()
+            + bytes(str(numpy.random.get_state()[2:]), "ascii")
+            if numpy
+            else None,
         )
 
     def moved(self):

@@ -5,9 +5,12 @@ import threading
 
 import torch
 
-from .library import classes
+from ..library import classes
 
-GRAPHS = "rematlas: online eviction does not see what a CUDA graph does: capture and replay it outside of rematlas.evict"
+GRAPHS = (
+    "rematlas: online eviction does not see what a CUDA graph does: capture and replay it outside of"
+    " rematlas.evict"
+)
 
 
 def refuse_capture(device: str) -> None:
@@ -37,9 +40,9 @@ def started_as(start):
     return start_followed
 
 
-class WorksOutside:
-    """Threads that begin within are followed. CUDA graphs are refused before anything is captured. What torch.compile has made runs as it was written: compiled kernels take
-    addresses."""
+class UntrackedWrites:
+    """Threads that begin within are followed. CUDA graphs are refused before anything is captured. What
+    torch.compile has made runs as it was written, for compiled kernels take addresses."""
 
     def __init__(self):
         self.replaced = []
@@ -81,4 +84,4 @@ class WorksOutside:
             self.stance = None
 
 
-works_outside = WorksOutside()
+untracked_writes = UntrackedWrites()

@@ -4,17 +4,17 @@ import torch
 from torch.nn.modules import module as nn_module
 
 from . import modes
-from .watch import Assignments
+from .assignments import Assignments
 
 
-class Before:
-    """What a forward may change behind our back, as it was before it."""
+class BeforeForward:
+    """It remembers what a forward may change behind our back."""
 
     def __init__(self, module):
         self.randomness = modes.Randomness()
         self.assignments = Assignments(module)
 
-    def changed(self):
+    def changed(self) -> str:
         moved = self.randomness.moved()
         return f"the program draws from {moved}'s random numbers" if moved else ""
 
@@ -23,7 +23,7 @@ class Before:
 
 
 class PathHooks:
-    """Tells a recording which submodule's forward runs."""
+    """Tells recordings which submodule's forward runs."""
 
     def __init__(self):
         self.handles = []
@@ -58,3 +58,45 @@ class PathHooks:
         for handle in self.handles:
             handle.remove()
         self.handles = []
+
+
+def runs_hooks(module) -> bool:
+    """Says whether calling the module runs more than its forward."""
+    return bool(
+        module._backward_hooks
+        or module._backward_pre_hooks
+        or module._forward_hooks
+        or module._forward_pre_hooks
+        or nn_module._global_backward_pre_hooks
+        or nn_module._global_backward_hooks
+        or nn_module._global_forward_hooks
+        or nn_module._global_forward_pre_hooks
+    )
+
+
+def call_within_hooks(module, forward, args, kwargs):
+    """Runs the module's hooks as ever, around another forward: so its parameters are what hooks made of
+    them."""
+    own = module.__dict__
+    had = own.get("forward")
+    is_restored = False
+
+    def restore():
+        nonlocal is_restored
+        if is_restored:
+            return
+        is_restored = True
+        if had is None:
+            own.pop("forward", None)
+        else:
+            own["forward"] = had
+
+    def forward_once(*args, **kwargs):
+        restore()
+        return forward(*args, **kwargs)
+
+    own["forward"] = forward_once
+    try:
+        return module._call_impl(*args, **kwargs)
+    finally:
+        restore()

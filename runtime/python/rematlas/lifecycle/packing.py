@@ -6,22 +6,23 @@ from typing import NamedTuple
 
 
 class Packing(NamedTuple):
-    template: object  # of what the forward returns, see structure.py
+    template: object  # of what the forward returns, see calls/structure.py
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
     sums: bool  # several open forwards cannot be planned
-    kept: list  # attributes that the forward sets, which are the last outputs: (place of their dictionary, name)
-    ending: str = ""  # of a plan that takes the gradients itself: what becomes of them, see Updates.ending_text
+    # Attributes that the forward sets, which are the last outputs: (place of their dictionary, name)
+    kept: list
+    ending: str = ""  # of a plan that takes the gradients itself: what becomes of them, see UpdateRule.text
 
     def text(self) -> str:
         return base64.b64encode(pickle.dumps(tuple(self))).decode()
 
     @classmethod
     def of(cls, plan):
-        """Of a plan of the compiled part. One of a TorchScript model returns a tensor, or a tuple of them. Nothing
-        of the module's is looked up yet."""
+        """Of a plan of the compiled part. One of a TorchScript model returns a tensor, or a tuple of them.
+        Nothing of the module's is looked up yet."""
         text = plan.packing()
         if text:
             return cls(*pickle.loads(base64.b64decode(text)))
-        outputs = len(plan.passed_inputs())
+        outputs = plan.output_count()
         sources = [("plan", place) for place in range(outputs)]
         return cls("tensor" if outputs == 1 else (tuple, outputs), sources, True, [])

@@ -1,31 +1,32 @@
-"""Steps that no plan runs: the original's own, or the original's under online eviction."""
+"""How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
 
 import logging
 
+from ..errors import message
 from . import evicting
-from .errors import message
 
 log = logging.getLogger("rematlas")
 CHOICES = ("original", "evict")
 
 
-class Unplanned:
-    """`choice`: "evict" evicts where the step is not known to fit; None where it is known not to, and in the steps on the way to a
-    plan also where nobody knows. Eviction stays in force from such a step on, for whatever else the program does, until a
-    step comes that needs none: its backward and the optimizer are the caller's."""
+class Fallback:
+    """`choice`: "evict" evicts where the step is not known to fit; None where it is known not to, and in the
+    steps on the way to a plan also where nobody knows. Eviction stays in force from such a step on, for
+    whatever else the program does, until a step comes that needs none: its backward and the optimizer are the
+    caller's."""
 
     def __init__(self, module, budget, choice):
         self.module = module
         self.budget = budget  # bytes; None: a share of a step that nobody knows yet
         self.choice = choice
         self.eviction = None
-        self.steps = 0  # run under eviction
-        self.failed = False  # to keep the budget
+        self.evicted_steps = 0
+        self.has_failed = False  # to keep the budget
 
     def evicts(self, fits, to_a_plan=False) -> bool:
-        """`fits`: whether the original's step is known to fit; None: unknown. `to_a_plan`: it is recorded, or runs while its plan
-        is made or compared."""
-        if self.budget is None or self.choice == "original" or self.failed:
+        """`fits`: whether the original's step is known to fit; None: unknown. `to_a_plan`: the step is
+        recorded, or runs while its plan is made or compared."""
+        if self.budget is None or self.choice == "original" or self.has_failed:
             return False
         return fits is False or (fits is None and (self.choice == "evict" or to_a_plan))
 
@@ -43,18 +44,20 @@ class Unplanned:
                     raise
                 self.give_up(message(error))
                 return
-        self.steps += 1
+        self.evicted_steps += 1
 
     def note_given_up(self) -> None:
         """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step."""
-        now = self.eviction and self.eviction.status()
+        now = self.status()
         if now and now.given_up:
             self.give_up(now.given_up)
             self.end()
 
     def give_up(self, why) -> None:
-        self.failed = True
-        log.warning("rematlas: online eviction cannot keep the budget: %s; steps without a plan may go beyond it", why)
+        self.has_failed = True
+        log.warning(
+            "rematlas: online eviction cannot keep the budget: %s; steps without a plan may go beyond it", why
+        )
 
     def end(self) -> None:
         if self.eviction is None:
@@ -65,4 +68,5 @@ class Unplanned:
     __del__ = end  # with the module
 
     def status(self):
+        """Returns None where eviction is not in force."""
         return self.eviction and self.eviction.status()

@@ -1,0 +1,42 @@
+"""What a forward sets in its modules, and where."""
+
+import torch
+
+
+class Assignments:
+    """Which tensors a forward sets as attributes and buffers of its modules."""
+
+    def __init__(self, module):
+        self.before = []
+        for submodule in module.modules():
+            for values in (submodule.__dict__, submodule.__dict__.get("_buffers") or {}):
+                self.before.append(
+                    (values, {n: id(v) for n, v in values.items() if isinstance(v, torch.Tensor)})
+                )
+
+    def made(self):
+        """(dictionary, name) of each."""
+        return [
+            (values, name)
+            for values, ids in self.before
+            for name, value in values.items()
+            if isinstance(value, torch.Tensor)
+            and not isinstance(value, torch.nn.Parameter)
+            and ids.get(name) != id(value)
+        ]
+
+
+def places_of(module):
+    """Where a forward sets attributes: (path of the submodule, whether as a buffer) by the id of the
+    dictionary."""
+    found = {}
+    for path, submodule in module.named_modules():
+        found[id(submodule.__dict__)] = path, False
+        found[id(submodule._buffers)] = path, True
+    return found
+
+
+def dictionary_at(module, place):
+    path, of_buffers = place
+    submodule = module.get_submodule(path)
+    return submodule._buffers if of_buffers else submodule.__dict__

@@ -1,0 +1,72 @@
+"""Which names code looks up, and which of what it finds there may change the course of a model."""
+
+import argparse
+import array
+import collections
+import contextvars
+import dis
+import functools
+import io
+import sys
+import sysconfig
+import types
+
+import torch
+
+from .plain_values import plain
+
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+
+
+@functools.cache
+def names_in(code):
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(names_in(constant))
+    return tuple(sorted(names))
+
+
+@functools.cache
+def globals_in(code):
+    """Names that are looked up among the globals; others of the same spelling are attributes."""
+    names = {
+        step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names.update(globals_in(constant))
+    return tuple(sorted(names))
+
+
+@functools.cache
+def is_foreign(module) -> bool:
+    """Of Python or an installed library, which keeps no state of a model in its classes and globals."""
+    if (module or "").partition(".")[0] == "rematlas":
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None:
+        return module != "__main__"
+    return "site-packages" in file or "dist-packages" in file or file.startswith(STANDARD_LIBRARY)
+
+
+def watched_global(value) -> bool:
+    if plain(value) is not None:
+        return True
+    if isinstance(value, (types.FunctionType, type)):
+        return not is_foreign(value.__module__)
+    if isinstance(value, (list, dict, set, collections.deque, array.array, bytearray)):
+        return len(value) <= 256
+    if isinstance(
+        value,
+        (
+            contextvars.ContextVar,
+            torch.Tensor,
+            types.SimpleNamespace,
+            argparse.Namespace,
+            collections.abc.Iterator,
+        ),
+    ):
+        return not isinstance(value, io.IOBase)
+    kind = type(value).__module__
+    return kind == "numpy" or not (isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind))

@@ -1,0 +1,82 @@
+"""What a module's course depends on beside its arguments: a part of the key of a kind of call."""
+
+import logging
+
+import torch
+
+from .watch import Watch
+
+log = logging.getLogger("rematlas")
+
+
+class ModuleState:
+    """It is as it was when it was looked at last. `watch` is None where it must be looked at again."""
+
+    def __init__(self, module):
+        self.module = module
+        self.watch = None
+        self.number = None  # of the state: the same for equal states
+        self.change = ""  # the last one, in words
+        self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
+        self.numbers = {}  # by fingerprint, for short keys
+        self.identities = None  # of parameters and buffers
+        self.tying = ()  # which of these are one and the same
+
+    def is_current(self) -> bool:
+        return self.watch is not None and self.watch.unchanged()
+
+    def has_parameters(self) -> bool:
+        """Lazy parameters are made by the original's first forward."""
+        return not any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
+
+    def look_again(self) -> None:
+        watch = self.look()
+        number = self.numbers.setdefault(watch.fingerprint, len(self.numbers))
+        if self.watch is not None and number == len(self.numbers) - 1:
+            self.change = self.watch.changes(watch)
+            log.info("rematlas: the model has changed (%s) and is planned anew", self.change)
+        self.watch, self.number = watch, number
+        self.identities = None
+
+    def look(self) -> Watch:
+        """Looks without taking note of what it finds."""
+        return Watch(self.module, frozenset(self.assigned))
+
+    def forget(self) -> None:
+        """The module must be looked at again before the next step."""
+        self.watch = None
+
+    def key(self):
+        identities = tuple(map(id, self.watch.tensors()))
+        if identities != self.identities:
+            self.identities = identities
+            first = {}
+            self.tying = tuple(first.setdefault(identity, place) for place, identity in enumerate(identities))
+        return self.number, self.tying
+
+    def change_within(self, watch) -> str:
+        """Says what the forward that has just run changed since that watch; empty where it changed
+        nothing."""
+        if watch.unchanged():
+            return ""
+        change = watch.changes(self.look())
+        self.change = change or self.change
+        self.forget()
+        return change
+
+    # What forward sets.
+
+    def note_assigned(self, places) -> list:
+        """What the forward sets is no change of the module. Returns the names that were not known."""
+        new = [(values, name) for values, name in places if (id(values), name) not in self.assigned]
+        for values, name in new:
+            self.assigned[id(values), name] = (values, name)
+            self.forget()
+        return [name for _, name in new]
+
+    def assigned_places(self) -> tuple:
+        """Returns (dictionary, name) of all that the forward sets."""
+        return tuple(self.assigned.values())
+
+    def assigned_values(self) -> list:
+        return [values[name] for values, name in self.assigned.values()]

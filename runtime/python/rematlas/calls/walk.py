@@ -1,0 +1,350 @@
+"""Walks all that a module reaches, in milliseconds, and lists what it finds."""
+
+import array
+import collections.abc
+import contextvars
+import dataclasses
+import functools
+import inspect
+import io
+import itertools
+import operator
+import random
+import types
+import zlib
+
+import torch
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from .code_names import globals_in, is_foreign, names_in, watched_global
+from .plain_values import digest_of_array, plain
+
+HOOKS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+)
+# Of a module's own dictionary: looked at by other means, or without influence on its course.
+APART = {"_parameters", "_buffers", "_modules", "_compiled_call_impl", "_non_persistent_buffers_set", *HOOKS}
+STATE = "state"
+MOST = 50_000
+# objects of others and functions within each other; lists and the program's own objects go deeper
+DEEPEST = 6
+INWARD = 0.1  # what these count
+LONGEST = 4096  # of longer containers the entries are told apart, and not what is in them
+LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do not compare them
+SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+DICTIONARIES = (dict, types.MappingProxyType)
+numbers_made = {}
+numbers = itertools.count()
+numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
+
+
+class ByName:
+    """Looks like a dictionary of a module whose own cannot be asked by name (TorchScript)."""
+
+    def __init__(self, module):
+        self.module = module
+
+    def __getitem__(self, name):
+        return getattr(self.module, name)
+
+
+class Walk:
+    def __init__(self, module, assigned):
+        """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at."""
+        self.module = module
+        self.assigned = assigned
+        self.containers = []  # (values, ids): a function that lists the values now, and what they were
+        self.held = []  # what ids stand for must stay alive
+        self.contents = []  # (where things can be set, what was there): lists, dictionaries, sets, closures
+        self.facts = []  # (path, stand-in) of each value
+        self.seen = set()
+        self.parameters = []  # (dictionary, name, path), under all names
+        self.buffers = []
+        self.walked = set()  # functions and classes
+        for path, submodule in module.named_modules(remove_duplicate=True):
+            self.add_module(path + "." if path else "", submodule)
+
+    def add_values(self, values_of):
+        """Lists what the function lists, which is compared in each call."""
+        values = list(values_of())
+        self.held.append(values)
+        self.containers.append((values_of, tuple(map(id, values))))
+        return values
+
+    def add_state(self, path, state_of):
+        """Of an object that hides its state: equal states give one and the same text."""
+        texts = {}
+
+        def values_of():
+            state = repr(state_of())
+            return [texts.setdefault(state, state)]
+
+        self.facts.append((path, STATE, hash(self.add_values(values_of)[0])))
+
+    # Modules.
+
+    def add_module(self, prefix, module):
+        if isinstance(module, torch.jit.ScriptModule):
+            self.add_script_module(prefix, module)
+            return
+        self.add_attributes(prefix, module.__dict__)
+        for name, child in module._modules.items():
+            self.facts.append((prefix + name, id(child)))
+        if module._modules:
+            self.add_values(module._modules.values)
+        self.add_hooks(prefix, module)
+        for found, entries in ((self.parameters, module._parameters), (self.buffers, module._buffers)):
+            found.extend(
+                (entries, name, prefix + name) for name, value in entries.items() if value is not None
+            )
+        for entries in (module._parameters, module._buffers):
+            if any(value is None for value in entries.values()):
+                present = functools.partial(lambda e: [value is None for value in e.values()], entries)
+                self.containers.append((present, tuple(map(id, present()))))
+            missing = tuple(value is None for value in entries.values())
+            self.facts.append((prefix + "names", tuple(entries), missing))
+        self.add_class(type(module))
+
+    def add_script_module(self, prefix, module):
+        for name, _ in module.named_parameters(recurse=False):
+            self.parameters.append((ByName(module), name, prefix + name))
+        for name, _ in module.named_buffers(recurse=False):
+            self.buffers.append((ByName(module), name, prefix + name))
+        self.add_values(functools.partial(lambda m: [m.training], module))
+        self.facts.append((prefix + "training", module.training))
+
+    def add_hooks(self, prefix, module):
+        hooks = [module.__dict__[name] for name in HOOKS if name in module.__dict__]
+        for hook in hooks:
+            for key, value in hook.items():
+                self.add_value(f"{prefix}hook{key}", value, 1)
+        # Hooks come and go, and so do names: their numbers tell.
+        counted = (*hooks, module._modules, module._parameters, module._buffers)
+        lengths = functools.partial(map, len, counted)
+        if max(lengths()) > LARGEST_CACHED:
+            lengths = functools.partial(
+                lambda c: [numbers_made.setdefault(len(entries), len(entries)) for entries in c], counted
+            )
+        self.containers.append((lengths, tuple(map(id, lengths()))))
+        self.facts.append((prefix + "hooks", tuple(tuple(map(id, hook.values())) for hook in hooks)))
+
+    # Values.
+
+    def add_attributes(self, prefix, values):
+        """Of a module."""
+        names = [name for name in values if name not in APART and (id(values), name) not in self.assigned]
+        if len(self.held) > MOST or not names:
+            return
+        getter = (
+            operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
+        )
+        # A new name makes the dictionary longer.
+        values_of = functools.partial(
+            lambda d, get, n: get(d) if len(d) == n else (), values, getter, len(values)
+        )
+        self.add_named_values(prefix, names, values_of, 1)
+
+    def add_dictionary(self, prefix, values, depth):
+        if len(self.held) <= MOST:
+            self.add_named_values(prefix, list(values), values.values, depth)
+
+    def add_named_values(self, prefix, names, values_of, depth):
+        try:
+            now = self.add_values(values_of)
+        except Exception:
+            return
+        for name, value in zip(names, now):
+            self.add_value(f"{prefix}{name}", value, depth)
+
+    def add_value(self, path, value, depth):
+        if self.add_what_is_compared(path, value):
+            return
+        if id(value) in self.seen:
+            self.facts.append((path, "seen"))
+            return
+        if depth > DEEPEST or len(self.held) > MOST:
+            return
+        self.seen.add(id(value))
+        self.held.append(value)
+        self.facts.append((path, type(value).__qualname__))
+        if not path.rpartition(".")[2].startswith("__composable_api"):  # of torch.distributed
+            self.add_what_is_within(path, value, depth)
+
+    def add_what_is_compared(self, path, value) -> bool:
+        """Whether the value is of a kind that is compared as a whole; then it is listed."""
+        if isinstance(value, random.Random):
+            self.add_state(path, value.getstate)
+        elif isinstance(value, torch.Generator):
+            self.add_state(path, lambda: hash(bytes(value.get_state().numpy())))
+        elif type(value).__module__.startswith("numpy.random"):
+            self.add_state(path, functools.partial(state_of_numpy, value))
+        elif (stand_in := plain(value)) is not None:
+            self.facts.append((path, stand_in))
+        elif isinstance(value, torch.Tensor):
+            self.facts.append((path, numbers_of_tensors.setdefault(value, next(numbers))))
+            if not isinstance(value, (torch.nn.Parameter, torch.nn.Buffer)) and not value.is_inference():
+                self.add_state(path, lambda: value._version)  # what the program reads there is part of a plan
+        elif isinstance(value, torch.nn.Module):
+            self.facts.append((path, id(value)))
+        elif type(value).__module__ == "numpy" and hasattr(value, "tobytes") and not value.dtype.hasobject:
+            self.add_state(path, lambda: digest_of_array(value))
+        elif isinstance(value, (array.array, bytearray, memoryview)):
+            self.add_state(path, lambda: (len(value), zlib.crc32(bytes(value))))
+        elif isinstance(value, itertools.count):
+            self.add_state(path, lambda: repr(value))
+        elif isinstance(value, collections.abc.Iterator) and not isinstance(value, io.IOBase):
+            self.add_state(path, lambda: next(numbers))  # nobody sees how far it is
+        else:
+            return False
+        return True
+
+    def add_what_is_within(self, path, value, depth):
+        if isinstance(value, (*SEQUENCES, *DICTIONARIES)):
+            self.add_container(path, value, depth)
+        elif isinstance(value, contextvars.ContextVar):
+            for item in self.add_values(lambda: [value.get(None)]):
+                self.add_value(f"{path}.get()", item, depth + 1)
+        elif type(value).__module__ == "numpy" and hasattr(value, "flat"):
+            for index, item in enumerate(self.add_values(lambda: list(value.flat))):
+                self.add_value(f"{path}[{index}]", item, depth + INWARD)
+        elif isinstance(value, functools.partial):
+            self.add_value(path, (value.func, value.args, value.keywords), depth)
+        elif isinstance(value, types.MethodType):
+            self.facts.append((path, id(value.__func__)))
+            self.add_value(path, value.__self__, depth + 1)
+            self.add_function(path, value.__func__, depth)
+        elif isinstance(value, types.FunctionType):
+            self.facts.append((path, id(value)))
+            self.add_function(path, value, depth)
+        elif isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
+            self.facts.append((path, id(value)))
+        elif isinstance(value, type):
+            self.facts.append((path, id(value)))
+            self.add_class(value)
+        elif type(value).__module__.partition(".")[0] == "torch":
+            self.facts.append((path, id(value)))  # what torch hangs on modules changes as it runs
+        else:
+            self.add_object(path, value, depth)
+
+    def add_container(self, path, value, depth):
+        if len(value) > LONGEST:
+            self.add_long(path, value)
+            return
+        if isinstance(value, (list, set, collections.deque)):
+            self.contents.append((value, value.copy()))
+        elif isinstance(value, dict):
+            self.contents.append((value, dict(value)))
+        if isinstance(value, DICTIONARIES):
+            self.facts.append((path, tuple(str(key) for key in value)))
+            self.add_dictionary(path + ".", value, depth + INWARD)
+            return
+        items = value if isinstance(value, tuple) else self.add_values(functools.partial(list, value))
+        for index, item in enumerate(items):
+            self.add_value(f"{path}[{index}]", item, depth + INWARD)
+
+    def add_long(self, path, value):
+        """Which entries there are, and no further."""
+        entries = self.add_values(
+            functools.partial(list, value.values() if isinstance(value, DICTIONARIES) else value)
+        )
+        self.facts.append((path, STATE, hash(tuple(plain(entry) or id(entry) for entry in entries))))
+
+    def add_object(self, path, value, depth):
+        self.facts.append((path, "object"))
+        inward = 1 if is_foreign(type(value).__module__) else INWARD
+        if hasattr(value, "__dict__"):
+            if inward < 1:
+                self.contents.append((value.__dict__, dict(value.__dict__)))
+            self.add_dictionary(path + ".", value.__dict__, depth + inward)
+        for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
+            names = (
+                [slots]
+                if isinstance(slots, str)
+                else [n for n in slots if n not in ("__dict__", "__weakref__")]
+            )
+            names = [name for name in names if hasattr(value, name)]
+            if names:
+                values_of = functools.partial(lambda o, n: [getattr(o, name) for name in n], value, names)
+                for name, item in zip(names, self.add_values(values_of)):
+                    self.add_value(f"{path}.{name}", item, depth + inward)
+        if not dataclasses.is_dataclass(value):
+            self.add_class(type(value))
+
+    # Code.
+
+    def add_function(self, path, function, depth):
+        """The closure, the defaults, and the globals that the code names, of functions outside of torch."""
+        if function in self.walked or depth > DEEPEST or is_foreign(getattr(function, "__module__", None)):
+            return
+        self.walked.add(function)
+        self.add_closure(path, function, depth)
+        self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)
+        names = [name for name in globals_in(function.__code__) if name in function.__globals__]
+        held = [name for name in names if watched_global(function.__globals__[name])]
+        if held:
+            values_of = functools.partial(
+                lambda g, n: [g.get(name) for name in n], function.__globals__, held
+            )
+            for name, value in zip(held, self.add_values(values_of)):
+                self.add_value(name, value, depth + 1)
+        for name in names:
+            module = function.__globals__[name]
+            if isinstance(module, types.ModuleType):
+                asked = [other for other in names_in(function.__code__) if other in module.__dict__]
+                self.add_names_of(name, module, asked, depth)
+
+    def add_closure(self, path, function, depth):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                continue
+            if isinstance(content, Walk) or content is self.module:
+                continue
+            self.contents.append((cell, content))
+            self.add_values(functools.partial(lambda c: [c.cell_contents], cell))
+            self.add_value(f"{path}:{name}", content, depth + 1)
+
+    def add_names_of(self, path, module, names, depth):
+        """Of a module that code names, what the code may ask it for."""
+        if not names:
+            return
+        values_of = functools.partial(lambda d, n: [d.get(name) for name in n], module.__dict__, names)
+        for name, value in zip(names, self.add_values(values_of)):
+            self.add_value(f"{path}.{name}", value, depth + 1)
+
+    def add_class(self, kind):
+        for base in kind.__mro__:
+            if base in self.walked or is_foreign(base.__module__):
+                continue
+            self.walked.add(base)
+            values = base.__dict__
+            names = [name for name in values if not (name.startswith("__") and name.endswith("__"))]
+            if not names:
+                continue
+            values_of = functools.partial(lambda d, n: [d.get(name) for name in n], values, names)
+            for name, value in zip(names, self.add_values(values_of)):
+                self.add_class_attribute(f"{base.__qualname__}.{name}", value)
+
+    def add_class_attribute(self, path, value):
+        if isinstance(value, (staticmethod, classmethod)):
+            value = value.__func__
+        if isinstance(value, property):
+            value = value.fget
+        if isinstance(value, types.FunctionType):
+            self.facts.append((path, id(value)))
+            self.add_function(path, value, 2)
+        elif not inspect.isdatadescriptor(value):
+            self.add_value(path, value, 2)
+
+
+def state_of_numpy(generator):
+    if hasattr(generator, "bit_generator"):
+        return getattr(generator, "bit_generator", generator).state
+    return generator.get_state()

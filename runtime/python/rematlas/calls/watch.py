@@ -1,0 +1,84 @@
+"""What a module's course depends on beside its tensors: attributes, modes, hooks, configuration, globals,
+closures.
+
+    watch = Watch(module)          # walks all that the module reaches, in milliseconds
+    watch.unchanged()              # microseconds a submodule: compares identities alone
+    watch.fingerprint              # hashable; equal for equal states
+    watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
+"""
+
+import collections
+import operator
+import types
+
+from .plain_values import shown
+from .walk import STATE, Walk
+
+
+class Watch(Walk):
+    def __init__(self, module, assigned=frozenset()):
+        super().__init__(module, assigned)
+        self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
+        self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
+        self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
+
+    def unchanged(self) -> bool:
+        for values_of, ids in self.containers:
+            if tuple(map(id, values_of())) != ids:
+                return False
+        return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
+
+    def changes(self, later) -> str:
+        """The first difference to a later watch of the same module, in words; empty when there is none."""
+        before, after = by_path(self.facts), by_path(later.facts)
+        for path, value in after.items():
+            if path not in before:
+                return f"{path} is new"
+            if before[path] != value and STATE in value:
+                return f"what is in {path} has changed"
+            if before[path] != value:
+                return f"{path}: {shown(before[path])}, then {shown(value)}"
+        for path in before:
+            if path not in after:
+                return f"{path} is gone"
+        for (_, _, path), old, new in zip(self.parameters, self.requires_grad, later.requires_grad):
+            if old != new:
+                return f"{path}: requires_grad {old}, then {new}"
+        return ""
+
+    def tensors(self):
+        """Parameters and buffers as they are now, in the order of `names`."""
+        return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
+
+    def put_back(self) -> None:
+        """What a forward has put into the lists, dictionaries, sets, globals and closures that were walked is
+        gone again."""
+        for kept, before in self.contents:
+            if isinstance(kept, list):
+                if is_other(kept, before):
+                    kept[:] = before
+            elif isinstance(kept, collections.deque):
+                if is_other(kept, before):
+                    kept.clear()
+                    kept.extend(before)
+            elif isinstance(kept, set):
+                if kept != before:
+                    kept.clear()
+                    kept.update(before)
+            elif isinstance(kept, types.CellType):
+                kept.cell_contents = before
+            else:
+                for name in [name for name in kept if name not in before]:
+                    del kept[name]
+                kept.update((name, value) for name, value in before.items() if kept.get(name) is not value)
+
+
+def is_other(items, before) -> bool:
+    return len(items) != len(before) or any(map(operator.is_not, items, before))
+
+
+def by_path(facts) -> dict:
+    result = {}
+    for fact in facts:
+        result[fact[0]] = result.get(fact[0], ()) + fact[1:]
+    return result

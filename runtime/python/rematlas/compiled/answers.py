@@ -1,0 +1,99 @@
+"""The JSON texts of the compiled part as values."""
+
+import dataclasses
+import json
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shortage:
+    """It says why no schedule keeps the budget."""
+
+    needed_bytes: int
+    proven: bool  # whether every schedule needs so many
+    smallest_found_bytes: int | None
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PlanAnswer:
+    """It holds what is known of a step, and of the schedule that was found last. What is not known is
+    None."""
+
+    ops: int
+    whole_peak_bytes: int  # without recomputation
+    whole_held_bytes: int  # that a further open forward of such a step holds
+    resident_bytes: int
+    gradient_bytes: int
+    kept_by_loss_bytes: int
+    unused_outputs: list
+    step_budget_bytes: int | None = None
+    beside_bytes: int = 0
+    others_bytes: int = 0  # that the other open forwards hold while one runs
+    error: str | None = None
+    infeasible: Shortage | None = None
+    # On a GPU: what the allocator hands out and what it holds of the device, fragmentation included; and the
+    # memory that the device must have for the step, for what lives beside it now, and for the driver and
+    # other processes.
+    allocated_peak_bytes: int | None = None
+    reserved_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    solver: str | None = None
+    peak_bytes: int | None = None
+    budget_bytes: int | None = None
+    overhead: float | None = None
+    host_peak_bytes: int | None = None
+    bound: float | None = None
+    gap: float | None = None
+
+    @property
+    def is_solved(self) -> bool:
+        return self.peak_bytes is not None
+
+    @classmethod
+    def of(cls, text: str) -> "PlanAnswer":
+        told = json.loads(text)
+        answer = {name: value for name, value in told.items() if name in PLAN_ANSWER_FIELDS}
+        if "infeasible" in told:
+            answer["infeasible"] = Shortage(**told["infeasible"])
+        return cls(**answer)
+
+
+PLAN_ANSWER_FIELDS = frozenset(field.name for field in dataclasses.fields(PlanAnswer))
+
+
+@dataclasses.dataclass(frozen=True)
+class LastStep:
+    """The last step that a plan ran."""
+
+    peak_bytes: int | None  # where it was measured
+    arena_bytes: int
+    system_allocations: int
+    originals: int  # steps so far whose backward the original had to run
+    why_original: str
+    open: int  # forwards
+
+    @classmethod
+    def of(cls, text: str) -> "LastStep | None":
+        """Returns None for a plan that is not bound."""
+        told = json.loads(text)
+        return cls(**told) if told else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Eviction:
+    """It says what online eviction has done so far."""
+
+    steps: int  # backwards that are over
+    calls: int  # ops
+    evictions: int
+    rematerializations: int  # ops that ran again
+    rerun_share: float  # of the time of all ops
+    known_ops: int  # that could run again now
+    given_up: str = ""  # why the budget is kept no more; for steps that `apply` evicts by itself
+
+    @classmethod
+    def of(cls, text: str) -> "Eviction":
+        told = json.loads(text)
+        share = told["rerun_time_ns"] / max(told["time_ns"], 1)
+        known = {field.name: told[field.name] for field in dataclasses.fields(cls) if field.name in told}
+        return cls(rerun_share=share, **known)

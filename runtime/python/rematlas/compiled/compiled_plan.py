@@ -1,0 +1,123 @@
+"""A plan of the compiled part: the graph of a step, and the schedule that was found last for it."""
+
+import json
+import pathlib
+import tempfile
+
+from ..library import classes, ops
+from .answers import LastStep, PlanAnswer
+
+
+class CompiledPlan:
+    """Its methods raise RuntimeError with one line where the compiled part cannot do what is asked."""
+
+    def __init__(self, made):
+        self.made = made
+        # Planned steps call these. To look them up takes longer than what they do.
+        # (tensors, inputs, in an arena, measured) -> (outputs, frame, why there are none)
+        self.forward = made.forward
+        self.open_forwards = made.open  # how many
+
+    @classmethod
+    def of_recordings(cls, first, second, name: str):
+        return cls(classes.Plan(first.made, second.made, name))
+
+    @classmethod
+    def from_shapes(cls, recording, name: str, timed=False, names=(), tensors=()):
+        """With `timed` ops are run on their own to learn their times, and read these tensors where they
+        lie."""
+        return cls(ops.plan_from_shapes(recording.made, name, timed, list(names), list(tensors)))
+
+    @classmethod
+    def read(cls, path, device: str):
+        """Reads a plan file, or a schedule file with its graph file beside it."""
+        return cls(ops.load_plan(str(path), device))
+
+    @classmethod
+    def of_bytes(cls, data: bytes, device: str):
+        """`data` is what a plan file holds."""
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            path.write_bytes(data)
+            return cls.read(path, device)
+
+    def with_optimizer(self, groups, ending: dict):
+        """Returns the same step with updates by these groups at its end. It has no schedule yet."""
+        return CompiledPlan(self.made.with_optimizer(json.dumps(groups), json.dumps(ending)))
+
+    # Planning.
+
+    def start(self, options, *, frames: int, other_bytes: int, device: str) -> None:
+        """Begins to solve in the background."""
+        config = json.dumps(options.config) if options.config else ""
+        asked = str(options.budget), options.solver, config, options.time_limit
+        self.made.start(*asked, frames, other_bytes, options.copies.text, options.in_arena(device))
+
+    def busy(self) -> bool:
+        return self.made.busy()
+
+    def wait(self) -> None:
+        self.made.wait()
+
+    def answer(self) -> PlanAnswer:
+        return PlanAnswer.of(self.made.answer())
+
+    # Running.
+
+    def bind(self, watch, tensors, owner: str, states=None) -> None:
+        """Makes the last schedule ready to run on these tensors. A plan with updates takes the optimizer's
+        `states`."""
+        bound = watch.names, tensors, len(watch.parameters), owner
+        if states is None:
+            self.made.bind(*bound)
+        else:
+            self.made.bind_with_states(*bound, states)
+
+    def rebind_states(self, states) -> None:
+        self.made.rebind_states(states)
+
+    def change_numbers(self, groups) -> None:
+        self.made.change_numbers(json.dumps(groups))
+
+    def set_sums_gradients(self, sums: bool) -> None:
+        self.made.set_sums_gradients(sums)
+
+    def abandon_open_forwards(self) -> None:
+        """Their backward will run the original."""
+        self.made.give_open_forwards_up()
+
+    def moves_buffers_in_backward(self) -> bool:
+        return self.made.moves_buffers_late()
+
+    def gradients_are_as_handed_out(self, gradients) -> bool:
+        return self.made.gradients_are_as_handed_out(gradients)
+
+    def last_step(self) -> LastStep | None:
+        return LastStep.of(self.made.last())
+
+    # What it is.
+
+    def state_names(self) -> list:
+        return self.made.state_names()
+
+    def gradient_names(self) -> list:
+        return self.made.gradient_names()
+
+    def output_count(self) -> int:
+        return len(self.made.passed_inputs())
+
+    def pack(self, packing: str) -> None:
+        self.made.pack(packing)
+
+    def packing(self) -> str:
+        return self.made.packing()
+
+    def graph_text(self) -> str:
+        return self.made.graph_text()
+
+    def to_bytes(self) -> bytes:
+        """Returns what a plan file of it holds."""
+        with tempfile.TemporaryDirectory(prefix="rematlas-") as folder:
+            path = pathlib.Path(folder) / "plan"
+            self.made.save(str(path))
+            return path.read_bytes()

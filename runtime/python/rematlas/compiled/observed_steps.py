@@ -1,0 +1,130 @@
+"""Steps of the original that the compiled part records, or compares with a plan."""
+
+import enum
+
+from ..library import classes
+
+
+class RecordingState(enum.Enum):
+    OPEN = "open"  # its backward has not run
+    RECORDED = "recorded"
+    DROPPED = "dropped"  # there will be no backward
+    REFUSED = "refused"
+
+
+class RecordingKind(enum.Enum):
+    REAL = "real"
+    WITH_AUDIT = "with audit"  # also looks for what ops do beside their declarations
+    FROM_SHAPES = "from shapes"
+
+
+class Verdict(enum.Enum):
+    OPEN = "open"
+    SAME = "same"
+    DIFFERENT = "different"
+    DROPPED = "dropped"
+    OTHER_COURSE = "other course"
+    NO_ROOM = "no room"
+
+
+class StepRecording:
+    """`watch` is of the module whose step this is, `inputs` are the tensors of the call."""
+
+    def __init__(self, watch, inputs, device: str, kind: RecordingKind):
+        self.bound = watch.tensors()
+        self.made = classes.Recording(
+            watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
+        )
+        # The forward of each submodule calls these.
+        self.enter, self.leave = self.made.enter, self.made.leave
+
+    def begin(self) -> list:
+        """Returns the tensors to call the forward with."""
+        return self.made.begin()
+
+    def end(self, outputs) -> None:
+        self.made.end(outputs)
+
+    def run_backward(self, used) -> None:
+        self.made.run_backward(used)
+
+    def abandon(self) -> None:
+        self.made.abandon()
+
+    def refuse(self, why: str) -> None:
+        self.made.refuse(why)
+
+    def release_to_caller(self) -> None:
+        """Gives the recording up: the backward is part of the caller's graph from here on."""
+        self.made.uncut()
+
+    def state(self) -> RecordingState:
+        return RecordingState(self.made.state())
+
+    def is_open(self) -> bool:
+        return self.made.state() == "open"
+
+    def refusal(self) -> str:
+        return self.made.refusal()
+
+    def out_of_memory(self) -> bool:
+        return self.made.out_of_memory()
+
+    def survivors(self) -> list:
+        """Says which tensors of the step are alive after it."""
+        return self.made.survivors()
+
+    def other_bytes(self) -> int:
+        """Returns what lived beside the step."""
+        return self.made.beside()
+
+    def held_bytes(self) -> int:
+        """Returns what is kept for the backward."""
+        return self.made.held()
+
+    def sums_gradients(self) -> bool:
+        return self.made.sums_gradients()
+
+    def depends_on_data(self, tensor) -> bool:
+        return self.made.depends_on_data(tensor)
+
+    def line(self) -> str:
+        return self.made.line()
+
+    def difference(self, other) -> str:
+        """Says why the two are not of one course; empty where they are."""
+        return self.made.difference(other.made)
+
+
+class StepComparison:
+    """The plan runs beside this step of the original."""
+
+    def __init__(self, plan, tensors, inputs):
+        self.made = classes.Comparison(plan.made, tensors, inputs)
+
+    def begin(self) -> list:
+        return self.made.begin()
+
+    def end(self, outputs) -> None:
+        self.made.end(outputs)
+
+    def abandon(self) -> None:
+        self.made.abandon()
+
+    def release_to_caller(self) -> None:
+        self.made.uncut()
+
+    def verdict(self) -> Verdict:
+        return Verdict(self.made.verdict())
+
+    def is_open(self) -> bool:
+        return self.made.verdict() == "open"
+
+    def held_bytes(self) -> int:
+        return self.made.held()
+
+    def why(self) -> str:
+        return self.made.why()
+
+    def measured_peak(self) -> int:
+        return self.made.measured_peak()

@@ -1,0 +1,212 @@
+"""Online eviction: whatever runs inside stays under the budget, without a plan.
+
+    with rematlas.evict("2GiB"):
+        for batch in batches:                  # any course, another one in each step
+            loss = criterion(model(batch.x), batch.y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+What ops have made is dropped where memory is short, and made again before it is read (Kirisame et al.,
+Dynamic Tensor Rematerialization, ICLR 2021). Losses, gradients and buffers are those of training without it,
+bit by bit.
+"""
+
+import json
+import os
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from ..calls.module_hooks import PathHooks
+from ..compiled.answers import Eviction
+from ..compiled.memory import budget_bytes
+from ..errors import Thrashing, message
+from ..library import classes, ops
+from .python_reads import python_reads
+from .untracked_writes import refuse_capture, untracked_writes
+
+HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocations()
+
+in_force = None  # of the process: one at a time
+
+
+class evict:
+    """A context. `evict(budget)` or `evict(model, budget)`: the model's parameters and buffers stay, wherever
+    they were made.
+
+    `budget`: bytes of all tensors on the device ("2GiB", or a number), parameters, gradients and the
+    optimizer's state included. `heuristic`: what goes first: "dtr-eq", "dtr", "local", "lru", "size", "msps"
+    or "random". `deallocation`: what becomes of what the program drops: "eager" (freed), "ignore" (it stays
+    until memory is short), "banish" (freed for ever). `thrash`: a step whose reruns take so many times its
+    own time is given up. `sample`, `ignore_small`: score a sample only; never drop small storages. `record`:
+    keep what happens in each last step, for `save`. `device`: whose memory is limited; the model's unless it
+    is given, and without a model torch's default.
+
+    On a GPU the budget is for what its caching allocator hands out, and work on the stream that is current at
+    the beginning of the context can be evicted; what other streams read or make stays. Where the budget
+    cannot be kept, the op that needs more raises torch.OutOfMemoryError, and all tensors are as they were; a
+    step that is given up leaves the context as rematlas.Thrashing. At the end of the context all that the
+    program holds is there again, beyond the budget where it must be.
+    """
+
+    def __init__(
+        self,
+        *model_and_budget,
+        budget=None,
+        heuristic="dtr-eq",
+        deallocation="eager",
+        thrash=20.0,
+        sample=False,
+        ignore_small=False,
+        seed=1,
+        device=None,
+        record=False,
+        **further,
+    ):
+        self.model, budget = model_and_bytes(model_and_budget, budget)
+        self.budget = bytes_in(budget)
+        check_choices(heuristic, deallocation, thrash)
+        asked = {
+            "heuristic": heuristic,
+            "deallocation": deallocation,
+            "thrash": float(thrash),
+            "sample": bool(sample),
+        }
+        asked |= {"ignore_small": bool(ignore_small), "seed": seed, "record": bool(record)}
+        self.options = json.dumps(asked | further)
+        self.device = device and str(torch.device(device))
+        self.eviction = None
+        self.hooks = PathHooks() if record and self.model is not None else None
+
+    def __enter__(self):
+        global in_force
+        if in_force is not None:
+            raise RuntimeError("rematlas: online eviction is in force already; contexts do not nest")
+        where = [] if self.model is None else [p.device for p in self.model.parameters()]
+        device = self.device or str((where or [torch.get_default_device()])[0])
+        refuse_capture(device)
+        eviction = classes.Eviction(device, self.budget, self.options)
+        if self.model is not None:
+            parameters, buffers = list(self.model.named_parameters()), list(self.model.named_buffers())
+            names, tensors = zip(*parameters, *buffers) if parameters or buffers else ((), ())
+            eviction.names(list(tensors), list(names), len(parameters))
+        try:
+            eviction.open()
+        except RuntimeError as error:
+            raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
+        self.eviction, in_force = eviction, self
+        python_reads.watch(eviction)
+        untracked_writes.watch()
+        # Each step needs them: what is dropped of them would be made again before it is used.
+        self.after_updates = register_optimizer_step_post_hook(
+            lambda optimizer, *_: eviction.stays(kept_by(optimizer))
+        )
+        if self.hooks:
+            self.hooks.start(self.model, eviction)
+        self.model = None  # which may go while eviction is in force
+        return self
+
+    def __exit__(self, _, error, __):
+        global in_force
+        in_force = None
+        python_reads.stop()
+        untracked_writes.stop()
+        self.after_updates.remove()
+        if self.hooks:
+            self.hooks.stop(self.eviction)
+        self.eviction.close()
+        if error is not None:
+            forget_failed_backward()
+        if Thrashing.is_told_by(error):
+            raise Thrashing(str(error).splitlines()[0]) from error
+
+    def save(self, name) -> None:
+        """Writes the last step that is over, as NAME.graph.json and NAME.schedule.json: `rematlas check`,
+        `rematlas draw` and the explorer open them. A step ends with its backward: what follows, an
+        optimizer's step say, begins the next one."""
+        if self.eviction is None:
+            raise RuntimeError("rematlas: this eviction has not begun")
+        try:
+            self.eviction.save(os.fspath(name))
+        except RuntimeError as error:
+            raise RuntimeError(message(error)) from None
+
+    def status(self) -> Eviction:
+        if self.eviction is None:
+            raise RuntimeError("rematlas: this eviction has not begun")
+        return Eviction.of(self.eviction.status())
+
+
+def model_and_bytes(given, budget):
+    """Takes `evict(budget)` and `evict(model, budget)` apart, also where the budget is given by name."""
+    given = list(given)
+    model = given.pop(0) if given and isinstance(given[0], torch.nn.Module) else None
+    if given and given[0] is None and len(given) == 2:
+        given.pop(0)
+    if given and budget is None:
+        budget = given.pop(0)
+    if given or budget is None:
+        raise TypeError("rematlas: evict takes a budget, or a model and a budget")
+    return model, budget
+
+
+def check_choices(heuristic, deallocation, thrash) -> None:
+    if heuristic not in HEURISTICS:
+        raise ValueError(f"rematlas: heuristic is {heuristic!r}; expected one of {', '.join(HEURISTICS)}")
+    if deallocation not in DEALLOCATIONS:
+        raise ValueError(
+            f"rematlas: deallocation is {deallocation!r}; expected one of {', '.join(DEALLOCATIONS)}"
+        )
+    if isinstance(thrash, bool) or not isinstance(thrash, (int, float)) or not thrash >= 1:
+        raise ValueError(f"rematlas: thrash is {thrash!r}; expected a number of at least 1")
+
+
+def bytes_in(budget) -> int:
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise TypeError(f"rematlas: the budget is {budget!r}; expected bytes, or text such as '2GiB'")
+    try:
+        found = budget_bytes(budget)
+    except RuntimeError as error:
+        raise ValueError(f"rematlas: {message(error)}") from None
+    if found is None:
+        raise ValueError(
+            f"rematlas: the budget is {budget!r}: nobody knows a step's peak before it runs; give bytes"
+        )
+    return found
+
+
+def forget_failed_backward():
+    """What a backward had queued when an op failed stays in its thread's queue, with its tensors, until the
+    next backward."""
+    with torch.enable_grad():
+        torch.zeros((), requires_grad=True).backward()
+
+
+def kept_by(optimizer) -> list:
+    """Tensors that outlive its step: the parameters, and what it keeps of them."""
+    found = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    left = list(optimizer.state.values())
+    while left:
+        value = left.pop()
+        if isinstance(value, torch.Tensor):
+            found.append(value)
+        elif isinstance(value, dict):
+            left.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            left.extend(value)
+    return found
+
+
+def leave_to_parent():
+    """In a process that was forked within the context, a worker that loads data say."""
+    global in_force
+    if in_force is not None:
+        classes.Eviction.leave_to_parent()
+        python_reads.stop()
+        untracked_writes.stop()
+        in_force.after_updates.remove()
+        in_force = None
+
+
+os.register_at_fork(after_in_child=leave_to_parent)

@@ -1,0 +1,78 @@
+"""Ways in which Python gets at a tensor's memory past all operators: what was dropped is made again first."""
+
+import enum
+import threading
+import weakref
+
+import torch
+
+
+class Look(enum.IntEnum):
+    """What somebody does with a tensor's memory. The numbers are those of the compiled part."""
+
+    NOW = 0  # reads it at once
+    ON = 1  # reads it from now on
+    AND_CHANGE = 2  # reads and writes it from now on
+
+
+# Addresses and storages are taken to be for reading.
+METHODS = {
+    "data_ptr": Look.ON,
+    "numpy": Look.NOW,  # and with it __array__; see `lent`
+    "tolist": Look.NOW,
+    "untyped_storage": Look.ON,
+    "storage": Look.ON,
+    "_typed_storage": Look.ON,
+    "__dlpack__": Look.AND_CHANGE,
+    "share_memory_": Look.AND_CHANGE,
+    "__reduce_ex__": Look.NOW,
+    "__deepcopy__": Look.NOW,
+}
+
+
+def looked_at(method, eviction, look):
+    def touch_first(self, *args, **kwargs):
+        eviction.touch(self, int(look))
+        return method(self, *args, **kwargs)
+
+    touch_first.__name__ = getattr(method, "__name__", "touch_first")
+    return touch_first
+
+
+def lent(numpy, eviction):
+    """Whoever has the array, or a view of it, may write there, and nobody else sees it."""
+
+    def lend(self, *args, **kwargs):
+        array = numpy(self, *args, **kwargs)
+        loan = eviction.lend(self)
+        if loan >= 0:
+            weakref.finalize(array, eviction.returned, loan).atexit = False
+        return array
+
+    lend.__name__ = "numpy"
+    return lend
+
+
+class PythonReads:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.replaced = {}
+
+    def watch(self, eviction):
+        with self.lock:
+            for name, look in METHODS.items():
+                self.replaced[name] = torch.Tensor.__dict__.get(name)
+                setattr(torch.Tensor, name, looked_at(getattr(torch.Tensor, name), eviction, look))
+            torch.Tensor.numpy = lent(torch.Tensor.numpy, eviction)
+
+    def stop(self):
+        with self.lock:
+            for name, own in self.replaced.items():
+                if own is None:
+                    delattr(torch.Tensor, name)
+                else:
+                    setattr(torch.Tensor, name, own)
+            self.replaced = {}
+
+
+python_reads = PythonReads()

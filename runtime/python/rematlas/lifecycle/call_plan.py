@@ -1,0 +1,372 @@
+"""One kind of call: what is known of it, its plan, and the state that it is in."""
+
+import json
+import logging
+import time
+import weakref
+
+from .. import ranks
+from ..compiled.compiled_plan import CompiledPlan
+from ..compiled.memory import other_bytes
+from ..compiled.observed_steps import RecordingState
+from ..errors import message
+from . import from_shapes
+from .comparing import Comparing
+from .measured import Comparisons, Original
+from .packing import Packing
+from .planned import Planned
+from .planning import Planning
+from .recording import Recording
+from .refused import Refused
+from .step_plan import Returned, StepPlan
+
+log = logging.getLogger("rematlas")
+
+
+class CallPlan:
+    """It goes from state to state, by methods that are named after what has happened."""
+
+    def __init__(self, owner, key, inputs):
+        self._owner = weakref.ref(owner)  # see State
+        self.key = key
+        self.base = key[0]  # without the state of the module
+        self.inputs = inputs  # in words
+        self.reason = ""  # why there is no plan yet, or none at all
+        self.open_steps = []  # Recorded and Compared ones whose backward has not run
+        self.plan = None
+        self.answer = None  # of the planner, when it was asked last
+        self.original = Original()
+        self.comparisons = Comparisons()
+        # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
+        self.used = None
+        self.state = Recording(self)
+
+    @property
+    def owner(self):
+        return self._owner()
+
+    @property
+    def is_from_shapes(self) -> bool:
+        return self.used is not None
+
+    @property
+    def is_planned(self) -> bool:
+        return isinstance(self.state, Planned)
+
+    def step(self, call):
+        """Returns what the call returns, or UNDECIDED: see State."""
+        self.settle()
+        return self.state.step(call)
+
+    # Between the steps.
+
+    def settle(self) -> None:
+        """Takes note of what has happened since the last call."""
+        if self.open_steps:
+            steps, self.open_steps = self.open_steps, []
+            for step in steps:
+                if step.is_open():
+                    self.open_steps.append(step)
+                else:
+                    step.settle(self)
+        self.state.settle()
+
+    def settle_recorded(self, step) -> None:
+        self.owner.hooks.stop(step.recording)
+        if step.recording.out_of_memory():
+            self.original.note_out_of_memory()
+        if step.recording.state() is not RecordingState.DROPPED and not self.original.is_too_large:
+            self.state.settle_recorded(step)
+
+    def settle_compared(self, step) -> None:
+        self.state.settle_compared(step)
+
+    def held_by_open_steps(self) -> list:
+        """Returns the bytes that each open step keeps for its backward."""
+        return [step.held_bytes() for step in self.open_steps if step.is_open()]
+
+    def wait(self, end=None) -> None:
+        """Waits until its plans are made, at most until `end` on the clock `time.monotonic`."""
+        self.settle()
+        while (
+            isinstance(self.state, Planning)
+            and self.state.is_busy()
+            and (end is None or time.monotonic() < end)
+        ):
+            if end is None and self.plan.compiled.busy():
+                self.plan.compiled.wait()
+            else:
+                time.sleep(0.02)
+        self.settle()
+        if end is None:
+            for ending in self.endings.values():
+                ending.plan.wait()
+
+    @property
+    def endings(self) -> dict:
+        """The plans that take the gradients themselves, by role."""
+        return {} if self.plan is None else self.plan.endings
+
+    def to_bytes(self) -> bytes:
+        """Returns what a plan file of it holds."""
+        self.plan.compiled.pack(self.plan.packing(self.owner.module).text())
+        return self.plan.compiled.to_bytes()
+
+    # What the original's step takes.
+
+    def fits(self, call):
+        """Says whether the original's step fits, with the plan beside it where the two are compared; None:
+        nobody knows."""
+        owner, original = self.owner, self.original
+        if original.is_too_large:
+            return False
+        if not original.bytes or owner.options.budget_bytes is None or owner.state.watch is None:
+            return None
+        if owner.fallback.choice == "evict" and self.answer is None:
+            return None  # shapes do not tell what the caller does beside a loss and its backward
+        return owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
+
+    def fits_by_shapes(self, call) -> bool:
+        return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
+
+    def other_bytes(self, call) -> int:
+        """Returns what lives beside the step now."""
+        return other_bytes(self.owner.state.watch.tensors(), call.inputs, call.device)
+
+    def look_at_shapes(self, call):
+        """Learns before the first step what it takes, as far as shapes tell. Returns what was recorded from
+        shapes just now, if anything was."""
+        if self.original.bytes is not None:
+            return None
+        self.original.note_from_shapes(0)
+        found = self.owner.record_from_shapes(call)
+        if found is not None:
+            self.original.note_from_shapes(self.owner.recorded_bytes(found))
+        return found
+
+    def note_recorded_bytes(self, recorded) -> None:
+        if self.original.bytes and self.owner.options.budget_bytes is not None:
+            self.original.note_recorded(self.owner.recorded_bytes(recorded))
+
+    def note_answer(self, answer) -> None:
+        """The planner was asked."""
+        self.answer = answer
+
+    def note_failure(self, why) -> None:
+        """A recorded step has led to no plan."""
+        self.reason = why
+
+    # From state to state. These hold at once: what comes behind them may raise, and a wait be interrupted.
+
+    def refuse(self, why, error=None) -> None:
+        self.reason = why
+        self.plan, self.open_steps = None, []
+        self.state = Refused(self)
+        self.owner.refusals.tell(why, error)
+
+    def begin_planning(self, first, second) -> None:
+        """Two recorded steps are of one course."""
+        owner = self.owner
+        sums_within = second.recording.sums_gradients()
+        sums = sums_within or second.shares_casts
+        if owner.several and sums:
+            self.refuse(
+                "several forwards are open at a time, and share what they sum: it would be summed in another"
+                " order"
+            )
+            return
+        try:
+            compiled = CompiledPlan.of_recordings(first.recording, second.recording, owner.name)
+        except RuntimeError as error:
+            self.state.fail(message(error))
+            return
+        self.plan = StepPlan(
+            compiled,
+            second.returned,
+            sums=sums,
+            sums_within=sums_within,
+            other_bytes=second.other_bytes,
+            frames=owner.frames,
+            is_from_shapes=self.is_from_shapes,
+        )
+        if ranks.store() is not None:
+            options = owner.options
+            asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
+            self.plan.share(ranks.Shared(compiled, json.dumps(asked), 60 + 3 * options.time_limit))
+        self.start_planning()
+
+    def start_planning(self) -> None:
+        """Begins to solve, or to wait for the process that does."""
+        if not isinstance(self.state, Planning):
+            self.state = Planning(self)
+        if self.state.is_received():
+            return
+        try:
+            self.plan.start(self.owner.options, self.owner.device())
+        except RuntimeError as error:
+            self.refuse(message(error))
+
+    def bind(self) -> None:
+        """A plan is found. It is compared with the original where that fits."""
+        owner, plan, answer = self.owner, self.plan, self.answer
+        try:
+            plan.bind(owner.state.watch or owner.state.look(), owner.name)
+        except RuntimeError as error:
+            self.refuse(message(error))
+            return
+        self.original.note_answer(owner.original_bytes(answer), answer)
+        needed = max(self.original.bytes, self.original.comparison_bytes)
+        fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
+        is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
+        self.state = Comparing(self) if is_compared else Planned(self)
+        self.note_success()
+
+    def note_success(self) -> None:
+        self.reason = ""
+        self.owner.refusals.note_success(self.base)
+
+    def skip_comparison(self) -> None:
+        """Uses the plan without what is left of its comparison."""
+        if isinstance(self.state, Comparing):
+            self.state = Planned(self)
+
+    def plan_directly(self) -> bool:
+        """Plans the step with the optimizer's updates alone. Returns whether it fits so."""
+        answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
+        self.answer = answer or self.answer
+        if why:
+            log.info("rematlas: %s", why)
+            return False
+        self.state = Planned(self)
+        self.note_success()
+        return True
+
+    def record_anew(self) -> None:
+        """The tensors of the call lie otherwise than planned."""
+        self.plan, self.state = None, Recording(self)
+        self.comparisons.begin_anew()
+
+    def record_really(self) -> None:
+        """The plan from shapes does not fit, and shapes may be wrong."""
+        self.plan, self.used, self.state = None, None, Recording(self)
+        self.original.note_from_shapes(0)
+
+    def forget_plan(self) -> None:
+        self.plan, self.open_steps = None, []
+
+    # Planning within a step, which waits for the plan.
+
+    def plan_beside(self, others) -> None:
+        """Makes the plan anew: more lives beside the step than when it was planned."""
+        self.plan.be_for(other_bytes=others)
+        self.comparisons.begin_anew()
+        self.start_planning()
+        self.state.finish()
+
+    def plan_for_frames(self, frames) -> None:
+        """Makes the plan anew: more forwards are open at a time than it is for."""
+        plan, before = self.plan, self.plan.frames
+        log.warning(
+            "rematlas: %d forwards are open at a time, the plan is for %d: it is made anew", frames, before
+        )
+        self.comparisons.begin_anew()
+        plan.be_for(frames=frames)
+        self.start_planning()
+        if self.plan is None:  # refused
+            return
+        plan.compiled.wait()
+        if not plan.compiled.answer().is_solved:
+            log.warning("rematlas: no plan keeps the budget with so many; the one for %d stays", before)
+            plan.be_for(frames=before)
+            plan.start(self.owner.options, self.owner.device())
+        self.state.finish()
+        plan.be_for(frames=frames)
+
+    def plan_from_shapes(self, call, used=(), found=None) -> bool:
+        """Plans the step before it has run. Returns whether there is a plan. `used` is as in
+        `from_shapes.record`; `found` is what was recorded from shapes already."""
+        log.warning(
+            "rematlas: the step does not fit unscheduled; it is planned from shapes, and the plan is not"
+            " compared with it"
+        )
+        owner = self.owner
+        found = found or owner.record_from_shapes(call, used)
+        watch = owner.state.watch
+        if found is None or watch is None:
+            return False
+        # Ops are timed on parameters where these lie; what lives on the host would be made on the device for
+        # that.
+        there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors())
+        try:
+            with from_shapes.generators_put_back(call.device):
+                compiled = CompiledPlan.from_shapes(found.recording, owner.name, True, *there)
+        except RuntimeError as error:
+            log.info("rematlas: the step cannot be planned from shapes: %s", message(error))
+            return False
+        held = self.held_by_open_steps()
+        owner.note_frames(len(held) + 1)
+        self.used = found.used
+        sums_within = found.recording.sums_gradients()
+        self.plan = StepPlan(
+            compiled,
+            found.returned._replace(kept=owner.state.assigned_places()),
+            sums=sums_within or found.shares_casts,
+            sums_within=sums_within,
+            other_bytes=self.other_bytes(call) - sum(held),
+            frames=owner.frames,
+            is_from_shapes=True,
+        )
+        if owner.updates is not None and owner.updates.is_declared and self.plan_directly():
+            return True
+        self.start_planning()
+        self.state.finish()
+        return self.is_planned
+
+    def replan_for(self, call, given, used):
+        """Gradients came to other outputs than the plan from shapes took them to. Returns the outputs of the
+        forward by a plan for these; None where that is not so, or where there is no such plan."""
+        if not self.is_from_shapes or not used or used == self.used or not self.plan_from_shapes(call, used):
+            return None
+        outputs, why = self.owner.forward_by_plan(self, call, given)
+        if why:
+            self.owner.note_original(why)
+            return None
+        return outputs
+
+    # Plans of files.
+
+    def take_given_plan(self) -> None:
+        """Takes the plan that `apply` was given."""
+        owner = self.owner
+        compiled = owner.options.plan.compiled(owner.device())
+        self.answer = compiled.answer()
+        packing = Packing.of(compiled)
+        try:
+            returned = Returned.unpacked(packing, owner.module)
+        except Exception as error:
+            self.refuse(f"the plan is another module's: {message(error)}")
+            return
+        owner.state.note_assigned(returned.kept)
+        if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
+            owner.forget(self)
+            return
+        sums = packing.sums
+        self.plan = StepPlan(
+            compiled, returned, sums=sums, sums_within=sums, other_bytes=0, frames=owner.frames
+        )
+        if not compiled.state_names():
+            self.bind()
+            return
+        why = self.take_given_updates(packing.ending)
+        if why:
+            self.refuse(f"the plan cannot run: {why}")
+        else:
+            self.state = Planned(self)
+
+    def take_given_updates(self, ending) -> str:
+        """Takes a given plan with updates. Says why it cannot run; empty where it can."""
+        if not ending:
+            return "it ends with updates that are not an optimizer's of Python: `rematlas run` takes it"
+        if self.owner.updates is None:
+            return "it ends with the updates of an optimizer: give optimizer="
+        return self.owner.updates.take_given(self.owner.context(), self.plan, ending)

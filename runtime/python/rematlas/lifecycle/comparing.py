@@ -1,0 +1,74 @@
+"""The plan runs beside the original in real steps, and every bit of the two is compared, before it is
+used."""
+
+import logging
+
+from ..compiled.observed_steps import StepComparison, Verdict
+from .observed import Compared, ObservedForward
+from .refusals import MOST_ATTEMPTS
+from .state import StateName, Unplanned
+
+log = logging.getLogger("rematlas")
+
+
+class Comparing(Unplanned):
+    name = StateName.PLANNING
+
+    def needed_bytes(self, original) -> int:
+        return max(original, self.call_plan.original.comparison_bytes)
+
+    def step_within_budget(self, call, fits):
+        if self.owner.release_open_steps():
+            return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+        return self.compare(call, fits)
+
+    def compare(self, call, fits):
+        owner, plan = self.owner, self.call_plan.plan
+        owner.fallback.begin(fits, to_a_plan=True)
+        bound = owner.state.watch.tensors()
+        comparison = StepComparison(plan.compiled, bound, call.inputs)
+        forward = ObservedForward(owner, call, bound)
+        owner.count_original()
+        try:
+            given = comparison.begin()
+            output = forward.run(given)
+        except BaseException:
+            comparison.abandon()
+            raise
+        forward.look_at(output, given)
+        why = forward.why
+        if not why and forward.returned != plan.returned:
+            why = "the module returns another structure, or other values that are no tensors, in another step"
+        if why:
+            comparison.abandon()
+        else:
+            comparison.end(forward.tensors)
+        self.call_plan.open_steps.append(Compared(comparison, plan.sums, why))
+        return output
+
+    def settle_compared(self, step) -> None:
+        call_plan, comparison, verdict = self.call_plan, step.comparison, step.comparison.verdict()
+        why = step.why or (comparison.why() if verdict is Verdict.DIFFERENT else "")
+        if why:
+            call_plan.refuse(f"the plan was compared with the original: {why}")
+        elif verdict is Verdict.NO_ROOM:
+            log.warning("rematlas: the plan is not compared with the original: %s", comparison.why())
+            call_plan.skip_comparison()
+        elif verdict is Verdict.OTHER_COURSE:
+            if call_plan.comparisons.note_other_course() > MOST_ATTEMPTS:
+                call_plan.refuse(
+                    f"the step takes another course than the recorded one each time: {comparison.why()}"
+                )
+        elif verdict is not Verdict.DROPPED:
+            self.note_identical(comparison.measured_peak())
+
+    def note_identical(self, peak) -> None:
+        """The two were the same, and the plan took `peak` bytes."""
+        call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
+        call_plan.comparisons.note(peak, planned)
+        if peak > planned:
+            call_plan.refuse(
+                f"the plan was compared with the original: it takes {peak} bytes, {planned} planned"
+            )
+        elif call_plan.comparisons.identical >= self.owner.options.verify:
+            call_plan.skip_comparison()

@@ -1,0 +1,189 @@
+"""Records a step that does not fit, without running it: on a copy of the module whose parameters hold no
+data.
+
+The copy shares nothing with the module that a forward could change. Inputs are the real ones, and small
+tensors that come from them alone are computed for real, so that programs which look at masks or lengths find
+their values. Generators are put back.
+"""
+
+import contextlib
+import copy
+import random
+import sys
+
+import torch
+
+from ..calls import modes, structure
+from ..calls.assignments import dictionary_at, places_of
+from ..calls.module_hooks import BeforeForward
+from ..calls.watch import Watch
+from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
+from ..errors import message
+from ..library import ops
+from .observed import Recorded
+from .step_plan import Returned
+
+LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
+MOST_STEPS = 5
+
+
+class Unknown(Exception):
+    """Says why the step cannot be recorded from shapes."""
+
+
+def record(module, call, hooks, used=()) -> Recorded:
+    """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
+    is empty, `used_by_a_loss` guesses. Raises Unknown."""
+    try:
+        with generators_put_back(call.device):
+            return Twin(module, call, hooks, used).record()
+    except Unknown:
+        raise
+    except Exception as error:
+        raise Unknown(message(error)) from error
+
+
+class Twin:
+    """A copy of the module, which takes the step. `known` is what its forward sets in each step: (place of
+    the dictionary, name)."""
+
+    def __init__(self, module, call, hooks, used):
+        self.module = module
+        self.twin = copy_without_data(module)
+        self.call = call
+        self.hooks = hooks
+        self.used = used
+        self.known = frozenset()
+        self.places = {}  # see `places_of`
+
+    def record(self) -> Recorded:
+        """Records two steps, which must be of one course. Steps in which attributes are set for the first
+        time come before them."""
+        first = None
+        for step in range(MOST_STEPS):
+            if step > 0 and modes.shares_casts(self.call.device):
+                renew_parameters(self.twin)  # the region of autocast keeps what it has cast the last ones to
+            found, set_now = self.step()
+            if set_now - self.known:
+                self.known |= set_now
+                continue
+            if first is None:
+                first = found
+                continue
+            why = found.recording.difference(first.recording)
+            if why or first.returned[:2] != found.returned[:2]:
+                raise Unknown(why or "the module returns another structure in another step")
+            return found
+        raise Unknown("the forward sets other attributes in each step")
+
+    def step(self):
+        """Returns a recorded step, and what its forward has set."""
+        self.places = places_of(self.twin)
+        call, watch = self.call, self.look()
+        leaves = [
+            tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in call.inputs
+        ]
+        recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
+        before = BeforeForward(self.twin)
+        shares_casts = modes.shares_casts(call.device)
+        self.hooks.start(self.twin, recording)
+        try:
+            with modes.ValuesRead(recording):
+                given = recording.begin()
+                output = call.run(self.twin.forward, given)
+            template, tensors = structure.flatten(output)
+            set_now = frozenset((self.places[id(values)], name) for values, name in before.assigned())
+            if set_now <= self.known:
+                self.check_unchanged(before, watch)
+            kept, further = self.assigned(before.assigned(), tensors)
+            returned = Returned(template, structure.sources(tensors + further, recording.bound, given), kept)
+            used = self.end(recording, tensors, further)
+        except Exception as error:
+            why = recording.refusal() or message(error)
+            recording.abandon()
+            raise Unknown(why) from error
+        finally:
+            self.hooks.stop(recording)
+            watch.put_back()  # the program's own lists, which the copy shares, take no tensors without values
+        if recording.refusal() and set_now <= self.known:
+            raise Unknown(recording.refusal())
+        return Recorded(recording, returned, shares_casts, used=used), set_now
+
+    def look(self) -> Watch:
+        return Watch(
+            self.twin, frozenset((id(dictionary_at(self.twin, place)), name) for place, name in self.known)
+        )
+
+    def check_unchanged(self, before, watch) -> None:
+        why = before.changed() or watch.changes(self.look())
+        if why:
+            raise Unknown(f"the forward changes what it depends on: {why}")
+
+    def assigned(self, made, outputs):
+        """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""
+        made = [
+            (values, name) for values, name in made if not any(values[name] is output for output in outputs)
+        ]
+        kept = tuple((dictionary_at(self.module, self.places[id(values)]), name) for values, name in made)
+        return kept, [values[name] for values, name in made]
+
+    def end(self, recording, tensors, further) -> tuple:
+        """Runs the backward. Returns which outputs the loss is taken to depend on."""
+        recording.end(tensors + further)
+        if recording.state() is RecordingState.DROPPED:
+            raise Unknown("another thread records a step")
+        if recording.refusal():
+            return tuple(self.used)
+        used = list(self.used) or used_by_a_loss(tensors) + [False] * len(further)
+        # The caller's backward comes after the region of its forward.
+        with torch.autocast(self.call.device.partition(":")[0], enabled=False):
+            recording.run_backward(used)
+        return tuple(used)
+
+
+def copy_without_data(module):
+    parameters = list(module.parameters())
+    buffers = list(module.buffers())
+    memo = {}
+    for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0)):
+        memo[id(parameter)] = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
+    for buffer, twin in zip(buffers, ops.shapes_like(buffers, LARGEST_KEPT)):
+        memo[id(buffer)] = twin
+    try:
+        return copy.deepcopy(module, memo)
+    except Exception as error:
+        raise Unknown(f"the module cannot be copied: {message(error)}") from error
+
+
+def renew_parameters(twin):
+    parameters = list(twin.parameters())
+    shapes = ops.shapes_like(parameters, 0)
+    renewed = {
+        id(old): torch.nn.Parameter(shape, requires_grad=old.requires_grad)
+        for old, shape in zip(parameters, shapes)
+    }
+    for submodule in twin.modules():
+        for name, parameter in submodule._parameters.items():
+            if parameter is not None:
+                submodule._parameters[name] = renewed[id(parameter)]
+
+
+def used_by_a_loss(outputs):
+    """Guesses which outputs a loss depends on: on single numbers where there are any, for they are losses;
+    else on all that have a history."""
+    history = [output.requires_grad and output.grad_fn is not None for output in outputs]
+    losses = [has and output.numel() == 1 for has, output in zip(history, outputs)]
+    return losses if any(losses) else history
+
+
+@contextlib.contextmanager
+def generators_put_back(device):
+    python, numpy = random.getstate(), sys.modules.get("numpy")
+    of_numpy = numpy.random.get_state() if numpy else None
+    try:
+        with torch.random.fork_rng(devices=[device] if device != "cpu" else []):
+            yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(of_numpy)

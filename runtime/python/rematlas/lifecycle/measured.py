@@ -1,0 +1,53 @@
+"""What is known of the original's steps, and of those in which a plan was compared with it."""
+
+
+class Original:
+    """The memory that the original's step takes."""
+
+    def __init__(self):
+        self.bytes = None  # as far as its shapes tell; 0: they tell nothing
+        self.comparison_bytes = 0  # of a step in which the plan is compared with it
+        self.is_too_large = False  # a step that was recorded did not fit on the device
+        self.has_no_plan_from_shapes = False  # it was tried
+
+    def note_from_shapes(self, number) -> None:
+        self.bytes = number
+
+    def note_recorded(self, number) -> None:
+        """A step that ran tells what kernels take beside their tensors, which shapes do not."""
+        self.bytes = max(self.bytes, number)
+
+    def note_answer(self, number, answer) -> None:
+        self.bytes = number
+        # A comparison holds the original's gradients beside the replay, unless what is in the way can be
+        # evicted.
+        self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + answer.gradient_bytes
+
+    def note_out_of_memory(self) -> None:
+        self.is_too_large = True
+
+    def note_no_plan_from_shapes(self) -> None:
+        self.has_no_plan_from_shapes = True
+
+
+class Comparisons:
+    """The real steps in which the plan was compared with the original."""
+
+    def __init__(self):
+        self.identical = 0
+        self.other_courses = 0
+        self.measured_bytes = 0
+        self.is_at_most = False  # what is measured is less than what was planned
+
+    def note(self, peak, planned) -> None:
+        self.identical += 1
+        self.measured_bytes = max(self.measured_bytes, peak)
+        if peak <= planned:
+            self.is_at_most = self.measured_bytes < planned
+
+    def note_other_course(self) -> int:
+        self.other_courses += 1
+        return self.other_courses
+
+    def begin_anew(self) -> None:
+        self.identical = 0

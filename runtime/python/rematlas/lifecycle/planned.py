@@ -1,0 +1,81 @@
+"""Steps run by the plan."""
+
+import logging
+
+from ..compiled.memory import other_bytes
+from .state import UNDECIDED, State, StateName
+
+log = logging.getLogger("rematlas")
+
+
+class Planned(State):
+    name = StateName.PLANNED
+
+    def step(self, call):
+        call_plan = self.call_plan
+        owner, plan = call_plan.owner, call_plan.plan
+        owner.fallback.end()
+        tensors = owner.state.watch.tensors()
+        compiled = plan.compiled
+        opened = compiled.open_forwards()
+        if opened:
+            owner.note_several()
+            if plan.sums:
+                compiled.abandon_open_forwards()
+                return owner.run_original(call.args, call.kwargs)
+            owner.note_frames(opened + 1)
+        else:  # what open forwards hold is counted by the plan
+            self.keep_plan_fitting(call_plan, tensors, call)
+            if call_plan.state is not self:
+                return UNDECIDED
+        if owner.updates is not None:
+            ending, why = owner.updates.plan_for(owner.context(call, tensors), plan)
+            if ending is not None:
+                compiled = ending
+            elif plan.is_direct:
+                owner.note_original(f"the plan takes the gradients itself, and cannot in this step: {why}")
+                return owner.run_original(call.args, call.kwargs)
+        return self.replay(call_plan, compiled, tensors, call)
+
+    def replay(self, call_plan, compiled, tensors, call):
+        """Runs the forward by this plan, or by the original where the plan cannot."""
+        owner, plan = call_plan.owner, call_plan.plan
+        outputs, number, why = compiled.forward(
+            tensors, call.inputs, owner.options.in_arena(call.device), owner.measures
+        )
+        if why:
+            owner.leave_plan(why)
+            if number < 0:  # tensors lie otherwise than planned
+                call_plan.record_anew()
+            return owner.run_original(call.args, call.kwargs)
+        if plan.moves_buffers_in_backward is None:
+            plan.note_first_forward(compiled)
+            owner.note_plans_that_move_buffers()
+        owner.note_open_forward(number, call_plan, call, compiled)
+        owner.count_replayed()
+        if plan.is_one_output:
+            return outputs[0]
+        return plan.returned.rebuild(outputs, call.inputs, tensors)
+
+    # Before the step begins.
+
+    def keep_plan_fitting(self, call_plan, tensors, call) -> None:
+        """Makes a plan anew that is for less than this step."""
+        owner, plan = call_plan.owner, call_plan.plan
+        if plan.frames < owner.frames and owner.options.budget is not None:
+            call_plan.plan_for_frames(owner.frames)
+        if owner.options.budget_bytes is not None and call_plan.state is self and not plan.is_direct:
+            self.check_other_bytes(call_plan, tensors, call)
+
+    def check_other_bytes(self, call_plan, tensors, call) -> None:
+        """Makes the plan anew where what else is alive now leaves it no room."""
+        plan, answer = call_plan.plan, call_plan.answer
+        others = other_bytes(tensors, call.inputs, call.device) - sum(call_plan.held_by_open_steps())
+        planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
+        if others > plan.other_bytes and not call_plan.owner.has_room_for(others + planned):
+            log.warning(
+                "rematlas: %d bytes live beside the step now, %d when it was planned: it is planned anew",
+                others,
+                plan.other_bytes,
+            )
+            call_plan.plan_beside(others)

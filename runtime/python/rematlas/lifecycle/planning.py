@@ -1,0 +1,106 @@
+"""A plan is made in the background, here or by another process of the same training."""
+
+import dataclasses
+import logging
+
+from .. import ranks
+from ..errors import Infeasible, infeasible_text
+from .state import StateName, Unplanned
+
+log = logging.getLogger("rematlas")
+
+
+class Planning(Unplanned):
+    name = StateName.PLANNING
+
+    def step_within_budget(self, call, fits):
+        self.owner.release_open_steps()
+        return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+
+    def is_busy(self) -> bool:
+        plan = self.call_plan.plan
+        return plan.compiled.busy() or (self.is_received() and plan.shared.waits())
+
+    def is_received(self) -> bool:
+        """Says whether another process makes the plan."""
+        return self.call_plan.plan.shared is not None and not ranks.leads()
+
+    def settle(self) -> None:
+        if not self.is_busy():
+            self.conclude()
+
+    def finish(self) -> None:
+        self.call_plan.plan.compiled.wait()
+        self.conclude()
+
+    def conclude(self) -> None:
+        """Planning has ended: takes the plan, or says why there is none."""
+        call_plan, plan = self.call_plan, self.call_plan.plan
+        is_received = self.is_received()
+        shared = plan.take_shared()
+        if is_received:
+            self.receive(shared)
+            return
+        answer = plan.compiled.answer()
+        call_plan.note_answer(answer)
+        if shared is not None:
+            if answer.is_solved:
+                shared.publish(plan.compiled)
+            else:
+                shared.publish_refusal(answer.error or "rank 0 found no plan within the budget")
+        if answer.error is not None:
+            call_plan.refuse(answer.error)
+        elif answer.infeasible is None:
+            call_plan.bind()
+        elif not self.plan_with_updates():
+            self.conclude_infeasible()
+
+    def plan_with_updates(self) -> bool:
+        """Plans the step with the optimizer's updates where it does not fit without them. Returns whether it
+        fits with them."""
+        updates = self.owner.updates
+        if (
+            updates is None
+            or not updates.is_declared
+            or updates.refused_for_good
+            or self.owner.state.watch is None
+        ):
+            return False
+        return self.call_plan.plan_directly()
+
+    def conclude_infeasible(self) -> None:
+        call_plan, options = self.call_plan, self.owner.options
+        found = call_plan.answer.infeasible
+        if found is None:  # the plans with updates have no answer either
+            call_plan.bind()
+            return
+        why = infeasible_text(options.solver, call_plan.answer)
+        if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
+            log.warning(
+                "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"
+                " it really runs",
+                why,
+            )
+            call_plan.record_really()
+            return
+        error = Infeasible(f"rematlas: {why}", found.needed_bytes, found.proven, found.smallest_found_bytes)
+        call_plan.refuse(why, error)
+
+    def receive(self, shared) -> None:
+        """Takes the plan of rank 0. This process plans alone where that has none, or where it does not fit
+        here."""
+        owner, call_plan, plan = self.owner, self.call_plan, self.call_plan.plan
+        found = shared.received(owner.device())
+        if isinstance(found, str):
+            call_plan.refuse(found)
+            return
+        kept_by_loss = plan.compiled.answer().kept_by_loss_bytes
+        answer = None if found is None else found.answer()
+        if answer is None or not owner.has_room_for(plan.other_bytes + kept_by_loss + answer.peak_bytes):
+            how = "is none" if found is None else "does not fit here"
+            log.warning("rematlas: the plan of rank 0 %s: this process plans alone", how)
+            call_plan.start_planning()
+            return
+        plan.be_replaced_by(found)
+        call_plan.note_answer(dataclasses.replace(answer, kept_by_loss_bytes=kept_by_loss))
+        call_plan.bind()

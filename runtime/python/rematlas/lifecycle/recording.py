@@ -1,0 +1,136 @@
+"""Two real steps of one course are recorded."""
+
+import gc
+
+import torch
+
+from ..calls import modes
+from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
+from ..errors import Thrashing
+from .observed import ObservedForward, Recorded
+from .state import UNDECIDED, StateName, Unplanned
+
+
+class Recording(Unplanned):
+    name = StateName.RECORDING
+
+    def __init__(self, call_plan):
+        super().__init__(call_plan)
+        self.first = None  # the first recorded step, once its backward is over
+
+    def step(self, call):
+        if self.owner.options.plan is not None and self.call_plan.plan is None:
+            self.call_plan.take_given_plan()
+            return UNDECIDED
+        return super().step(call)
+
+    def keep_budget(self, call, found) -> None:
+        if self.owner.fallback.choice == "evict" or self.call_plan.original.has_no_plan_from_shapes:
+            return
+        if not self.call_plan.plan_from_shapes(call, found=found):
+            self.call_plan.original.note_no_plan_from_shapes()
+
+    def step_within_budget(self, call, fits):
+        others_are_open = self.owner.release_open_steps()
+        if self.call_plan.original.is_too_large:  # its backward was out of memory
+            return self.step_that_is_too_large(call, fits)
+        if others_are_open:
+            return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+        return self.record(call, fits)
+
+    def step_that_is_too_large(self, call, fits):
+        if self.call_plan.plan_from_shapes(call):
+            return UNDECIDED
+        if self.call_plan.state is self:
+            self.call_plan.refuse("the step does not fit on the device, and cannot be planned from shapes")
+        return self.owner.run_original(call.args, call.kwargs, fits)
+
+    def record(self, call, fits):
+        self.owner.fallback.begin(fits, to_a_plan=True)
+        output, failure = self.try_to_record(call)
+        if failure is None:
+            return output
+        gc.collect()  # the error is gone, and with it what its frames hold of the forward
+        self.owner.fallback.end()
+        if self.call_plan.plan_from_shapes(call):
+            return UNDECIDED
+        raise torch.OutOfMemoryError(failure)
+
+    def try_to_record(self, call):
+        """Returns the output and None; or None, and the message of the error, where the forward was out of
+        memory."""
+        owner, call_plan = self.owner, self.call_plan
+        kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
+        recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
+        held = call_plan.held_by_open_steps()
+        owner.note_frames(len(held) + 1)
+        forward = ObservedForward(owner, call, recording.bound)
+        owner.count_original()
+        owner.hooks.start(owner.module, recording)
+        try:
+            with modes.ValuesRead(recording):
+                given = recording.begin()
+                output = forward.run(given)
+        except BaseException as error:
+            recording.abandon()
+            owner.hooks.stop(recording)
+            is_out_of_memory = isinstance(error, torch.OutOfMemoryError) or Thrashing.is_told_by(error)
+            if not is_out_of_memory or call_plan.is_from_shapes:
+                raise
+            call_plan.original.note_out_of_memory()
+            return None, str(error)
+        forward.look_at(output, given)
+        if forward.why:
+            recording.refuse(forward.why)
+        recording.end(forward.tensors)
+        # A comparison takes more than the plan alone. Where the original would not fit, plans leave about a
+        # batch for it.
+        spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.eviction else 0
+        other_bytes = recording.other_bytes() - sum(held) + spare
+        call_plan.open_steps.append(Recorded(recording, forward.returned, forward.shares_casts, other_bytes))
+        return output, None
+
+    # Between the steps.
+
+    def settle_recorded(self, step) -> None:
+        recording = step.recording
+        state = recording.state()
+        if state is RecordingState.RECORDED and recording.survivors():
+            gc.collect()
+            alive = recording.survivors()
+            if alive:
+                recording.refuse(f"a tensor of the step is kept after it: {alive[0]}")
+                state = RecordingState.REFUSED
+        if state is RecordingState.REFUSED:
+            self.fail(recording.refusal())
+            return
+        first, self.first = self.first, step
+        if first is None:
+            self.call_plan.note_recorded_bytes(step)
+            return
+        why = self.difference(first, step)
+        if not why:
+            self.call_plan.begin_planning(first, step)
+            return
+        self.fail(why)
+        if self.call_plan.state is self:
+            self.first = step
+
+    def difference(self, first, second) -> str:
+        """Says why the two steps are not of one course; empty where they are."""
+        if first.returned != second.returned:
+            return (
+                "the module returns another structure, or other values that are no tensors, in the next step"
+            )
+        return second.recording.difference(first.recording)
+
+    def fail(self, why) -> None:
+        """A recorded step leads to no plan. After a few of them in a row the original is left to itself."""
+        call_plan, refusals = self.call_plan, self.owner.refusals
+        self.first = None
+        call_plan.note_failure(why)
+        refusals.count_attempt(call_plan.base, why)
+        if refusals.is_module_hopeless():
+            refusals.refuse_module(why)
+        elif refusals.is_hopeless(call_plan.base):
+            call_plan.refuse(why)

@@ -1,0 +1,66 @@
+"""What cannot be planned, and how the user is told."""
+
+import logging
+import warnings
+
+from ..errors import Refused, RefusedWarning, caller_level
+
+log = logging.getLogger("rematlas")
+MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is refused
+
+
+class Refusals:
+    """Why nothing of the module can be planned, if so, and how often recorded steps have led to no plan."""
+
+    def __init__(self, options, fallback):
+        self.options = options
+        self.fallback = fallback
+        self.of_module = ""  # why nothing of the module can be planned
+        # Recorded steps that led to no plan, by the key of a call without the module's state
+        self.attempts = {}
+        self.reasons = {}  # of the last one
+        self.failures_in_a_row = 0  # for all keys
+        self.has_warned = False
+        self.said = set()  # in the log
+
+    def refuse_module(self, why) -> None:
+        self.of_module = why
+        self.tell(why)
+
+    def tell(self, why, error=None) -> None:
+        """Warns once, or raises `error` or Refused where the user has asked for that."""
+        log.info("rematlas: %s", why)
+        if self.options.on_refuse == "raise":
+            raise error or Refused(f"rematlas: {why}")
+        if not self.has_warned:
+            how = " under online eviction" if self.fallback.evicts(None) else ""
+            warnings.warn(
+                f"rematlas: {why}; training goes on with the original{how}",
+                RefusedWarning,
+                stacklevel=caller_level(),
+            )
+        self.has_warned = True
+
+    def is_first(self, why) -> bool:
+        """Says whether this is said for the first time, and remembers it."""
+        is_first = why not in self.said
+        self.said.add(why)
+        return is_first
+
+    # Recorded steps that lead to no plan: a few of them, and the original is left to itself.
+
+    def count_attempt(self, base, why) -> None:
+        self.attempts[base] = self.attempts.get(base, 0) + 1
+        self.reasons[base] = why
+
+    def is_hopeless(self, base) -> bool:
+        return self.attempts.get(base, 0) >= MOST_ATTEMPTS
+
+    def is_module_hopeless(self) -> bool:
+        """Counts a failure more, and says whether these are too many."""
+        self.failures_in_a_row += 1
+        return self.failures_in_a_row >= 2 * MOST_ATTEMPTS
+
+    def note_success(self, base) -> None:
+        self.failures_in_a_row = 0
+        self.attempts.pop(base, None)

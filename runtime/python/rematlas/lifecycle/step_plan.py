@@ -1,0 +1,103 @@
+"""The plan of one kind of call, while it is made and as it runs."""
+
+import typing
+
+from ..calls import structure
+from ..calls.assignments import dictionary_at, places_of
+from ..updates.update_rule import Role
+from .packing import Packing
+
+
+class Returned(typing.NamedTuple):
+    """What the forward returns. It is the same in each step of one kind of call."""
+
+    template: object  # see calls/structure.py
+    sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
+    kept: tuple  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+
+    def rebuild(self, outputs, inputs, tensors):
+        """Returns what the caller gets, made of the plan's outputs, and sets the attributes that the forward
+        sets."""
+        placed = [
+            outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
+            for source, place in self.sources
+        ]
+        if self.kept:
+            first = len(placed) - len(self.kept)
+            for (values, name), tensor in zip(self.kept, placed[first:]):
+                values[name] = tensor
+            placed = placed[:first]
+        return structure.rebuild(self.template, placed)
+
+    @classmethod
+    def unpacked(cls, packing, module):
+        """Reads it from a plan file. Raises what pickle raises for classes that are not there, and
+        AttributeError for submodules that are not there."""
+        template = structure.of_module(packing.template, module)
+        kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
+        return cls(template, packing.sources, kept)
+
+
+class StepPlan:
+    """`compiled` runs the step. Until it is bound, it is only the step's graph."""
+
+    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, is_from_shapes=False):
+        self.compiled = compiled
+        self.returned = returned
+        self.is_one_output = (
+            not returned.kept and returned.template == "tensor" and returned.sources[0][0] == "plan"
+        )
+        self.sums = sums  # several open forwards cannot be planned
+        self.sums_within = sums_within  # the module uses some parameter several times
+        self.other_bytes = other_bytes  # that lived beside the step when it was planned
+        self.frames = frames  # forwards open at a time that it was made for
+        self.is_from_shapes = is_from_shapes
+        self.shared = None  # between the processes of one training, while it is made: ranks.Shared
+        self.moves_buffers_in_backward = None  # known after its first forward
+        self.endings = {}  # by role: plans that take the gradients themselves
+        self.without_updates = compiled
+        self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
+
+    def be_for(self, *, frames=None, other_bytes=None) -> None:
+        """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
+        self.frames = self.frames if frames is None else frames
+        self.other_bytes = self.other_bytes if other_bytes is None else other_bytes
+
+    def share(self, shared) -> None:
+        """All processes of the training are to use one plan."""
+        self.shared = shared
+
+    def take_shared(self):
+        """The plan is made: returns by what it was shared, None where it was not."""
+        shared, self.shared = self.shared, None
+        return shared
+
+    def start(self, options, device) -> None:
+        """Begins to solve in the background."""
+        self.compiled.start(options, frames=self.frames, other_bytes=self.other_bytes, device=device)
+
+    def bind(self, watch, owner) -> None:
+        """Makes the schedule that was found ready to run. Raises RuntimeError."""
+        self.compiled.bind(watch, watch.tensors(), owner)
+        self.compiled.set_sums_gradients(self.sums_within)
+        self.moves_buffers_in_backward = None
+
+    def note_first_forward(self, compiled) -> None:
+        """`compiled` is the plan that the first forward ran by."""
+        self.moves_buffers_in_backward = compiled is self.compiled and compiled.moves_buffers_in_backward()
+
+    def be_replaced_by(self, compiled) -> None:
+        """Takes the plan that another process has made."""
+        self.compiled = self.without_updates = compiled
+
+    def run_by(self, ending, moves_buffers_in_backward=None) -> None:
+        """From here on all steps run by plans with endings."""
+        self.is_direct, self.compiled = True, ending.plan
+        self.moves_buffers_in_backward = moves_buffers_in_backward
+
+    def packing(self, module) -> Packing:
+        """Returns what a plan file keeps beside the graph and the schedule."""
+        places = places_of(module)
+        kept = [(places[id(values)], name) for values, name in self.returned.kept]
+        ending = self.endings[Role.UPDATE].text if self.is_direct else ""
+        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending)

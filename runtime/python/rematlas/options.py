@@ -1,0 +1,145 @@
+"""The keyword arguments of `apply`, checked and in one form."""
+
+import dataclasses
+
+import torch
+
+from .compiled import configurations
+from .compiled.memory import budget_bytes
+from .copies import Copies
+from .fallback.fallback import CHOICES
+from .plan_file import Plan
+from .updates.optimizers import of_another_model, unfit
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Options:
+    """`apply` says what they mean."""
+
+    budget: int | str | None
+    budget_bytes: int | None  # None: the budget is a share of the step
+    solver: str
+    config: dict | None  # the solver's options
+    time_limit: float  # 0: the solver's own
+    plan: Plan | None
+    shapes: int
+    frames: int
+    on_refuse: str
+    verify: int
+    arena: bool | None
+    unplanned: str | None
+    optimizer: torch.optim.Optimizer | None
+    accumulate: int
+    clip_norm: float | None
+    scaler: torch.amp.GradScaler | None  # that is enabled
+    copies: Copies
+
+    def in_arena(self, device: str) -> bool:
+        """Says whether steps on this device lie in one piece of memory."""
+        return device == "cpu" if self.arena is None else self.arena
+
+    @classmethod
+    def of(cls, module, given: dict) -> "Options":
+        """Of what `apply` was given for this module. Raises ValueError and TypeError."""
+        check_numbers(given)
+        check_choices(given)
+        check_budget(given["budget"], given["plan"])
+        check_optimizer(module, given)
+        home = next(module.parameters(), torch.empty(0)).device
+        device = str(torch.empty(0, device=given.pop("device") or home).device)
+        copies = Copies(given.pop("offload"), given.pop("links"), given.pop("host_budget"), device)
+        plan, scaler = given.pop("plan"), given.pop("scaler")
+        if plan is not None and not isinstance(plan, Plan):
+            plan = Plan.read(plan)
+        solver, config = solver_of(given.pop("solver"), given.pop("config"))
+        return cls(
+            **given | {"time_limit": float(given["time_limit"] or 0)},
+            budget_bytes=None if given["budget"] is None else budget_bytes(given["budget"]),
+            solver=solver,
+            config=config,
+            plan=plan,
+            scaler=scaler if scaler is not None and scaler.is_enabled() else None,
+            copies=copies,
+        )
+
+
+def check_numbers(given) -> None:
+    for name, least in (("shapes", 1), ("frames", 1), ("verify", 0)):
+        check_count(name, given[name], least)
+    time_limit = given["time_limit"]
+    if time_limit is not None and not (isinstance(time_limit, (int, float)) and time_limit > 0):
+        raise ValueError(f"rematlas: time_limit is {time_limit!r}; expected seconds")
+
+
+def check_count(name, value, least) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"rematlas: {name} is {value!r}; expected a whole number of at least {least}")
+
+
+def check_choices(given) -> None:
+    arena, unplanned, on_refuse, budget = (
+        given[name] for name in ("arena", "unplanned", "on_refuse", "budget")
+    )
+    if arena is not None and not isinstance(arena, bool):
+        raise ValueError(f"rematlas: arena is {arena!r}; expected True, False or None")
+    if unplanned not in (None, *CHOICES):
+        raise ValueError(f"rematlas: unplanned is {unplanned!r}; expected 'original' or 'evict'")
+    if unplanned == "evict" and isinstance(budget, str) and "%" in budget:
+        raise ValueError(
+            "rematlas: steps without a plan are evicted under a budget in bytes; nobody knows a share of them"
+        )
+    if on_refuse not in ("warn", "raise"):
+        raise ValueError(f"rematlas: on_refuse is {on_refuse!r}; expected 'warn' or 'raise'")
+
+
+def check_budget(budget, plan) -> None:
+    if budget is None:
+        if plan is None:
+            raise TypeError("rematlas: a budget is needed, or a plan")
+        return
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise TypeError(
+            f"rematlas: the budget is {budget!r}; expected bytes, or text such as '2GiB', '60%' or '60% of"
+            " activations'"
+        )
+    try:
+        budget_bytes(budget)
+    except RuntimeError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+
+
+def check_optimizer(module, given) -> None:
+    optimizer, clip_norm, scaler = given["optimizer"], given["clip_norm"], given["scaler"]
+    if optimizer is not None:
+        why = unfit(optimizer) or of_another_model(optimizer, module)
+        if why:
+            raise ValueError(f"rematlas: optimizer: {why}")
+    check_count("accumulate", given["accumulate"], 1)
+    if clip_norm is not None and not (isinstance(clip_norm, (int, float)) and clip_norm > 0):
+        raise ValueError(f"rematlas: clip_norm is {clip_norm!r}; expected a norm above 0")
+    if scaler is not None and not isinstance(scaler, torch.amp.GradScaler):
+        raise TypeError(f"rematlas: scaler is a {type(scaler).__name__}; expected a torch.amp.GradScaler")
+    moves_weights = given["offload"] in ("weights", "all")
+    is_given = {"accumulate": given["accumulate"] > 1, "clip_norm": clip_norm is not None}
+    is_given |= {"scaler": scaler is not None, "offload": moves_weights}
+    for name in is_given:
+        if is_given[name] and optimizer is None:
+            raise ValueError(
+                f"rematlas: {name} says what comes before the optimizer's steps, which are no part of the"
+                " plan: give optimizer="
+            )
+    if given["device"] is not None and not moves_weights:
+        raise ValueError(
+            "rematlas: device says where a model trains that lives on the host: with offload 'weights' or"
+            " 'all'"
+        )
+
+
+def solver_of(solver, config):
+    """The solver's name and options; a configuration (see `generate_config`) names the solver itself."""
+    if config is None:
+        return solver, None
+    try:
+        return configurations.checked(config)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None

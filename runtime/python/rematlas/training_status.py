@@ -1,0 +1,158 @@
+"""What has become of a module's steps."""
+
+import dataclasses
+import time
+
+from .errors import Refused
+from .lifecycle.state import StateName
+from .plan_file import Plan
+
+FURTHEST_FIRST = (StateName.PLANNED, StateName.PLANNING, StateName.RECORDING, StateName.REFUSED)
+ANSWERED = (
+    *(
+        "peak_bytes",
+        "budget_bytes",
+        "beside_bytes",
+        "allocated_peak_bytes",
+        "reserved_peak_bytes",
+        "device_bytes",
+    ),
+    *("host_peak_bytes", "overhead", "bound", "gap", "solver", "ops", "whole_peak_bytes", "resident_bytes"),
+)
+
+
+class PlanInfo:
+    """Of one kind of call. `compared`: steps in which the plan was compared with the original. Bytes and
+    times: see `PlanAnswer`."""
+
+    def __init__(self, call_plan):
+        self.inputs = call_plan.inputs
+        self.measured_peak_bytes = call_plan.comparisons.measured_bytes or None
+        self.at_most = call_plan.comparisons.is_at_most
+        self.compared = call_plan.comparisons.identical
+        for name in ANSWERED:
+            setattr(self, name, getattr(call_plan.answer, name))
+        last = call_plan.plan.compiled.last_step()
+        self.last = dataclasses.asdict(last) if last else {}
+
+    def __repr__(self):
+        at_most = "at most " if self.at_most else ""
+        bound = "none" if self.bound is None else format(self.bound, ".4f")
+        needs = f", needs {self.device_bytes} bytes of the device" if self.device_bytes else ""
+        compared = "" if self.compared else ", not compared with the original"
+        return (
+            f"{', '.join(self.inputs)}: {self.ops} ops, peak {at_most}{self.peak_bytes} bytes of"
+            f" {self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead"
+            f" {self.overhead:.4f} by {self.solver}, bound {bound}{needs}{compared}"
+        )
+
+
+class Status:
+    def __init__(self, planned):
+        self._planned = planned
+
+    def _call_plans(self):
+        return list(self._planned.call_plans.values())
+
+    def _solved(self):
+        return [
+            p
+            for p in self._call_plans()
+            if p.plan is not None and p.answer is not None and p.answer.is_solved
+        ]
+
+    @property
+    def state(self) -> str:
+        """Of the model: "planned" where some kind of call is, else the furthest of the others."""
+        for call_plan in self._call_plans():
+            call_plan.settle()
+        if self._planned.refusals.of_module:
+            return StateName.REFUSED.value
+        states = {call_plan.state.name for call_plan in self._call_plans()}
+        return next((state for state in FURTHEST_FIRST if state in states), StateName.WAITING).value
+
+    @property
+    def reason(self) -> str:
+        if self._planned.refusals.of_module:
+            return self._planned.refusals.of_module
+        if not self._call_plans():
+            return "the module has not been called in train mode with gradients"
+        reasons = [call_plan.reason for call_plan in self._call_plans() if call_plan.reason]
+        return reasons[-1] if reasons else ""
+
+    @property
+    def plans(self):
+        return [PlanInfo(call_plan) for call_plan in self._solved()]
+
+    @property
+    def replayed(self) -> int:
+        return self._planned.replayed
+
+    @property
+    def original(self) -> int:
+        return self._planned.original
+
+    @property
+    def updates(self) -> str:
+        """How parameters are updated: by "optimizer.step()", and why, or "during backward"."""
+        updates = self._planned.updates
+        if updates is None:
+            return "optimizer.step(): no optimizer is part of the plan"
+        if updates.refused_for_good:
+            return f"optimizer.step(): {updates.refused_for_good}"
+        if any(ending.is_bound for call_plan in self._call_plans() for ending in call_plan.endings.values()):
+            return "during backward"
+        return f"optimizer.step(): {updates.why or 'until steps have been watched and planned'}"
+
+    @property
+    def updated(self) -> int:
+        """Steps whose updates were done during backward."""
+        return self._planned.updates.steps if self._planned.updates is not None else 0
+
+    @property
+    def gradient_norm(self):
+        """Of all gradients, before they were clipped last, as a tensor of one number; None where nothing was
+        clipped."""
+        norm = self._planned.updates and self._planned.updates.gradient_norm
+        return None if norm is None else norm.clone()
+
+    @property
+    def evicted(self) -> int:
+        """Of the steps that the original ran, those under online eviction."""
+        return self._planned.fallback.evicted_steps
+
+    @property
+    def eviction(self):
+        """What online eviction has done since it is in force; None where it is not."""
+        return self._planned.fallback.status()
+
+    def wait(self, seconds=None) -> "Status":
+        """Blocks until no planning is under way."""
+        end = None if seconds is None else time.monotonic() + seconds
+        for call_plan in self._call_plans():
+            call_plan.wait(end)
+        return self
+
+    def plan(self) -> Plan:
+        """The last plan that was found."""
+        for call_plan in reversed(self._solved()):
+            return Plan(call_plan.to_bytes())
+        raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
+
+    def save(self, path) -> None:
+        self.plan().save(path)
+
+    def __repr__(self):
+        evicted = f" ({self.evicted} of them under online eviction)" if self.evicted else ""
+        lines = [
+            f"{self.state}, {self.replayed} steps replayed, {self.original} run by the original{evicted}"
+        ]
+        eviction = self.eviction
+        if eviction:
+            lines.append(
+                f"online eviction is in force: {eviction.evictions} evictions, reruns take"
+                f" {eviction.rerun_share:.0%} of the ops' time"
+            )
+        if self.reason and self.state != "planned":
+            lines.append(self.reason)
+        return "\n".join(lines + [repr(plan) for plan in self.plans])

@@ -1,0 +1,1 @@
+"""An optimizer whose updates are part of the planned step."""

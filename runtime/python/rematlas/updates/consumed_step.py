@@ -1,0 +1,176 @@
+"""The backward that used up its gradients last: what stands for them, and whether that was the training it
+would have been.
+
+What is done between the forward and `optimizer.step()` would have changed the updates, which are done
+already. It is looked for, and told by the next call that can raise.
+"""
+
+import logging
+
+from ..library import kept, raise_kept
+from .consumed_gradient import FROM_OUTSIDE, ConsumedGradient, is_real
+from .plan_states import version_of
+from .update_rule import Role
+
+log = logging.getLogger("rematlas")
+
+
+class ConsumedStep:
+    """The parameters whose gradients are gone, and all that tells whether they were meant to be."""
+
+    def __init__(self, rule, states):
+        self.rule = rule
+        self.states = states
+        self.role = Role.UPDATE  # of the plan that runs
+        self.parameters = []  # whose gradients it takes
+        self.forward = None  # the number of the forward whose backward takes them, while it goes on
+        self.is_done = False  # the parameters are updated; `optimizer.step()` has not been called since
+        self.count = 0  # backwards that updated
+        self.without_gradient = []  # parameters whose gradient is gone
+        self.options_read = None  # of the groups, as the last forward found them
+        self.versions = []  # of the parameters, when they had been updated
+        self.state_versions = []  # of the states, then
+        self.sums_taken = []  # and the sums with their versions, when the backward had added to them
+        self.was_interrupted = False  # the last backward that took gradients
+        self.was_reloaded = False  # optimizer.load_state_dict was called since the last forward
+        self.fault = ""  # why it was not the training that it would be without us
+
+    # The forward.
+
+    def begin(self) -> bool:
+        """A forward begins. Returns whether the step before it was left in its midst, and counts as done."""
+        for parameter in self.without_gradient:
+            if type(parameter.grad) is ConsumedGradient and parameter.grad.zeroed:
+                parameter.grad = None
+        self.options_read = self.rule.options()
+        is_left_out = self.is_done and (self.was_interrupted or self.was_reloaded)
+        if is_left_out:
+            if self.was_interrupted:
+                log.warning(
+                    "rematlas: the last backward was interrupted when it had updated the parameters: its"
+                    " step counts as done"
+                )
+            self.end()
+        self.was_interrupted = self.was_reloaded = False
+        return is_left_out
+
+    def expect(self, role, parameters) -> None:
+        """The plan that runs takes the gradients of these parameters."""
+        self.role, self.parameters = role, parameters
+
+    # The backward.
+
+    def has_hooks(self) -> bool:
+        return any(map(is_hooked, self.parameters))
+
+    # The backward has taken the gradients. Each of these may be called again where it was interrupted.
+
+    def note_faults(self, forward) -> None:
+        self.forward = forward
+        gradients = [parameter.grad for parameter in self.parameters]
+        if any(type(gradient) is ConsumedGradient and not gradient.zeroed for gradient in gradients):
+            self.fault = "gradients were not zeroed since the last optimizer.step(), and would be added to"
+        if self.role is Role.UPDATE and self.rule.accumulate == 1 and any(map(is_real, gradients)):
+            self.fault = FROM_OUTSIDE
+
+    def put_stand_ins(self, forward) -> None:
+        if self.role is Role.SUM:
+            for parameter in self.parameters:
+                if not is_real(parameter.grad):
+                    parameter.grad = self.states.sums[id(parameter)]
+            self.sums_taken = [(parameter.grad, parameter.grad._version) for parameter in self.parameters]
+            return
+        self.is_done = True
+        self.without_gradient = self.parameters
+        self.versions = [parameter._version for parameter in self.parameters]
+        self.state_versions = self.states.versions(self.parameters)
+        for parameter in self.without_gradient:
+            parameter.grad = ConsumedGradient(parameter)
+            parameter.grad.found_inf = self.states.numbers.get("found_inf")
+        self.count += 1
+
+    def note_interrupts(self, forward) -> None:
+        """A backward that was interrupted goes on to its end, and raises then."""
+        self.was_interrupted = bool(kept)
+
+    def end_backward(self, forward) -> None:
+        """The backward is over. What came to `.grad` from elsewhere in it was added behind the sums."""
+        if self.forward != forward:
+            return
+        self.forward = None
+        if self.role is Role.SUM and any(total._version != version for total, version in self.sums_taken):
+            self.fault = self.fault or FROM_OUTSIDE
+        self.sums_taken = []
+
+    # The optimizer's step.
+
+    def note_reloaded(self) -> None:
+        self.was_reloaded = True
+
+    def check(self) -> None:
+        """Raises where `optimizer.step()` would do other updates now than were done."""
+        if self.is_done:
+            self.fault = self.fault or self.change_since_backward()
+        elif any(type(parameter.grad) is ConsumedGradient for parameter in self.without_gradient):
+            self.fault = "optimizer.step() is called again, and the gradients are gone"
+        self.raise_fault()
+
+    def change_since_backward(self) -> str:
+        """Says what would change the updates; empty where nothing would."""
+        if self.rule.options() != self.options_read:
+            return (
+                "options of the optimizer (lr, ...) were changed between the forward and optimizer.step():"
+                " they are read when the forward begins"
+            )
+        if any(is_real(parameter.grad) or parameter.grad is None for parameter in self.without_gradient):
+            return "gradients were zeroed or replaced between backward and optimizer.step()"
+        if [parameter._version for parameter in self.parameters] != self.versions:
+            return "parameters were written to between backward and optimizer.step()"
+        if self.was_reloaded or self.states.versions(self.parameters) != self.state_versions:
+            return "states of the optimizer were loaded or written to between backward and optimizer.step()"
+        return self.change_of_scale() if self.rule.scaler is not None else ""
+
+    def change_of_scale(self) -> str:
+        optimizer = self.rule.optimizer
+        if getattr(optimizer, "found_inf", None) is None:
+            return "a scaler was given, and optimizer.step() is not called by scaler.step(optimizer)"
+        if self.rule.clip_norm is None and getattr(optimizer, "grad_scale", None) is None:
+            return (
+                "scaler.unscale_ was called, without clip_norm= (updates unscale themselves, to other bits)"
+            )
+        if self.states.scale_read != version_of(self.rule.scaler._scale):
+            return "the scale was changed between the forward and scaler.step(optimizer)"
+        return ""
+
+    def raise_fault(self) -> None:
+        """Raises what the last backward could not."""
+        raise_kept()
+        fault, self.fault = self.fault, ""
+        if fault:
+            what = "the parameters were updated" if self.role is Role.UPDATE else "gradients were summed"
+            self.is_done = False
+            raise RuntimeError(
+                f"rematlas: {what} during the last backward, and without a plan they would be others:"
+                f" {fault}; where that is meant, leave optimizer= out"
+            )
+
+    def end(self) -> None:
+        """The step is over: the optimizer finds no gradients, and so has nothing to do."""
+        self.give_back()
+        self.is_done = False
+
+    def give_back(self) -> None:
+        for parameter in self.without_gradient:
+            if type(parameter.grad) is ConsumedGradient:
+                parameter.grad = None
+
+    def note_spent(self) -> None:
+        """Gradients that are gone are still not zeroed. Whoever adds to them, or uses them again, is told."""
+        for parameter in self.without_gradient:
+            if parameter.grad is None:
+                parameter.grad = ConsumedGradient(parameter)
+                parameter.grad.spent = True
+
+
+def is_hooked(parameter) -> bool:
+    return bool(parameter._backward_hooks or parameter._post_accumulate_grad_hooks)

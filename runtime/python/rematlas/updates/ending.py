@@ -1,0 +1,185 @@
+"""Plans of one kind of call that end with what becomes of the gradients."""
+
+import typing
+
+from ..compiled.memory import other_bytes
+from ..errors import infeasible_text, message
+from .plan_states import names_of_parameters
+from .update_rule import Role
+
+
+class StepContext(typing.NamedTuple):
+    """What the updates need to know of the step that begins, or for which plans are made."""
+
+    options: object  # of `apply`
+    owner: str  # the module, in plans' messages
+    watch: object
+    tensors: list  # parameters and buffers
+    inputs: list
+    device: str
+    several: bool  # forwards have been open at a time
+
+    def parameters(self) -> dict:
+        """Returns the parameters by name."""
+        return dict(zip(self.watch.names[: len(self.watch.parameters)], self.tensors))
+
+
+class NoEnding(Exception):
+    """Says why no plan of this module can end with the updates."""
+
+
+class Ending:
+    """A plan that takes the gradients itself, for one role."""
+
+    def __init__(self, plan, text, fixed, other_bytes):
+        self.plan = plan
+        self.text = text  # see UpdateRule.text
+        self.fixed = fixed  # the groups that it was made for, without their numbers
+        self.other_bytes = other_bytes
+        self.numbers = []  # that it updates by, of each group, but for learning rates
+        self.is_bound = False
+        self.answer = None
+
+    def settle(self, solver) -> str:
+        """Planning has ended. Says why there is no plan; empty where there is one."""
+        if self.answer is None:
+            self.answer = self.plan.answer()
+        if self.answer.infeasible is not None:
+            return infeasible_text(solver, self.answer)
+        return self.answer.error or ""
+
+    def bind(self, context, states, groups, sums_within) -> None:
+        """Makes the plan ready for the step that begins. Raises NoEnding."""
+        told = [told for _, told in groups]
+        try:
+            if self.is_bound:
+                self.plan.rebind_states(states)
+            else:
+                self.plan.bind(context.watch, context.tensors, context.owner, states)
+                self.plan.set_sums_gradients(sums_within)
+                self.is_bound = True
+            numbers = [group["optimizer"] | {"lr": 0} for group in told]
+            if self.numbers != numbers:
+                self.plan.change_numbers(told)
+                self.numbers = numbers
+        except RuntimeError as error:
+            raise NoEnding(message(error)) from None
+
+    def parameters(self, rule, by_name) -> list:
+        """Returns the parameters whose gradients the plan takes."""
+        if rule.accumulate > 1:
+            trained = names_of_parameters(self.plan)
+            return [parameter for name, parameter in by_name.items() if name in trained]
+        mine = rule.parameter_ids()
+        return [
+            parameter for parameter in by_name.values() if parameter.requires_grad and id(parameter) in mine
+        ]
+
+
+class Endings:
+    """Makes endings of plans that have none."""
+
+    def __init__(self, rule, states):
+        self.rule = rule
+        self.states = states
+
+    def find(self, context, step_plan, role, makes_missing):
+        """Returns an ending that is ready to run, or None and why there is none yet. Raises NoEnding."""
+        groups, fixed = self.rule.groups(context.parameters())
+        ending = step_plan.endings.get(role)
+        if ending is None or ending.fixed != fixed:
+            ending = self.start(context, step_plan, role, groups, fixed)
+        if step_plan.is_direct:
+            ending.plan.wait()
+        if ending.plan.busy():
+            return None, "it is being planned"
+        is_ready = self.prepare(context, step_plan, role, groups, makes_missing)
+        if not is_ready and step_plan.is_direct and role not in step_plan.endings:
+            self.start(context, step_plan, role, groups, fixed).plan.wait()
+            is_ready = self.prepare(context, step_plan, role, groups, makes_missing)
+        return (
+            (step_plan.endings[role], "") if is_ready else (None, "it does not fit beside what else is alive")
+        )
+
+    def start(self, context, step_plan, role, groups, fixed) -> Ending:
+        """Begins to plan an ending. Raises NoEnding."""
+        step_plan.endings.pop(role, None)
+        others = self.other_bytes(context, role)
+        try:
+            plan = step_plan.without_updates.with_optimizer(
+                [told for _, told in groups], self.rule.ending(role)
+            )
+            plan.start(context.options, frames=1, other_bytes=others, device=context.device)
+        except RuntimeError as error:
+            raise NoEnding(message(error)) from None
+        step_plan.endings[role] = Ending(plan, self.rule.text(role, fixed), fixed, others)
+        return step_plan.endings[role]
+
+    def prepare(self, context, step_plan, role, groups, makes_missing) -> bool:
+        """Binds the ending and says whether it can run. One that fits no longer beside what else is alive is
+        dropped: it is planned anew for the next step, or for this one where that has no other plan. Raises
+        NoEnding."""
+        ending = step_plan.endings[role]
+        why = ending.settle(context.options.solver)
+        if why:
+            raise NoEnding(why)
+        states = self.states.of_plan(ending.plan, role, groups, context.parameters(), makes_missing)
+        if states is None:
+            return False
+        ending.bind(context, states, groups, step_plan.sums_within)
+        budget = context.options.budget_bytes
+        if budget is not None:
+            others = self.other_bytes(context, role)
+            needed = ending.answer.kept_by_loss_bytes + ending.answer.peak_bytes
+            if others > ending.other_bytes and others + needed > budget:
+                del step_plan.endings[role]
+                return False
+        return True
+
+    def other_bytes(self, context, role) -> int:
+        """Returns what lives beside the step and the tensors of its end."""
+        return other_bytes(
+            [*context.tensors, *self.states.alive(role, context.tensors)], context.inputs, context.device
+        )
+
+    def plan_directly(self, context, step_plan):
+        """The step cannot be planned without its end. Waits for plans with it, before the step runs. Returns
+        the planner's answer and why there are no plans; empty where there are."""
+        groups, fixed = self.rule.groups(context.parameters())
+        roles = self.rule.roles()
+        for role in roles:
+            self.start(context, step_plan, role, groups, fixed)
+        for role in roles:
+            ending = step_plan.endings[role]
+            ending.plan.wait()
+            why = ending.settle(context.options.solver)
+            if why:
+                return ending.answer, why
+        step_plan.run_by(step_plan.endings[Role.UPDATE], moves_buffers_in_backward=False)
+        return step_plan.endings[Role.UPDATE].answer, ""
+
+    def ended(self, context, step_plan):
+        """Returns the step with its updates, which is not planned, and its `UpdateRule.text`. Raises
+        RuntimeError."""
+        groups, fixed = self.rule.groups(context.parameters())
+        told = [told for _, told in groups]
+        plan = step_plan.compiled.with_optimizer(told, self.rule.ending(Role.UPDATE))
+        return plan, self.rule.text(Role.UPDATE, fixed)
+
+    def take_given(self, context, step_plan, text) -> str:
+        """Takes a plan from a file that ends with updates; it is the only one. Says why it is not for this
+        optimizer; empty where it is."""
+        _, fixed = self.rule.groups(context.parameters())
+        if text != self.rule.text(Role.UPDATE, fixed):
+            return (
+                "it ends with the updates of another optimizer (kind, options or parameters; accumulate,"
+                " clip_norm and scaler are part of it)"
+            )
+        if self.rule.accumulate > 1:
+            return "plans of steps that sum gradients come in two, of which a file has one: plan it here"
+        others = self.other_bytes(context, Role.UPDATE)
+        ending = Ending(step_plan.compiled, text, fixed, others)
+        ending.answer = step_plan.compiled.answer()
+        step_plan.endings[Role.UPDATE] = ending
+        step_plan.run_by(ending)
+        return ""

@@ -1,0 +1,147 @@
+"""The tensors that a plan with updates works on beside parameters: the optimizer's states, sums of gradients,
+numbers."""
+
+import torch
+
+from .consumed_gradient import is_real
+from .optimizers import described_states
+from .update_rule import Role, inverse_of
+
+# states that are of no parameter; learning rates are others
+NUMBERS = ("norm", "found_inf", "inverse_scale", "scale")
+
+
+def number_of_rate(state):
+    """Returns the number of the group whose learning rate this state of a plan is; None for other states."""
+    if state == "lr":
+        return 0
+    return int(state[3:]) if state.startswith("lr.") and state[3:].isdigit() else None
+
+
+def names_of_parameters(plan) -> set:
+    """Returns the names of the parameters that the plan has a state of."""
+    states = [name for name in plan.state_names() if name not in NUMBERS and number_of_rate(name) is None]
+    return {name.rpartition(".")[0] for name in states}
+
+
+def version_of(tensor):
+    """The version is another one when the tensor is replaced or written to."""
+    return id(tensor), None if tensor is None else tensor._version
+
+
+class PlanStates:
+    """It finds these tensors, and makes those that the optimizer has not made yet."""
+
+    def __init__(self, rule, copies):
+        self.rule = rule
+        self.copies = copies
+        self.rates = {}  # per group of the plan, what its ops read
+        self.sums = {}  # per parameter, by id: memory for its gradients' sum
+        self.numbers = {}  # memory of NUMBERS, and the norm of the gradients before they were clipped last
+        self.scale_read = None  # the version of the scale, as the last forward found it
+
+    def of_plan(self, plan, role, groups, parameters, makes_missing):
+        """Returns them in the order of the plan; None where the optimizer has not made them yet. `groups` are
+        those of UpdateRule, `parameters` are by name. With `makes_missing` those are made that the optimizer
+        would make in its first step."""
+        if makes_missing:
+            trained = names_of_parameters(plan)
+            if role is Role.UPDATE:
+                self.make_states(trained, groups, parameters)
+            if self.rule.accumulate > 1:
+                self.make_sums([parameters[name] for name in parameters if name in trained])
+        if self.rule.scaler is not None and role is Role.UPDATE:
+            self.read_scale(next(iter(parameters.values())))
+        states = []
+        for name in plan.state_names():
+            state = self.find(name, groups, parameters)
+            if state is None:
+                return None
+            states.append(state)
+        return states
+
+    def find(self, name, groups, parameters):
+        if name in NUMBERS:
+            return self.number(name, next(iter(parameters.values())))
+        group = number_of_rate(name)
+        if group is not None:
+            rate = self.rates.setdefault(group, torch.zeros((), dtype=torch.float64, device="cpu"))
+            return rate.fill_(float(groups[group][0]["lr"]))
+        name, _, state = name.rpartition(".")
+        if state == "grad":
+            return self.sum_of(parameters[name])
+        return self.rule.optimizer.state.get(parameters[name], {}).get(state)
+
+    def number(self, name, parameter):
+        """The number lies where `parameter` does; the norm is of its type, too."""
+        if name not in self.numbers:
+            self.numbers[name] = parameter.new_zeros((), dtype=torch.float32 if name != "norm" else None)
+        return self.numbers[name]
+
+    def read_scale(self, parameter) -> None:
+        """The scaler makes its scale when it scales the first loss; it is asked to before that."""
+        scaler = self.rule.scaler
+        if scaler._scale is None:
+            scaler.scale(parameter.new_zeros(()))
+        self.scale_read = version_of(scaler._scale)
+        for name in NUMBERS[1:]:
+            self.number(name, parameter)
+        self.numbers["scale"].copy_(scaler._scale)
+        if self.rule.clip_norm is None:
+            self.numbers["inverse_scale"].fill_(1)
+        else:
+            self.numbers["inverse_scale"].copy_(inverse_of(scaler._scale))
+
+    def make_states(self, trained, groups, parameters) -> None:
+        """Makes the states that are missing, as the optimizer itself begins. Where weights live on the host,
+        they live there too."""
+        optimizer, new = self.rule.optimizer, {}
+        for group, told in groups:
+            for name in told["parameters"]:
+                if name in trained and not optimizer.state.get(parameters[name]):
+                    for state, first in described_states(optimizer, group).items():
+                        new.setdefault(first, []).append((parameters[name], state))
+        for first, wanted in new.items():
+            made = self.copies.filled([parameter for parameter, _ in wanted], first)
+            for (parameter, state), tensor in zip(wanted, made):
+                kept = optimizer.state[parameter]
+                kept[state] = tensor
+                if type(optimizer) is not torch.optim.SGD and "step" not in kept:
+                    kept["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device)
+
+    def make_sums(self, parameters) -> None:
+        """Makes the sums that are missing. A gradient that an earlier backward of this step has left goes on
+        as the sum, for a second one would lie beside it."""
+        for parameter in parameters:
+            if id(parameter) not in self.sums and self.can_be_sum(parameter):
+                self.sums[id(parameter)] = parameter.grad
+        without = [parameter for parameter in parameters if id(parameter) not in self.sums]
+        for parameter, tensor in zip(without, self.copies.filled(without, -0.0)):
+            self.sums[id(parameter)] = tensor
+
+    def can_be_sum(self, parameter) -> bool:
+        """Says whether the gradient that is there lies as its parameter does, in memory of its own."""
+        gradient = parameter.grad
+        if gradient is None or type(gradient) is not torch.Tensor or self.copies.moves_weights:
+            return False
+        same = gradient.dtype == parameter.dtype and gradient.device == parameter.device
+        same = same and gradient.stride() == parameter.stride() and not gradient.requires_grad
+        return same and gradient.untyped_storage().nbytes() == parameter.nbytes
+
+    def sum_of(self, parameter):
+        """Returns what the gradient is added to. Adding to negative zeros changes no bit."""
+        return parameter.grad if is_real(parameter.grad) else self.sums[id(parameter)].fill_(-0.0)
+
+    def versions(self, parameters) -> list:
+        """Returns the versions of what the optimizer keeps of these parameters."""
+        kept = [self.rule.optimizer.state.get(parameter, {}).values() for parameter in parameters]
+        return [version_of(state) for states in kept for state in states if isinstance(state, torch.Tensor)]
+
+    def alive(self, role, tensors) -> list:
+        """Returns the tensors of the step's end that there are now. `tensors` are the parameters, whose
+        gradients may be sums."""
+        states = self.rule.optimizer.state.values() if role is Role.UPDATE else ()
+        kept = [state for states in states for state in states.values() if isinstance(state, torch.Tensor)]
+        mine = self.rule.parameter_ids() if self.rule.accumulate > 1 else ()
+        gradients = [tensor.grad for tensor in tensors if id(tensor) in mine and is_real(tensor.grad)]
+        return [*kept, *gradients, *self.sums.values()]
