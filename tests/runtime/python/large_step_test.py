@@ -282,7 +282,8 @@ class LargeSteps(unittest.TestCase):
 
         plain = train(Transposed(), rows, loss_of, optimizer=sgd)[0]
         module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), time_limit=0.3)
-        self.assertEqual(train(module, rows, loss_of, optimizer=sgd)[0], plain)
+        waits = {"after": lambda: rematlas.status(module).wait()}
+        self.assertEqual(train(module, rows, loss_of, optimizer=sgd, **waits)[0], plain)
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
 
     def test_attributes_that_the_forward_sets(self):
