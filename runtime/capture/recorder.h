@@ -27,6 +27,7 @@
 #include "runtime/capture/recording.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
+#include "runtime/dispatch/yielding_mutex.h"
 #include "runtime/model/named_tensor.h"
 #include "runtime/model/places.h"
 #include "runtime/model/training_step.h"
@@ -178,7 +179,7 @@ class Recorder final : public DispatchMode {
     std::optional<std::uint64_t> generator_;           ///< digest of where the last random op left it
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
-    std::mutex mutex_;  ///< autograd may run the backward of a device on a thread of its own
+    YieldingMutex<std::mutex> mutex_;  ///< autograd may run the backward of a device on a thread of its own
 };
 
 }  // namespace rematlas

@@ -43,6 +43,7 @@
 #include "runtime/allocator/memory_limit.h"
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
+#include "runtime/dispatch/yielding_mutex.h"
 #include "runtime/eviction/op_facts.h"
 #include "runtime/eviction/op_times.h"
 #include "runtime/eviction/program_log.h"
@@ -176,7 +177,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         bool elsewhere = false;               ///< on another queue: its arguments and results stay
         bool waits = false;                   ///< and some of them may have been made again on ours
     };
-    using Engine = std::unique_lock<std::mutex>;
+    using Books = YieldingMutex<std::mutex>;
+    using Engine = std::unique_lock<Books>;
 
     // The call. All but `look` with the lock on the books.
     void look(const Call& call, c10::DispatchKeySet keys, torch::jit::Stack* stack);
@@ -299,8 +301,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t last_loan_ = -1;
     std::vector<std::int64_t> returned_;
     std::mutex returned_lock_;
-    mutable std::mutex engine_;     ///< of the books; never held while a kernel runs
-    std::recursive_mutex program_;  ///< one call at a time
+    mutable Books engine_;     ///< of the books; never held while a kernel runs
+    YieldingMutex<std::recursive_mutex> program_;  ///< one call at a time
 };
 
 }  // namespace rematlas

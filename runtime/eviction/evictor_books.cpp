@@ -15,13 +15,13 @@ namespace {
 /// While a kernel runs, the lock on the books is somebody else's to take.
 class OutsideTheBooks {
   public:
-    explicit OutsideTheBooks(std::mutex& books) : books_(books) { books_.unlock(); }
+    explicit OutsideTheBooks(YieldingMutex<std::mutex>& books) : books_(books) { books_.unlock(); }
     ~OutsideTheBooks() { books_.lock(); }
     OutsideTheBooks(const OutsideTheBooks&) = delete;
     OutsideTheBooks& operator=(const OutsideTheBooks&) = delete;
 
   private:
-    std::mutex& books_;
+    YieldingMutex<std::mutex>& books_;
 };
 
 bool lies_in_shared_memory(c10::StorageImpl& storage) {

@@ -5,12 +5,14 @@ python -m unittest evict_test.Models.test_gpt
 
 import copy
 import ctypes
+import faulthandler
 import gc
 import io
 import itertools
 import mmap
 import pathlib
 import threading
+import time
 import unittest
 
 import numpy
@@ -494,6 +496,29 @@ class Loops(unittest.TestCase):
             ours = [digest(course.module(x)) for _ in range(20)]
             thread.join()
         self.assertEqual({*found, *ours}, {expected})
+
+    def test_an_op_that_waits_for_the_interpreter_holds_up_no_other_thread(self):
+        """`T` calls an op with the interpreter lock held, and waits until the other thread's op is done."""
+        entered, made = threading.Event(), []
+
+        def slow(x: torch.Tensor) -> torch.Tensor:
+            entered.set()
+            time.sleep(0.1)  # gives up the interpreter lock, and takes it again
+            return x + 1
+
+        torch.library.define("rematlas_test::slow", "(Tensor x) -> Tensor")
+        torch.library.impl("rematlas_test::slow", "CPU", slow)
+        x = data(1, 16, 32)
+        # A deadlock would hold the interpreter lock: no test runner of Python could end it.
+        faulthandler.dump_traceback_later(300, exit=True)
+        with rematlas.evict(1 << 40):
+            thread = threading.Thread(target=lambda: made.append(torch.ops.rematlas_test.slow(x)))
+            thread.start()
+            entered.wait()
+            self.assertEqual(x.T.shape, (32, 16))
+            thread.join()
+        faulthandler.cancel_dump_traceback_later()
+        self.assertTrue(torch.equal(made[0], x + 1))
 
     def test_a_generous_budget_takes_what_eager_training_takes(self):
         for build in (evict_models.MODELS["gpt"][0], evict_models.MODELS["resnet"][0]):

@@ -1,0 +1,42 @@
+// A mutex whose waiters give up Python's global interpreter lock while they wait.
+//
+// A thread that holds a mutex may drop the last handle of a tensor or storage that Python knows, or run an
+// operator that is written in Python, and then waits for the interpreter lock. A thread of a Python program
+// calls operators with the interpreter lock held, and waits for the mutex. With an ordinary mutex the two
+// threads wait for each other for ever; whoever waits for this one lets the other thread go on.
+//
+//     YieldingMutex<std::recursive_mutex> mutex;
+//     const std::lock_guard lock(mutex);
+#pragma once
+
+namespace rematlas {
+
+/// Gives up the interpreter lock until the end of the scope, where this thread holds it. Does nothing in a
+/// process without Python.
+class InterpreterReleased {
+  public:
+    InterpreterReleased();
+    ~InterpreterReleased();
+    InterpreterReleased(const InterpreterReleased&) = delete;
+    InterpreterReleased& operator=(const InterpreterReleased&) = delete;
+
+  private:
+    void* thread_state_;  ///< null: the lock was not held
+};
+
+template <class Mutex>
+class YieldingMutex {
+  public:
+    void lock() {
+        if (mutex_.try_lock()) return;
+        const InterpreterReleased released;
+        mutex_.lock();
+    }
+    bool try_lock() { return mutex_.try_lock(); }
+    void unlock() { mutex_.unlock(); }
+
+  private:
+    Mutex mutex_;
+};
+
+}  // namespace rematlas
