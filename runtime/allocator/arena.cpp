@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 #include <shared_mutex>
+#include <utility>
 
 namespace rematlas {
 namespace {
@@ -165,16 +166,18 @@ std::optional<std::int64_t> Arena::give_back(void* data) {
 
 bool Arena::give_way(int device) {
     Registry& all = registry();
-    bool any = false;
-    std::unique_lock lock(all.mutex);
-    for (const std::shared_ptr<Arena>& arena : all.arenas) {
-        if (arena->memory_.device != device || !arena->base_ || arena->in_step_ || arena->anything_held())
-            continue;
-        arena->memory_.release(arena->base_, static_cast<std::size_t>(arena->bytes_));
-        arena->base_ = nullptr;
-        any = true;
+    std::vector<std::pair<std::shared_ptr<Arena>, char*>> gone;
+    {
+        const std::unique_lock lock(all.mutex);
+        for (const std::shared_ptr<Arena>& arena : all.arenas)
+            if (arena->memory_.device == device && arena->base_ && !arena->in_step_ &&
+                !arena->anything_held())
+                gone.emplace_back(arena, std::exchange(arena->base_, nullptr));
     }
-    return any;
+    // A GPU is waited for, and with it functions of the host in its streams, which give memory back too.
+    for (const auto& [arena, base] : gone)
+        arena->memory_.release(base, static_cast<std::size_t>(arena->bytes_));
+    return !gone.empty();
 }
 
 void Arena::retire(std::shared_ptr<Arena> arena) {

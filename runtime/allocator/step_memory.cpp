@@ -165,6 +165,7 @@ std::optional<std::int64_t> StepMemory::give_back(void* data) {
 
 StepMemoryCalls step_memory_calls() {
     return {.active = &StepMemory::active,
+            .logs = [](const StepMemory& memory) { return memory.logs(); },
             .take = [](StepMemory& memory, std::size_t bytes) { return memory.take(bytes); },
             .served = [](StepMemory& memory, void* data, std::size_t bytes) { memory.served(data, bytes); },
             .give_back = &StepMemory::give_back,

@@ -90,6 +90,7 @@ class StepMemory {
 /// The above for an allocator in a library of its own, which is linked with nothing of ours.
 struct StepMemoryCalls {
     StepMemory* (*active)(int device);
+    bool (*logs)(const StepMemory& memory);
     void* (*take)(StepMemory& memory, std::size_t bytes);
     void (*served)(StepMemory& memory, void* data, std::size_t bytes);
     std::optional<std::int64_t> (*give_back)(void* data);

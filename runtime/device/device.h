@@ -53,6 +53,14 @@ class DeviceGraphs {
     virtual void submit(std::size_t part) = 0;
 };
 
+/// Blocks of the allocator that may be larger than what was asked for, by `most_footprint`: numbers of blocks.
+struct LooseBlocks {
+    std::int64_t alive = 0;
+    std::int64_t most = 0;    ///< alive at once since the last `reset_peak`
+    std::int64_t so_far = 0;  ///< handed out, those that were given back included
+    std::int64_t slack = 0;   ///< the bytes by which each of them may be too large
+};
+
 /// All in the header: the library that holds the CUDA runtime is linked with nothing of ours.
 class DeviceRuntime : public MemoryMeter {
   public:
@@ -78,6 +86,7 @@ class DeviceRuntime : public MemoryMeter {
     virtual std::int64_t footprint(std::int64_t bytes) const { return bytes; }
     /// The most that it may take: an allocator may hand out a larger block whole.
     virtual std::int64_t most_footprint(std::int64_t bytes) const { return footprint(bytes); }
+    virtual LooseBlocks loose_blocks() const { return {}; }
     /// Held by the device's libraries for good, in `alive_bytes` since the last `prepare`: for this thread
     /// and for autograd's, on the current stream.
     virtual std::int64_t library_workspace() const { return 0; }

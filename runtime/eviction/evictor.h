@@ -138,12 +138,12 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
         std::int64_t bytes = 0;
         c10::weak_intrusive_ptr<c10::StorageImpl> user;  ///< the program's; empty: it has let it go
         c10::Storage own;                                ///< memory without the program's handle
-        std::int64_t counted = 0;                        ///< what its memory adds to the device's
-        bool held = false;                               ///< the program has it
-        bool there = false;                              ///< its memory is
-        bool resident = false;                           ///< made outside
-        bool unfilled = false;                           ///< it holds what `empty` made
-        int lent = 0;                                    ///< to so many that may write there
+        std::int64_t counted = 0;  ///< what its memory adds to the device's, or did before it was dropped
+        bool held = false;         ///< the program has it
+        bool there = false;        ///< its memory is
+        bool resident = false;     ///< made outside
+        bool unfilled = false;     ///< it holds what `empty` made
+        int lent = 0;              ///< to so many that may write there
         Known() : user(c10::intrusive_ptr<c10::StorageImpl>()) {}
     };
     struct Loan {
@@ -224,6 +224,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     c10::DataPtr take(int storage);
     c10::Storage memory_of(int storage);
     void note_memory(int storage, bool held, bool there);
+    void note_block(int storage, std::int64_t bytes);
 
     // EvictionHost.
     bool run_again(int op, bool in_place) override;
@@ -301,7 +302,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     std::int64_t last_loan_ = -1;
     std::vector<std::int64_t> returned_;
     std::mutex returned_lock_;
-    mutable Books engine_;     ///< of the books; never held while a kernel runs
+    mutable Books engine_;                         ///< of the books; never held while a kernel runs
     YieldingMutex<std::recursive_mutex> program_;  ///< one call at a time
 };
 

@@ -190,8 +190,23 @@ void Evictor::drop(int storage) {
     Known& known = known_[storage];
     if (log_) log_->dropped(known.tensor);
     if (record_) record_->dropped(known.tensor, evicting_, wall_clock());
-    const c10::DataPtr freed = take(storage);
-    if (measures_ && freed) dropped_ += known.bytes;
+    const std::int64_t expected = known.counted;
+    const bool may_take_more = expected > 0 && device_.most_footprint(known.bytes) > expected;
+    const std::int64_t before = may_take_more ? device_.alive_bytes() : 0;
+    {
+        const c10::DataPtr freed = take(storage);
+        if (measures_ && freed) dropped_ += known.bytes;
+    }
+    if (may_take_more) note_block(storage, before - device_.alive_bytes());
+}
+
+/// The allocator had handed out a block that is larger than what was asked for: all of it is missing now.
+void Evictor::note_block(int storage, std::int64_t bytes) {
+    Known& known = known_[storage];
+    const std::int64_t more = bytes - known.counted;
+    if (more <= 0 || bytes > device_.most_footprint(known.bytes)) return;
+    known.counted = bytes;
+    if (known.held) program_memory_.absent += more;
 }
 
 std::int64_t Evictor::missing(std::int64_t bytes) const {

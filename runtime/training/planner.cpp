@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 #include "core/addresses/address_plan.h"
 #include "core/addresses/caching_allocator.h"
@@ -68,17 +69,6 @@ void add_loss(CapturedStep& step, const LossMemory& loss) {
     }
 }
 
-/// What `add_loss` gave the op.
-Bytes taken_by_loss(const Graph& graph) {
-    Bytes taken;
-    for (const Op& op : graph.ops) {
-        if (op.name != output_gradients_op) continue;
-        taken += op.workspace;
-        for (const TensorId made : op.outputs) taken += graph.tensors[made].bytes;
-    }
-    return taken;
-}
-
 std::chrono::nanoseconds time_for(const Graph& graph, std::chrono::nanoseconds asked) {
     if (asked.count() > 0) return asked;
     return std::chrono::seconds(
@@ -101,26 +91,29 @@ std::variant<Schedule, Infeasible, Error> answer_to(const Problem& problem, cons
                       std::move(outcome->answer));
 }
 
-/// Bytes of an arena for what the step makes, with what does not fit between other tensors without gaps.
-Bytes arena_of(const Graph& graph, const Schedule& schedule) {
+/// Residents, the arena of what the step makes and beside it what the caller's loss takes, for which no place in the
+/// arena is free. What does not fit between other tensors without gaps is in it.
+std::optional<Bytes> peak_in_arena(Graph graph, const Schedule& schedule) {
+    Bytes loss;
+    for (Op& op : graph.ops)
+        if (op.name == output_gradients_op) loss += std::exchange(op.workspace, Bytes());
     const Result<AddressPlan> plan = plan_addresses(graph, schedule.steps,
                                                     {.alignment = alignment_for(graph),
                                                      .homes = schedule.homes,
                                                      .links = schedule.links,
                                                      .residents = false});
-    return plan ? plan->arena : Bytes();
+    if (!plan) return std::nullopt;
+    return residents_on_device(graph, schedule.homes) + plan->arena + loss;
 }
 
-/// What the device's allocator counts at the peak: libtorch's hands out blocks that are larger than what was
-/// asked for. An arena is one block, and what the caller's loss takes comes beside all of it.
+/// What the device's allocator counts at the peak. Without an arena libtorch's hands out blocks that are larger than
+/// what was asked for.
 Bytes counted_peak(const Graph& graph, const Schedule& schedule, bool in_arena) {
     if (!graph.device || !graph.device->allocator) return schedule.peak;
+    if (in_arena) return std::max(schedule.peak, peak_in_arena(graph, schedule).value_or(Bytes()));
     const Result<CachingAllocatorPeaks> peaks = caching_allocator_peaks(
         graph, schedule.steps, *graph.device->allocator, schedule.homes, schedule.links);
-    const Bytes counted = peaks ? peaks->allocated : schedule.peak;
-    if (!in_arena) return counted;
-    const Bytes arena = residents_on_device(graph, schedule.homes) + arena_of(graph, schedule);
-    return std::max({counted, schedule.peak + taken_by_loss(graph), arena + taken_by_loss(graph)});
+    return peaks ? peaks->allocated : schedule.peak;
 }
 
 /// Asks for less where the allocator would count more than the budget, and for somewhat more again where nothing is found
@@ -274,7 +267,9 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
         if (step.tape.ops[id].name != output_gradients_op) continue;
         for (TensorId given : step.graph.ops[id].outputs) {
             const std::int64_t bytes = step.graph.tensors[given].bytes.value;
-            if (bytes > 8) loss.most += 4 * bytes, loss.kept += 2 * bytes;
+            if (bytes <= 8) continue;
+            loss.most += 4 * device.most_footprint(bytes);
+            loss.kept += 2 * device.most_footprint(bytes);
         }
     }
     return of(std::move(step), recording, loss, name, device, "from shapes",

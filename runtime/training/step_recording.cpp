@@ -150,6 +150,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
                  });
     sums_gradients_ = cut_.uses_some_twice(trained());
     alive_after_forward_ = memory_->alive_bytes();
+    blocks_after_forward_ = device_.loose_blocks();
     memory_->reset_peak();
 }
 
@@ -172,6 +173,22 @@ void StepRecording::run_backward(const std::vector<bool>& used) {
     for (std::size_t i = 0; i < gradients.size(); ++i)
         if (!used.empty() && !used[static_cast<std::size_t>(cut_places_[i])]) gradients[i] = at::Tensor();
     record_backward(std::move(gradients), false, false);
+}
+
+/// With as much as the next steps can be given for the same tensors: other blocks, each of which may be too large.
+void StepRecording::measure_loss() {
+    const LooseBlocks before = blocks_after_forward_, now = device_.loose_blocks();
+    loss_ = {.most = memory_->peak_bytes() - alive_after_forward_,
+             .kept = memory_->alive_bytes() - alive_after_forward_};
+    if (now.slack == 0) return;
+    // Where others are evicted meanwhile, the loss has at most as many as were handed out, and as fit into its bytes.
+    const bool evicts = memory_ != &device_;
+    const std::int64_t handed_out = now.so_far - before.so_far;
+    const std::int64_t most = evicts ? std::min(handed_out, loss_.most / now.slack) : now.most - before.alive;
+    const std::int64_t kept =
+        evicts ? std::min(handed_out, loss_.kept / now.slack) : now.alive - before.alive;
+    loss_.most += std::max<std::int64_t>(0, most) * now.slack;
+    loss_.kept += std::max<std::int64_t>(0, kept) * now.slack;
 }
 
 CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, bool keep_graph,
@@ -200,8 +217,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         memory_ = &memory_without_eviction(device_);
         recorder_.refuse_step("online eviction begins or ends within the step");
     }
-    loss_ = {.most = memory_->peak_bytes() - alive_after_forward_,
-             .kept = memory_->alive_bytes() - alive_after_forward_};
+    measure_loss();
     const std::vector<at::Tensor> parameters = trained();
     std::vector<int> from;
     variable_list given;

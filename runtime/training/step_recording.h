@@ -93,6 +93,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
   private:
     CutForward::Gradients record_backward(torch::autograd::variable_list&& gradients, bool keep_graph,
                                           bool create_graph);
+    void measure_loss();
     std::vector<at::Tensor> trained() const;
     std::unique_ptr<DispatchModeGuard> in_force();
 
@@ -113,6 +114,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     Recording recording_;
     LossMemory loss_;
     std::int64_t beside_ = 0, counted_ = 0, alive_after_forward_ = 0;
+    LooseBlocks blocks_after_forward_;
     std::vector<int> unused_outputs_;
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;

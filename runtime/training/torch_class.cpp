@@ -569,6 +569,11 @@ TORCH_LIBRARY(rematlas, library) {
                     return memory_without_eviction(runtime).alive_bytes() -
                            counted_residents(named, inputs, runtime);
                 });
+    library.def("hands_out_larger_blocks(str device) -> bool", [](const std::string& device) {
+        constexpr std::int64_t large = std::int64_t{2} << 20;
+        const DeviceRuntime& runtime = *open_device_named(device);
+        return runtime.most_footprint(large) > runtime.footprint(large);
+    });
     library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));

@@ -176,6 +176,14 @@ class CudaRuntime final : public DeviceRuntime {
         return footprint(bytes) +
                (unsplit ? static_cast<std::int64_t>(AllocatorConfig::max_non_split_rounding_size()) : small);
     }
+    LooseBlocks loose_blocks() const override {
+        constexpr std::int64_t large = 2 << 20;
+        const std::int64_t slack = most_footprint(large) - footprint(large);
+        if (slack == 0) return {};
+        LooseBlocks blocks = large_blocks(index_);
+        blocks.slack = slack;
+        return blocks;
+    }
     std::int64_t library_workspace() const override {
         const auto found = workspaces_.find(c10::cuda::getCurrentCUDAStream(index_).id());
         return found == workspaces_.end() ? 0 : found->second;

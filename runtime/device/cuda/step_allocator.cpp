@@ -1,5 +1,6 @@
 #include "runtime/device/cuda/step_allocator.h"
 
+#include <c10/core/AllocatorConfig.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAGraphsC10Utils.h>
@@ -19,6 +20,7 @@ namespace rematlas {
 namespace {
 
 namespace caching = c10::cuda::CUDACachingAllocator;
+using AllocatorConfig = c10::CachingAllocator::AcceleratorAllocatorConfig;
 using c10::CachingAllocator::Stat;
 using c10::CachingAllocator::StatArray;
 using c10::CachingAllocator::StatType;
@@ -109,7 +111,14 @@ class StepAllocator final : public CUDAAllocator {
 
     void give_back_block(void* data) {
         {
-            const std::lock_guard lock(mutex_);
+            std::unique_lock lock(mutex_);
+            if (const OneArena* arena = arena_of(data); arena && arena->is_single_block) {
+                const int device = arena->device;
+                users_.erase(data);  // the driver waits for all streams before it frees
+                lock.unlock();
+                (void)calls_.give_back(data);
+                return release(device, data);
+            }
             const auto used = users_.find(data);
             if (used != users_.end()) {
                 const OneArena* arena = arena_of(data);
@@ -208,6 +217,7 @@ class StepAllocator final : public CUDAAllocator {
         note(device);
         return measured_[device];
     }
+    StatArray allocations(c10::DeviceIndex device) { return own_.getDeviceStats(device).allocation; }
     caching::SnapshotInfo snapshot(c10::MempoolId_t pool, bool include_traces) override {
         caching::SnapshotInfo info = own_.snapshot(pool, include_traces);
         if (pool != c10::MempoolId_t{0, 0}) return info;
@@ -330,6 +340,7 @@ class StepAllocator final : public CUDAAllocator {
         int device;
         c10::cuda::CUDAStream stream;
         std::int64_t handed_out = 0;
+        bool is_single_block = false;  ///< one request has all of it
     };
     struct GivenBack {
         void* data;
@@ -352,8 +363,27 @@ class StepAllocator final : public CUDAAllocator {
             note(device);
             return data;
         }
-        void* data = counted(device, bytes, [&] { return own_.raw_alloc(bytes); });
+        void* data = calls_.logs(step) ? single_block(device, size) : nullptr;
+        if (!data) data = counted(device, bytes, [&] { return own_.raw_alloc(bytes); });
         calls_.served(step, data, size);
+        return data;
+    }
+
+    /// Memory of the driver's own for a large request of a step that is logged, of which libtorch's allocator might
+    /// hand out a larger block whole: then the step would count for more than its plan. Null where the allocator
+    /// splits all blocks, during the capture of a graph, and where the driver has no memory left.
+    void* single_block(c10::DeviceIndex device, std::size_t bytes) {
+        constexpr std::size_t always_split = std::size_t{1} << 20;
+        if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||
+            c10::cuda::currentStreamCaptureStatusMayInitCtx() != c10::cuda::CaptureStatus::None)
+            return nullptr;
+        void* data = reserve(device, bytes);
+        if (!data) return nullptr;
+        const std::lock_guard lock(mutex_);
+        OneArena& arena = *arena_of(data);
+        arena.is_single_block = true;
+        arena.handed_out = static_cast<std::int64_t>(bytes);
+        note(device);
         return data;
     }
 
@@ -471,6 +501,11 @@ ArenaMemory device_arena_memory(int device) {
 
 void reset_measured_peak(int device) {
     installed->reset_measured_peak(static_cast<c10::DeviceIndex>(device));
+}
+
+LooseBlocks large_blocks(int device) {
+    const Stat stat = installed->allocations(static_cast<c10::DeviceIndex>(device))[large_pool];
+    return {.alive = stat.current, .most = stat.peak, .so_far = stat.allocated};
 }
 
 std::int64_t measured_peak(int device) {

@@ -6,6 +6,7 @@
 
 #include "runtime/allocator/arena_memory.h"
 #include "runtime/allocator/step_memory.h"
+#include "runtime/device/device.h"
 
 namespace rematlas {
 
@@ -20,6 +21,7 @@ ArenaMemory device_arena_memory(int device);
 
 /// A peak of allocated bytes that nobody else sees: the statistics that the process reads keep theirs.
 void reset_measured_peak(int device);
+LooseBlocks large_blocks(int device);    ///< `slack` is not set
 std::int64_t measured_peak(int device);  ///< bytes, since it was reset
 
 }  // namespace rematlas

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 
 from .compiled import configurations
-from .compiled.memory import budget_bytes
+from .compiled.memory import budget_bytes, fits_tensors_loosely
 from .copies import Copies
 from .fallback.fallback import CHOICES
 from .plan_file import Plan
@@ -35,8 +35,9 @@ class Options:
     copies: Copies
 
     def in_arena(self, device: str) -> bool:
-        """Says whether steps on this device lie in one piece of memory."""
-        return device == "cpu" if self.arena is None else self.arena
+        """Says whether steps on this device lie in one piece of memory. By default they do where the
+        allocator may hand out larger blocks than a tensor asks for, or the system's are slow."""
+        return fits_tensors_loosely(device) if self.arena is None else self.arena
 
     @classmethod
     def of(cls, module, given: dict) -> "Options":

@@ -46,7 +46,8 @@ def train(module, batches, loss_of, optimizer, step_of=one_forward, accumulate=1
 
 
 class TrainingCase(unittest.TestCase):
-    def expect_as_plain(self, build, batches, loss_of, optimizer, share, arena=None, frames=1, **how):
+    def expect_as_plain(self, build, batches, loss_of, optimizer, share, more=0, arena=None, frames=1, **how):
+        """The budget is a share of what plain training takes, and some bytes more."""
         plain = build()
         losses, peaks = train(plain, batches, loss_of, optimizer(plain), **how)
         random, numbers = (
@@ -55,7 +56,7 @@ class TrainingCase(unittest.TestCase):
         )
         del plain
         alive = models.reset_peak()
-        budget = alive + int(share * (max(peaks) - alive))
+        budget = alive + int(share * (max(peaks) - alive)) + more
 
         module = rematlas.apply(build(), budget, time_limit=0.3, arena=arena, frames=frames)
         ours, peaks = train(module, batches, loss_of, optimizer(module), **how)
@@ -78,8 +79,10 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The loss lets go of the outputs, which are large here: they are not kept by the plan either."""
-        self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001)
+        """The loss lets go of the outputs, which are large here: they are not kept by the plan either. For the
+        tensors of the loss libtorch may hand out other, larger blocks than in the plain step: a plan has room
+        for them."""
+        self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
 
     def test_gradients_accumulate(self):
         self.expect_as_plain(models.resnet, models.images, models.image_loss, models.sgd, 0.8, accumulate=2)

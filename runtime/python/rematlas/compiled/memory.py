@@ -1,11 +1,20 @@
 """Bytes, as the compiled part counts them."""
 
+import functools
+
 from ..library import ops
 
 
 def other_bytes(tensors, inputs, device: str) -> int:
     """Returns what lives on the device beside these tensors of a step."""
     return ops.beside(tensors, inputs, device)
+
+
+@functools.cache
+def fits_tensors_loosely(device: str) -> bool:
+    """Says whether memory from the device's own allocator may be larger, or slower, than memory that is laid
+    out once: the system's on the CPU, and on a GPU libtorch's blocks without expandable segments."""
+    return device == "cpu" or ops.hands_out_larger_blocks(device)
 
 
 def budget_bytes(budget) -> int | None:
