@@ -113,7 +113,7 @@ class Capacity(ProcessCase):
             self.TEXT
             + f"""
     gpu.simgpu_set_memory({device - (peak - half)})
-    rematlas.apply(module, {half}, unplanned="evict", time_limit=0.5)
+    rematlas.apply(module, {half}, unplanned="evict", config=models.by_moves())
     allocated, requested = [], []
 
     def after():
