@@ -93,7 +93,11 @@ class Bench:
                 schedule,
                 "--json",
             )
-            if not solved or "overhead" not in solved[0]:
+            if not solved:
+                continue
+            if "overhead" not in solved[0]:
+                self.failed = True
+                print(f"cuda.py: {name}: no schedule within {budget} was found", file=sys.stderr, flush=True)
                 continue
             self.row(name, f"solve {budget}", solved[1], "s")
             self.check(name, budget, graph, schedule)

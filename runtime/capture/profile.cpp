@@ -31,9 +31,10 @@ std::int64_t median(std::vector<std::int64_t>& values) {
 
 /// Ops that do the same work, or one alone.
 struct Group {
-    std::vector<OpId> ops;
-    std::vector<std::int64_t> times;
-    Bytes workspace;
+    std::string work;
+    std::vector<OpId> ops = {};
+    std::vector<std::int64_t> times = {};
+    Bytes workspace = {};
 };
 
 /// The signature, and which of the tensors that it writes over the run copies first.
@@ -56,9 +57,10 @@ std::vector<Group> groups_of(const Graph& graph, const Tape& tape, const std::ve
     std::unordered_map<std::string, std::size_t> known;
     for (const Step& step : steps) {
         if (!step.runs()) continue;
+        std::string work = work_of(graph, tape, producer, step);
         std::size_t group = groups.size();
-        if (pool) group = known.try_emplace(work_of(graph, tape, producer, step), group).first->second;
-        if (group == groups.size()) groups.emplace_back();
+        if (pool) group = known.try_emplace(work, group).first->second;
+        if (group == groups.size()) groups.push_back({.work = std::move(work)});
         groups[group].ops.push_back(step.op());
     }
     return groups;
@@ -104,8 +106,7 @@ Result<void> profile(Graph& graph, Executor& executor, const std::vector<at::Ten
         if (options.progress) options.progress(double(replay + 1) / options.most_replays);
     }
     for (Group& group : groups) {
-        const std::string work = signature_of(executor.tape(), group.ops.front());
-        const Nanoseconds time = counted_time(work, Nanoseconds(median(group.times)));
+        const Nanoseconds time = counted_time(group.work, Nanoseconds(median(group.times)));
         for (OpId op : group.ops) graph.ops[op].time = time, graph.ops[op].workspace = group.workspace;
     }
     return {};

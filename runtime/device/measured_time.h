@@ -1,9 +1,9 @@
 // Measured times as plans and evictions count them.
 //
-// What a plan looks like follows from times that one machine measured, so a test that asserts it passes on one
-// machine and fails on the next. With REMATLAS_SCALE_MEASURED_TIMES=SEED in the environment, which only the
-// project's tests set (`make test-clocks`), each kind of work is counted as if the machine took 0.2 to 5 times as
-// long for it; the factor follows from the seed and the kind of work alone.
+// What a plan looks like follows from times that one machine measured, so a test that asserts it passes on
+// one machine and fails on the next. With REMATLAS_SCALE_MEASURED_TIMES=SEED in the environment, which only the
+// project's tests set (`make test-clocks`), each kind of work is counted as if the machine took 0.2 to 5 times
+// as long for it; the factor follows from the seed and the kind of work alone.
 #pragma once
 
 #include <cstdint>

@@ -201,7 +201,8 @@ class Session {
                            .policy = {{policy_.heuristic, policy_.sample, policy_.ignore_small, policy_.seed},
                                       policy_.deallocation},
                            .thrash = policy_.thrash,
-                           .record = options_.record});
+                           .record = options_.record,
+                           .costs_from_bytes = options_.costs_from_bytes});
         evictor_->set_beside(beside_);
         evictor_->names(evicted_.model.tensors);
         if (options_.record) {

@@ -25,8 +25,9 @@ struct EvictedOptions {
     Budget budget;  ///< shares are of the original's peak, which only `verify` tells
     nlohmann::json policy = nlohmann::json::object();  ///< as the solver `dtr` takes it
     int steps = 5;
-    bool verify = false;  ///< run the original on a copy as well, which must fit into memory beside
-    bool record = false;  ///< keep what happens in the last step
+    bool verify = false;            ///< run the original on a copy as well, which must fit into memory beside
+    bool record = false;            ///< keep what happens in the last step
+    bool costs_from_bytes = false;  ///< as EvictorOptions has it: each run evicts the same
     std::uint64_t seed = 1;
     int threads = 1;  ///< of libtorch
     std::function<void(std::string_view stage, double fraction)> progress = {};

@@ -35,25 +35,25 @@ std::int64_t median(std::vector<std::int64_t>& values) {
 /// Ops that do the same work share the samples of both recordings: the median time, the most workspace.
 void settle_costs(CapturedStep& step, const CapturedStep& other) {
     struct Samples {
+        std::vector<OpId> ops;
         std::vector<std::int64_t> times;
         Bytes workspace;
     };
     std::unordered_map<std::string, Samples> samples;
-    std::vector<Samples*> of;
     for (OpId op : step.graph.ops.ids()) {
+        if (step.tape.ops[op].name == output_gradients_op) continue;
         Samples& same = samples[signature_of(step.tape, op)];
-        of.push_back(&same);
+        same.ops.push_back(op);
         for (const Graph* graph : {static_cast<const Graph*>(&step.graph), &other.graph}) {
             const Op& sample = graph->ops[op];
             same.times.push_back(std::max<std::int64_t>(1, sample.time.value));
             same.workspace = std::max(same.workspace, sample.workspace);
         }
     }
-    for (OpId op : step.graph.ops.ids()) {
-        if (step.tape.ops[op].name == output_gradients_op) continue;
-        step.graph.ops[op].time =
-            counted_time(signature_of(step.tape, op), Nanoseconds(median(of[op.index()]->times)));
-        step.graph.ops[op].workspace = of[op.index()]->workspace;
+    for (auto& [signature, same] : samples) {
+        const Nanoseconds time = counted_time(signature, Nanoseconds(median(same.times)));
+        for (OpId op : same.ops)
+            step.graph.ops[op].time = time, step.graph.ops[op].workspace = same.workspace;
     }
 }
 

@@ -1,6 +1,6 @@
-// Preloaded into a process: std::chrono::steady_clock runs ten times as fast, so that every search that ends by the
-// clock gets a tenth of its seconds. The clocks of the C library, by which Qt and the tests' own time limits go, stay
-// as they are.
+// Preloaded into a process: std::chrono::steady_clock runs ten times as fast, so that every search that ends by
+// the clock gets a tenth of its seconds. The clocks of the C library, by which Qt and the tests' own time limits
+// go, stay as they are.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <time.h>

@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--plain", action="store_true", help="train plainly only, twice")
     parser.add_argument("--budget", default="80%", help="as of rematlas.apply")
     parser.add_argument("--steps", type=int, default=7)
-    parser.add_argument("--planning-time", type=float, default=2, help="seconds that a solver may take")
+    parser.add_argument("--planning-time", type=float, default=10, help="seconds that a solver may take")
     parser.add_argument("--time-limit", type=float, default=300, help="seconds for one model")
     parser.add_argument("--csv", metavar="FILE")
     options = parser.parse_args()

@@ -99,20 +99,25 @@ TEST_P(OptimizerStep, IsIdenticalWithRerunsAndInAnotherOrder) {
     }
 }
 
+/// What ends the search is its moves, so that it finds the same on each machine.
 TEST_P(OptimizerStep, IsIdenticalAsSolvedWithinABudget) {
     const Graph& graph = step_with(GetParam());
     const FlatGraph flat = flatten(graph);
     const std::int64_t least = least_peak(flat).bytes.value, most = keep_all_peak(flat).value;
-    int solved = 0;
+    const nlohmann::json options = {{"max_moves", 1000}};
     for (const std::int64_t eighths : {3, 6, 8}) {
-        Result<Outcome> outcome = solve(graph, {.budget = Bytes(least + (most - least) * eighths / 8),
-                                                .limits = {.time = std::chrono::seconds(2)}});
+        SCOPED_TRACE(eighths);
+        Result<Outcome> outcome = solve(graph, {.options = std::make_shared<const nlohmann::json>(options),
+                                                .budget = Bytes(least + (most - least) * eighths / 8),
+                                                .limits = {.time = std::chrono::minutes(5)}});
         ASSERT_TRUE(outcome) << outcome.error().message;
-        if (!outcome->schedule()) continue;
-        ++solved;
+        if (eighths == 3 && !outcome->schedule()) continue;  // the least of some steps is more
+        ASSERT_TRUE(outcome->schedule()) << outcome->infeasible()->needed.value << " bytes are needed";
+        if (eighths < 8) {
+            EXPECT_LT(outcome->schedule()->peak.value, most);
+        }
         test::expect_identical(GetParam().model, {.graph = graph, .schedule = *outcome->schedule()});
     }
-    EXPECT_GT(solved, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -60,8 +60,9 @@ TEST(Profile, EveryOpHasATimeAndTheWorkspacesAreThoseOfOpsAlone) {
 }
 
 TEST(Profile, TakesAsManyReplaysAsItIsAllowedWhereEveryOpIsAlone) {
-    EXPECT_EQ(Profiled({.most_replays = 4, .fewest_replays = 2, .pool = false}).replays, 4);
-    EXPECT_LE(Profiled({.most_replays = 4, .fewest_replays = 2}).replays, 4);
+    const std::chrono::hours time(1);
+    EXPECT_EQ(Profiled({.most_replays = 4, .fewest_replays = 2, .time = time, .pool = false}).replays, 4);
+    EXPECT_LE(Profiled({.most_replays = 4, .fewest_replays = 2, .time = time}).replays, 4);
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace rematlas {
 
-/// Four equalities over thirty columns of 0 and 1, with a price on what each is missed by (market split: Cornuejols
-/// and Dawande 1998).
+/// Four equalities over thirty columns of 0 and 1, with a price on what each is missed by (market split:
+/// Cornuejols and Dawande 1998).
 inline MilpModel market_split() {
     std::mt19937 random(4);
     MilpModel model;

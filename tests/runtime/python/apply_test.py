@@ -225,28 +225,46 @@ class LargeModules(unittest.TestCase):
 
 
 class Threads(unittest.TestCase):
-    def test_two_models_train_in_two_threads(self):
-        def trained(module, losses):
-            x, target = models.images(0)
-            optimizer = models.sgd(module)
-            for _ in range(10):
-                optimizer.zero_grad()
-                loss = models.image_loss(module(x), target)
-                loss.backward()
-                losses.append(loss.item())
-                optimizer.step()
-                if module._compiled_call_impl is not None:
-                    wait(module)
+    def train(self, module, steps, losses):
+        x, target = models.images(0)
+        optimizer = models.sgd(module)
+        for _ in range(steps):
+            optimizer.zero_grad()
+            loss = models.image_loss(module(x), target)
+            loss.backward()
+            losses.append(loss.item())
+            optimizer.step()
+            if module._compiled_call_impl is not None:
+                wait(module)
 
-        plain, found = [], [[], []]
-        trained(models.resnet(), plain)
-        planned = [rematlas.apply(models.resnet(), "80%", time_limit=0.5) for _ in found]
-        threads = [threading.Thread(target=trained, args=pair) for pair in zip(planned, found)]
+    def train_side_by_side(self, modules):
+        """The losses of ten steps of each, in a thread of its own."""
+        found = [[] for _ in modules]
+        threads = [threading.Thread(target=self.train, args=(m, 10, f)) for m, f in zip(modules, found)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.assertEqual(found, [plain, plain])
+        return found
+
+    def test_two_models_train_in_two_threads(self):
+        """Whether they are planned is open, for what is recorded counts the memory of both."""
+        plain = []
+        self.train(models.resnet(), 10, plain)
+        modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]
+        self.assertEqual(self.train_side_by_side(modules), [plain, plain])
+
+    def test_two_plans_run_in_two_threads(self):
+        plain, original = [], models.resnet()
+        for steps in (6, 10):
+            self.train(original, steps, plain)
+        modules = [rematlas.apply(models.resnet(), "80%", config=models.by_moves()) for _ in range(2)]
+        for module in modules:
+            self.train(module, 6, [])
+        self.assertEqual(self.train_side_by_side(modules), [plain[6:], plain[6:]])
+        for module in modules:
+            status = rematlas.status(module)
+            self.assertEqual((status.state, status.replayed), ("planned", 12), status.reason)
 
 
 class PlanFiles(TrainingCase):
@@ -394,7 +412,8 @@ class RunsOfPlans(unittest.TestCase):
             ):
                 self.assertIs(report[name], True, name)
             self.assertEqual(len(report["step_seconds"]), 2)
-            self.assertEqual(report["measured_peak_bytes"], report["predicted_peak_bytes"])
+            self.assertLessEqual(report["measured_peak_bytes"], report["predicted_peak_bytes"])
+            self.assertGreater(report["measured_peak_bytes"], 0.97 * report["predicted_peak_bytes"])
             self.assertLess(report["measured_peak_bytes"], report["original_peak_bytes"])
 
     def test_a_model_that_computes_something_else_is_told(self):
@@ -645,7 +664,7 @@ class PublishedInterface(unittest.TestCase):
     def test_published_solvers_train(self):
         x, target = models.images(0)
         for make in (rematlas.Rotor, rematlas.DTR, rematlas.PureRockmate, rematlas.Hiremate):
-            plain, module = models.resnet(), make(models.resnet(), x, "80%", time_limit=1)
+            plain, module = models.resnet(), make(models.resnet(), x, "80%", time_limit=30)
             for _ in range(4):
                 models.image_loss(plain(x), target).backward()
                 models.image_loss(module(x), target).backward()

@@ -113,7 +113,7 @@ class Capacity(ProcessCase):
             self.TEXT
             + f"""
     gpu.simgpu_set_memory({capacity})
-    rematlas.apply(module, {half}, unplanned="evict", time_limit=0.5)
+    rematlas.apply(module, {half}, unplanned="evict", config=models.by_moves())
     allocated = []
 
     def after():

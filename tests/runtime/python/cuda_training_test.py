@@ -58,7 +58,7 @@ class TrainingCase(unittest.TestCase):
         alive = models.reset_peak()
         budget = alive + int(share * (max(peaks) - alive)) + more
 
-        module = rematlas.apply(build(), budget, time_limit=0.3, arena=arena, frames=frames)
+        module = rematlas.apply(build(), budget, config=models.by_moves(), arena=arena, frames=frames)
         ours, peaks = train(module, batches, loss_of, optimizer(module), **how)
         status = rematlas.status(module)
         self.assertEqual(losses, ours)

@@ -2,6 +2,7 @@
 and training goes on."""
 
 import contextlib
+import itertools
 import os
 import signal
 import sys
@@ -185,7 +186,7 @@ class Interrupts(unittest.TestCase):
             timer = threading.Timer(lasted * (number + 1) / 40, os.kill, (os.getpid(), signal.SIGINT))
             try:
                 timer.start()
-                for again in range(200):
+                for again in itertools.count():
                     loop.step(12 + again)
             except KeyboardInterrupt:
                 interrupted += 1

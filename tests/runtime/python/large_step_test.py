@@ -159,7 +159,7 @@ class SeveralFrames(unittest.TestCase):
 
     def test_as_told(self):
         for frames in (1, 2):
-            module = rematlas.apply(self.build(), self.budget, time_limit=0.3, frames=frames)
+            module = rematlas.apply(self.build(), self.budget, config=models.by_moves(), frames=frames)
             losses, peaks = train(
                 module,
                 two_rows,
@@ -174,7 +174,7 @@ class SeveralFrames(unittest.TestCase):
             del module
 
     def test_where_they_come_later(self):
-        module = rematlas.apply(self.build(), self.budget, time_limit=0.3)
+        module = rematlas.apply(self.build(), self.budget, config=models.by_moves())
         train(
             module,
             rows,
@@ -193,14 +193,14 @@ class SeveralFrames(unittest.TestCase):
         self.assertGreaterEqual(status.replayed, before + 6)
 
     def test_shares_are_of_all_that_is_open(self):
-        module = rematlas.apply(self.build(), "70%", time_limit=0.3, frames=2)
+        module = rematlas.apply(self.build(), "70%", config=models.by_moves(), frames=2)
         train(module, two_rows, loss_of_two, optimizer=sgd, after=lambda: rematlas.status(module).wait())
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
 
     def test_where_no_plan_has_room_for_them(self):
         def trained(budget):
             gc.collect()
-            module = rematlas.apply(self.build(), budget, time_limit=0.3)
+            module = rematlas.apply(self.build(), budget, config=models.by_moves())
             train(
                 module,
                 rows,
@@ -237,7 +237,7 @@ class LargeSteps(unittest.TestCase):
         noted = models.reset_peak() - alive
         budget = alive + noted + stays + int((max(peaks) - alive - stays) * share)
 
-        module = rematlas.apply(build(), budget, time_limit=0.3)
+        module = rematlas.apply(build(), budget, config=models.by_moves())
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ours, peaks = train(module, batches, loss_of, optimizer=optimizer)
@@ -281,7 +281,7 @@ class LargeSteps(unittest.TestCase):
             return sum(output.square().mean() for output in module(x))
 
         plain = train(Transposed(), rows, loss_of, optimizer=sgd)[0]
-        module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), time_limit=0.3)
+        module = rematlas.apply(Transposed(), models.reset_peak() + (7 << 20), config=models.by_moves())
         waits = {"after": lambda: rematlas.status(module).wait()}
         self.assertEqual(train(module, rows, loss_of, optimizer=sgd, **waits)[0], plain)
         self.assertEqual(rematlas.status(module).state, "planned", rematlas.status(module).reason)
@@ -293,7 +293,7 @@ class LargeSteps(unittest.TestCase):
         self.expect_within(Remembers, rows, loss_of, 0.7)
 
     def test_what_fits_is_recorded_and_compared(self):
-        module = rematlas.apply(Blocks(), 1 << 30, time_limit=0.2)
+        module = rematlas.apply(Blocks(), 1 << 30, config=models.by_moves())
         for _ in range(2):
             train(module, rows, lambda module, x: module(x).square().mean(), 4)
             status = rematlas.status(module).wait()
@@ -301,38 +301,46 @@ class LargeSteps(unittest.TestCase):
         self.assertEqual(status.plans[0].compared, 2)
 
     def test_a_look_from_shapes_leaves_no_trace(self):
-        plain, module = Lists(), rematlas.apply(Lists(), 12 << 20, time_limit=0.2)
+        plain, module = Lists(), rematlas.apply(Lists(), 12 << 20, config=models.by_moves())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for one in (plain, module):
                 losses = train(one, rows, lambda module, x: module(x))[0]
                 self.assertEqual(one.calls, [ROWS] * STEPS)
+        self.assertIn("the module changes between its steps: calls", rematlas.status(module).reason)
         self.assertEqual(losses, train(Lists(), rows, lambda module, x: module(x))[0])
 
     def test_what_changes_from_step_to_step_is_not_taken_for_constant(self):
-        for kind in ("counter", "random", "numpy", "state"):
+        for kind, why in {
+            "counter": "the module changes between its steps: count",
+            "random": "draws from Python's random numbers",
+            "numpy": "draws from numpy's random numbers",
+            "state": "has other contents in the next step",
+        }.items():
             results = []
             for apply in (False, True):
                 module = Counts()
                 module.kind = kind
                 random.seed(3), numpy.random.seed(3)
                 if apply:
-                    rematlas.apply(module, 12 << 20, time_limit=0.2)
+                    rematlas.apply(module, 12 << 20, config=models.by_moves())
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always")
                     losses = train(module, rows, lambda module, x: module(x))[0]
                 results.append((losses, random.random(), numpy.random.rand()))
             self.assertEqual(*results, kind)
             self.assertEqual([w.category for w in caught], [rematlas.RefusedWarning], kind)
+            self.assertIn(why, rematlas.status(module).reason)
 
     def test_where_shapes_do_not_tell_the_original_runs(self):
-        module = rematlas.apply(Reads(), 12 << 20, time_limit=0.2)
+        module = rematlas.apply(Reads(), 12 << 20, config=models.by_moves())
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             losses = train(module, rows, lambda module, x: module(x))[0]
         self.assertEqual(losses, train(Reads(), rows, lambda module, x: module(x))[0])
         self.assertEqual(rematlas.status(module).replayed, 0)
         self.assertEqual([w.category for w in caught], [rematlas.RefusedWarning])
+        self.assertIn("the program reads a value", rematlas.status(module).reason)
 
 
 if __name__ == "__main__":

@@ -110,6 +110,12 @@ def train(
     return losses
 
 
+def by_moves(moves: int = 1000) -> dict:
+    """For `config` of apply: the default solver, which its moves end and no clock, so that how far it comes
+    is the same on each machine."""
+    return {"format": "rematlas.config", "version": 1, "type": "atlas", "options": {"max_moves": moves}}
+
+
 def sgd(module):
     return torch.optim.SGD(module.parameters(), lr=0.05, momentum=0.9)
 

@@ -71,12 +71,15 @@ def steps_at(budget):
 
 # Matrix products pack an operand in memory that they ask the system for themselves.
 OF_KERNELS = ROWS * 512 * 4
+# What is free at the end of its heap malloc gives back only beyond twice the largest block that was ever freed
+# (M_TRIM_THRESHOLD in mallopt(3)): twice a tensor. How much of it is free at the peak follows from the schedule.
+FREE_IN_MALLOC = 2 * ROWS * 512 * 4
 
 
 class Process(unittest.TestCase):
-    def expect_within(self, steps):
+    def expect_within(self, steps, free=0):
         for step, grown, counted in steps:
-            self.assertLessEqual(grown, 1.05 * counted + OF_KERNELS, f"step {step}")
+            self.assertLessEqual(grown, 1.05 * counted + OF_KERNELS + free, f"step {step}")
 
     def test_planned_steps_take_what_the_plan_says(self):
         steps = steps_at("60%")
@@ -89,7 +92,7 @@ class Process(unittest.TestCase):
     def test_a_step_that_does_not_fit_takes_no_more_from_the_first_on(self):
         steps = steps_at("260MiB")
         self.assertEqual(steps[-1][0], len(steps))
-        self.expect_within(steps)
+        self.expect_within(steps, FREE_IN_MALLOC)
 
 
 if __name__ == "__main__":

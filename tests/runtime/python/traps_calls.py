@@ -108,7 +108,7 @@ def forward_whose_output_is_kept():
         del open_outputs[:-3]
         return ordinary(model, batch, step)
 
-    return Trap(Noisy(), body=body, expected="either", observe=lambda model: open_outputs)
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1, observe=lambda model: open_outputs)
 
 
 @trap
@@ -149,7 +149,12 @@ def input_of_a_wrong_shape():
         return (data(step, ROWS, WIDTH + (step in (3, 8))),), {}
 
     return Trap(
-        Noisy(), batch, body=catching(errors, RuntimeError), expected="either", observe=lambda model: errors
+        Noisy(),
+        batch,
+        body=catching(errors, RuntimeError),
+        expected="either",
+        least_replayed=1,
+        observe=lambda model: errors,
     )
 
 
@@ -177,6 +182,7 @@ def error_in_the_middle_of_forward():
         body=catching(errors, ValueError),
         between=between,
         expected="either",
+        least_replayed=1,
         observe=lambda model: errors,
     )
 
@@ -207,6 +213,7 @@ def error_in_backward():
         lambda step: ((data(step, ROWS, WIDTH), step in (3, 8)), {}),
         body=catching(errors, ValueError),
         expected="either",
+        least_replayed=1,
         observe=lambda model: errors,
     )
 
@@ -311,7 +318,7 @@ def functional_call():
             seen.append([other.grad for other in others.values()])
         return ordinary(model, batch, step)
 
-    return Trap(blocks(4), body=body, expected="either", observe=lambda model: seen)
+    return Trap(blocks(4), body=body, expected="either", least_replayed=1, observe=lambda model: seen)
 
 
 @trap
@@ -346,7 +353,7 @@ def traced():
             seen.append(traced(data(6, ROWS, WIDTH)).detach())
             model.train()
 
-    return Trap(Noisy(), between=between, expected="either", observe=lambda model: seen)
+    return Trap(Noisy(), between=between, expected="either", least_replayed=1, observe=lambda model: seen)
 
 
 @trap
@@ -385,7 +392,7 @@ def steps_in_threads():
         thread.join()
         return losses[0]
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -399,7 +406,7 @@ def backward_in_another_thread():
         thread.join()
         return loss
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -445,4 +452,4 @@ def anomalies_detected():
 @trap
 def parameters_made_by_the_first_call():
     layers = [nn.LazyLinear(WIDTH), nn.GELU(), *blocks()]
-    return Trap(nn.Sequential(*layers), least_replayed=0, expected="either")
+    return Trap(nn.Sequential(*layers), expected="either", least_replayed=1)

@@ -315,7 +315,6 @@ def number_that_a_dictionary_makes_changed():
     return changed(
         Holding(kept=collections.defaultdict(lambda: 1.0), read=lambda kept: kept["now"]),
         lambda model: model.kept.update(now=0.5),
-        least_replayed=0,
     )
 
 
@@ -426,7 +425,7 @@ def number_with_slots_changed():
 
     config = Config()
     config.temperature = 1.0
-    return changed(Model(config=config), lambda model: setattr(config, "temperature", 0.5), least_replayed=0)
+    return changed(Model(config=config), lambda model: setattr(config, "temperature", 0.5))
 
 
 @trap
@@ -456,7 +455,7 @@ def global_number():
         global factor
         factor = 0.5
 
-    return changed(Model(), change, least_replayed=0)
+    return changed(Model(), change)
 
 
 @trap
@@ -472,7 +471,7 @@ def closure_number():
         nonlocal now
         now = 0.5
 
-    return changed(Model(), change, least_replayed=0)
+    return changed(Model(), change)
 
 
 @trap

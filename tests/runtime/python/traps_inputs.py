@@ -72,7 +72,7 @@ def dictionary_in_another_order():
         left, right = two(step)
         return ({"left": left, "right": right} if step % 2 else {"right": right, "left": left},), {}
 
-    return Trap(Model(), batch, expected="either")
+    return Trap(Model(), batch, expected="either", least_replayed=1)
 
 
 @trap
@@ -101,7 +101,7 @@ def data_classes():
     def loss(output, step):
         return (output.left - output.right * output.weight).square().mean()
 
-    return Trap(Model(), lambda step: ((Batch(*two(step)),), {}), loss, expected="either")
+    return Trap(Model(), lambda step: ((Batch(*two(step)),), {}), loss, expected="either", least_replayed=1)
 
 
 @trap
@@ -113,7 +113,10 @@ def data_class_with_a_changing_number():
             return self.first(batch.left) * batch.weight - self.second(batch.right)
 
     return Trap(
-        Model(), lambda step: ((Batch(*two(step), 0.5 if step <= CHANGE else 0.25),), {}), expected="either"
+        Model(),
+        lambda step: ((Batch(*two(step), 0.5 if step <= CHANGE else 0.25),), {}),
+        expected="either",
+        least_replayed=1,
     )
 
 
@@ -203,6 +206,7 @@ def truth_value_as_an_input():
         Model(),
         lambda step: ((data(step, ROWS, WIDTH), True if step <= 6 else 1 if step <= 8 else False), {}),
         expected="either",
+        least_replayed=1,
     )
 
 
@@ -222,7 +226,10 @@ def scalar_tensor_as_an_input():
 def two_shapes():
     """Batches of two sizes alternate, as when lengths are put in buckets."""
     return Trap(
-        blocks(4), lambda step: ((data(step, ROWS if step % 2 else ROWS // 2, WIDTH),), {}), expected="either"
+        blocks(4),
+        lambda step: ((data(step, ROWS if step % 2 else ROWS // 2, WIDTH),), {}),
+        expected="either",
+        least_replayed=1,
     )
 
 
@@ -332,7 +339,12 @@ def transposed_later():
 @trap
 def expanded_input():
     """All rows of the input are one row: it has a stride of zero."""
-    return Trap(blocks(4), lambda step: ((data(step, 1, WIDTH).expand(ROWS, WIDTH),), {}), expected="either")
+    return Trap(
+        blocks(4),
+        lambda step: ((data(step, 1, WIDTH).expand(ROWS, WIDTH),), {}),
+        expected="either",
+        least_replayed=1,
+    )
 
 
 @trap
@@ -388,7 +400,9 @@ def input_is_a_parameter():
             return self.first(x) * self.second(y) + self.prompt
 
     model = Model()
-    return Trap(model, lambda step: ((data(step, ROWS, WIDTH), model.prompt), {}), expected="either")
+    return Trap(
+        model, lambda step: ((data(step, ROWS, WIDTH), model.prompt), {}), expected="either", least_replayed=1
+    )
 
 
 @trap
@@ -426,7 +440,12 @@ def output_is_an_input():
 
     identical = []
     return Trap(
-        Model(), lambda step: (two(step), {}), body=body, expected="either", observe=lambda model: identical
+        Model(),
+        lambda step: (two(step), {}),
+        body=body,
+        expected="either",
+        least_replayed=1,
+        observe=lambda model: identical,
     )
 
 
@@ -443,6 +462,7 @@ def output_is_a_parameter():
         rows,
         lambda output, step: output[0].square().mean() + 0.01 * output[1].square().sum(),
         expected="either",
+        least_replayed=1,
     )
 
 
@@ -460,6 +480,7 @@ def same_output_twice():
         rows,
         lambda output, step: (output[0] * output[1]).mean() + output[2].square().mean(),
         expected="either",
+        least_replayed=1,
     )
 
 

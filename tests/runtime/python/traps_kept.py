@@ -25,7 +25,7 @@ def activation_kept_for_a_log():
             self.last = h.detach()
             return self.second(h)
 
-    return Trap(Model(), expected="either", observe=lambda model: model.last)
+    return Trap(Model(), expected="either", least_replayed=1, observe=lambda model: model.last)
 
 
 @trap
@@ -38,7 +38,12 @@ def activation_kept_with_its_graph():
             self.last = self.first(x)
             return self.second(self.last)
 
-    return Trap(Model(), expected="either", observe=lambda model: (model.last, model.last.requires_grad))
+    return Trap(
+        Model(),
+        expected="either",
+        least_replayed=1,
+        observe=lambda model: (model.last, model.last.requires_grad),
+    )
 
 
 @trap
@@ -74,6 +79,7 @@ def auxiliary_loss_on_the_module():
         model,
         loss=lambda output, step: output.square().mean() + 0.1 * model.auxiliary_loss,
         expected="either",
+        least_replayed=1,
     )
 
 
@@ -213,7 +219,7 @@ def plain_tensor_attribute_replaced():
     def replace(model):
         model.scale = torch.full((WIDTH,), 0.5)
 
-    return Trap(Model(), expected="either", between=after_change(replace))
+    return Trap(Model(), expected="either", least_replayed=1, between=after_change(replace))
 
 
 @trap
@@ -241,7 +247,7 @@ def closure_tensor_replaced():
         nonlocal schedule
         schedule = torch.tensor(0.5)
 
-    return Trap(Model(), expected="either", between=after_change(replace))
+    return Trap(Model(), expected="either", least_replayed=1, between=after_change(replace))
 
 
 @trap
@@ -275,7 +281,7 @@ def cache_of_a_derived_tensor():
                 self.table = torch.arange(WIDTH).float().add(1).rsqrt()
             return self.second(self.first(x) * self.table)
 
-    return Trap(Model(), expected="either", observe=lambda model: model.table)
+    return Trap(Model(), expected="either", least_replayed=1, observe=lambda model: model.table)
 
 
 @trap

@@ -51,7 +51,7 @@ def siamese_later(model, batch, step):
 @trap
 def siamese():
     """Two forwards of one model are open when their common backward begins."""
-    return Trap(Noisy(), pairs, body=siamese_step, expected="either")
+    return Trap(Noisy(), pairs, body=siamese_step, expected="either", least_replayed=1)
 
 
 @trap
@@ -96,7 +96,7 @@ def output_given_back_as_input():
         loss.backward()
         return loss
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -117,7 +117,7 @@ def adversarial_networks():
         moves[:] = gradients
         return loss
 
-    return Trap(Noisy(), pairs, body=body, expected="either", observe=lambda model: moves)
+    return Trap(Noisy(), pairs, body=body, expected="either", least_replayed=1, observe=lambda model: moves)
 
 
 def two_open_forwards(first_is_first: bool) -> Trap:
@@ -128,7 +128,7 @@ def two_open_forwards(first_is_first: bool) -> Trap:
             loss.backward()
         return losses[0] + losses[1]
 
-    return Trap(Noisy(), pairs, body=body, expected="either")
+    return Trap(Noisy(), pairs, body=body, expected="either", least_replayed=1, budget="90%")
 
 
 @trap
@@ -157,7 +157,7 @@ def backward_a_step_late():
         loss.backward()
         return loss
 
-    return Trap(blocks(4), body=body, update=lambda optimizer, step: None, expected="either")
+    return Trap(blocks(4), body=body, update=lambda optimizer, step: None, expected="either", budget="90%")
 
 
 @trap
@@ -295,7 +295,7 @@ def gradients_of_inputs():
         gradients[:] = [x.grad]
         return loss
 
-    return Trap(Noisy(), body=body, expected="either", observe=lambda model: gradients)
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1, observe=lambda model: gradients)
 
 
 @trap
@@ -328,6 +328,7 @@ def gradients_through_a_model_before():
         Noisy(),
         body=body,
         expected="either",
+        least_replayed=1,
         observe=lambda model: [parameter.grad for parameter in before.parameters()],
     )
 
@@ -398,7 +399,7 @@ def gradients_asked_for():
             parameter.grad = gradient
         return loss
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -411,7 +412,7 @@ def gradients_asked_for_some_parameters():
         loss.backward(inputs=list(model.parameters())[:: 2 if step % 2 else 1])
         return loss
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -474,7 +475,7 @@ def input_written_that_backward_needs():
             model.zero_grad()
         return loss
 
-    return Trap(blocks(4), body=body, expected="either", observe=lambda model: errors)
+    return Trap(blocks(4), body=body, expected="either", least_replayed=1, observe=lambda model: errors)
 
 
 @trap
@@ -503,7 +504,7 @@ def buffer_written_before_backward():
         loss.backward()
         return loss
 
-    return Trap(Noisy(), body=body, expected="either")
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
 
 
 @trap
@@ -522,7 +523,7 @@ def output_written_by_the_caller():
     def loss(output, step):
         return output.mul_(2.0).add_(1.0).square().mean()
 
-    return Trap(Model(), rows, loss, expected="either")
+    return Trap(Model(), rows, loss, expected="either", least_replayed=1)
 
 
 @trap
@@ -544,7 +545,11 @@ def output_written_that_backward_needs():
         return loss
 
     return Trap(
-        nn.Sequential(blocks(3), nn.Tanh()), body=body, expected="either", observe=lambda model: errors
+        nn.Sequential(blocks(3), nn.Tanh()),
+        body=body,
+        expected="either",
+        least_replayed=1,
+        observe=lambda model: errors,
     )
 
 

@@ -70,7 +70,7 @@ def momentum_encoder():
                 goal = self.key(x)
             return self.query(x) - goal
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -137,7 +137,7 @@ def data_of_a_parameter_written():
             self.first[0].weight.data.clamp_(-0.2, 0.2)
             return self.second(self.first(x))
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -174,7 +174,7 @@ def buffer_replaced():
             self.average = 0.9 * self.average + 0.1 * h.detach().mean(0)
             return h - self.average
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -279,7 +279,7 @@ def counter_as_a_buffer_in_a_branch():
             self.calls += 1
             return self.layers(x) if self.calls <= 7 else self.layers(x).tanh()
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -307,7 +307,12 @@ def batch_norm_with_cumulative_average():
 def spectral_norm_by_hook():
     """A hook iterates on a buffer and sets the module's weight to a new tensor before each forward."""
     layers = [torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)) for _ in range(3)]
-    return Trap(nn.Sequential(*layers, nn.GELU()), expected="either", observe=lambda model: model[0].weight)
+    return Trap(
+        nn.Sequential(*layers, nn.GELU()),
+        expected="either",
+        least_replayed=1,
+        observe=lambda model: model[0].weight,
+    )
 
 
 @trap
@@ -328,7 +333,9 @@ def weight_norm_by_hook():
     layers = [
         layer for _ in range(3) for layer in (torch.nn.utils.weight_norm(nn.Linear(WIDTH, WIDTH)), nn.GELU())
     ]
-    return Trap(nn.Sequential(*layers), expected="either", observe=lambda model: model[0].weight)
+    return Trap(
+        nn.Sequential(*layers), expected="either", least_replayed=1, observe=lambda model: model[0].weight
+    )
 
 
 @trap

@@ -12,6 +12,7 @@ import torch
 
 import rematlas
 import traps
+from models import by_moves
 
 torch.set_num_threads(1)
 
@@ -24,7 +25,7 @@ class TrapCase(unittest.TestCase):
         trap = build()
 
         def apply(model):
-            self.assertIs(rematlas.apply(model, trap.budget, time_limit=0.3), model)
+            self.assertIs(rematlas.apply(model, trap.budget, config=by_moves()), model)
             return lambda: rematlas.status(model).wait()
 
         with warnings.catch_warnings(record=True) as caught:
@@ -42,6 +43,7 @@ class TrapCase(unittest.TestCase):
         self.assertEqual(len(refusals), status.state == "refused", f"{told}; {refusals}")
         if refusals:
             self.assertTrue(status.reason)
+            self.assertNotIn("infeasible", status.reason, "a budget that is no part of the trap")
 
 
 class Warned(unittest.TestCase):

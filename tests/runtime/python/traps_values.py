@@ -40,13 +40,15 @@ def branch_by_a_value():
 @trap
 def branch_by_a_value_always_the_same():
     """The branch is read from a tensor, but always the same way."""
-    return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either")
+    return Trap(Branching(), rows_with_mean(lambda step: 1), expected="either", least_replayed=1)
 
 
 @trap
 def branch_by_a_value_late():
     """The other branch comes first in the eighth step: recording and comparing have seen one only."""
-    return Trap(Branching(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either")
+    return Trap(
+        Branching(), rows_with_mean(lambda step: 1 if step <= 7 else -1), expected="either", least_replayed=1
+    )
 
 
 @trap
@@ -79,7 +81,9 @@ def branch_by_equal_late():
         def of_first_kind(self, x):
             return torch.equal(x, x.abs())
 
-    return Trap(Model(), rows_with_mean(lambda step: 3 if step <= 7 else 0), expected="either")
+    return Trap(
+        Model(), rows_with_mean(lambda step: 3 if step <= 7 else 0), expected="either", least_replayed=1
+    )
 
 
 @trap
@@ -92,7 +96,7 @@ def check_for_finite_values():
             assert torch.isfinite(h).all()
             return self.second(h)
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -121,6 +125,7 @@ def error_by_a_value():
         lambda step: ((data(step, ROWS, WIDTH) * (100 if step == 8 else 1),), {}),
         body=body,
         expected="either",
+        least_replayed=1,
         observe=lambda model: raised,
     )
 
@@ -149,6 +154,7 @@ def item_that_repeats_for_a_while():
         Model(),
         lambda step: ((data(step, ROWS, WIDTH), torch.tensor(1.0 if step <= 7 else 0.5)), {}),
         expected="either",
+        least_replayed=1,
     )
 
 
@@ -327,7 +333,7 @@ def rows_by_a_mask_of_constant_count():
         def forward(self, x, chosen):
             return self.second(self.first(x)[chosen])
 
-    return Trap(Model(), batch, expected="either")
+    return Trap(Model(), batch, expected="either", least_replayed=1)
 
 
 @trap
@@ -340,7 +346,7 @@ def values_set_by_a_mask():
             h[x < 0] = 0.1
             return self.second(h.masked_fill(x > 1, 0.2))
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap
@@ -367,7 +373,7 @@ def length_from_a_tensor():
         lengths = torch.tensor([3, 5, 4, 6 if step <= 7 else 8] * 4)
         return (data(step, ROWS // 4, 8, WIDTH), lengths), {}
 
-    return Trap(Model(), batch, expected="either")
+    return Trap(Model(), batch, expected="either", least_replayed=1)
 
 
 @trap
@@ -379,7 +385,7 @@ def one_hot_labels():
             labels = x[:, :4].argmax(1)
             return self.second(self.first(x) + nn.functional.one_hot(labels, WIDTH))
 
-    return Trap(Model(), expected="either")
+    return Trap(Model(), expected="either", least_replayed=1)
 
 
 @trap

@@ -10,9 +10,11 @@ import torch
 from torch import nn
 
 import rematlas
+from models import by_moves
 from rematlas import api
 from rematlas.library import ops
 
+torch.set_num_threads(1)
 WIDTH, ROWS = 128, 512
 
 
@@ -147,6 +149,9 @@ class Unplanned(unittest.TestCase):
                 del x, gradient
             peak = ops.counted_peak_bytes()
             if budget:
+                status = rematlas.status(model)
+                self.assertEqual((status.state, status.evicted), ("refused", 5))
+                self.assertIn("a second derivative is asked for", status.reason)
                 rematlas.remove(model)
             return found, peak
 
@@ -232,7 +237,7 @@ class Unplanned(unittest.TestCase):
             budget = before + 3 * stays + int(share * (max(peaks) - before - 3 * stays))
             del model, numbers
             gc.collect()
-            rematlas.apply(twin, budget, unplanned="evict", time_limit=0.5)
+            rematlas.apply(twin, budget, unplanned="evict", config=by_moves())
             made, ours, states, _ = self.trained_to_a_plan(twin, budget)
             self.assertEqual(made, losses)
             self.assertLessEqual(max(ours), budget)
@@ -248,7 +253,7 @@ class Unplanned(unittest.TestCase):
         rows = torch.randn(4 * ROWS, WIDTH)
 
         def recorded(model, budget):
-            rematlas.apply(model, budget, unplanned="evict", time_limit=0.3)
+            rematlas.apply(model, budget, unplanned="evict", config=by_moves())
             for _ in range(2):
                 (model(rows) - 1).square().mean().backward()
             info = rematlas.status(model).wait().plans[0]
@@ -276,18 +281,16 @@ class Unplanned(unittest.TestCase):
         model = AsManyAsDrawn()
         twin, strict = copy.deepcopy(model), copy.deepcopy(model)
         wanted = train(model, 4)
-        rematlas.apply(twin, ops.counted_bytes() + (2 << 20), time_limit=0.3)
+        rematlas.apply(twin, ops.counted_bytes() + (3 << 18), time_limit=0.3)
         with self.assertLogs("rematlas", "WARNING") as told:
             made = train(twin, 4)
         self.assertEqual(made[0], wanted[0])
         self.assertTrue(
             any("online eviction cannot keep the budget" in line for line in told.output), told.output
         )
-        rematlas.apply(strict, ops.counted_bytes() + (2 << 20), unplanned="evict", time_limit=0.3)
+        rematlas.apply(strict, ops.counted_bytes() + (3 << 18), unplanned="evict", time_limit=0.3)
         self.addCleanup(rematlas.remove, strict)
-        with self.assertRaisesRegex(
-            RuntimeError, "bytes are missing when all that can be evicted is gone|eviction thrashes"
-        ):
+        with self.assertRaisesRegex(RuntimeError, "bytes are missing when all that can be evicted is gone"):
             train(strict, 4)
 
     def test_it_ends_with_the_model(self):
@@ -304,7 +307,7 @@ class Unplanned(unittest.TestCase):
         model = Blocks()
         twin = copy.deepcopy(model)
         losses = self.trained_to_a_plan(model, None)[0]
-        rematlas.apply(twin, "60%", time_limit=0.5)
+        rematlas.apply(twin, "60%", config=by_moves())
         with rematlas.evict(ops.counted_bytes() + (24 << 20)) as eviction:
             made, _, states, _ = self.trained_to_a_plan(twin, 1)
             self.assertGreater(eviction.status().evictions, 0)

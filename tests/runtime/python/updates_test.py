@@ -47,7 +47,7 @@ class Loop:
         self.optimizer = optimizer(self.module)
         self.planned = apply is not None
         if self.planned:
-            rematlas.apply(self.module, apply, time_limit=0.4, optimizer=self.optimizer, **options)
+            rematlas.apply(self.module, apply, config=models.by_moves(), optimizer=self.optimizer, **options)
         self.losses = []
         torch.manual_seed(1)
 
@@ -213,6 +213,8 @@ class DuringBackward(UpdatesCase):
 
         ours = train(Loop(*RESNET, OPTIMIZERS["sgd"], apply="75%"))
         self.expect_same(train(Loop(*RESNET, OPTIMIZERS["sgd"])), ours)
+        self.assertEqual(rematlas.status(ours.module).updates, "during backward")
+        self.assertGreaterEqual(rematlas.status(ours.module).updated, STEPS - 9)
 
     def test_gradients_that_lie_otherwise_than_their_parameters(self):
         """What accumulates them copies them, and nobody has changed them."""
