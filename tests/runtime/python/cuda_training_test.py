@@ -79,7 +79,7 @@ class Training(TrainingCase):
         self.expect_as_plain(models.gpt, models.texts, models.text_loss, models.adamw, 0.85)
 
     def test_what_plain_training_keeps_is_kept(self):
-        """The loss lets go of the outputs, which are large here: they are not kept by the plan either. For the
+        """The loss lets go of the outputs, which are large here: the plan does not keep them either. For the
         tensors of the loss libtorch may hand out other, larger blocks than in the plain step: a plan has room
         for them."""
         self.expect_as_plain(models.wide_gpt, models.texts, models.text_loss, models.sgd, 1.001, more=2 << 20)
