@@ -5,6 +5,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/copy_flags.h"
+#include "app/cli/infeasible_answer.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/reading.h"
 #include "core/base/files.h"
@@ -54,78 +55,6 @@ Result<Pins> pins_flag(const Graph& graph, const std::vector<std::string>& texts
     if (!fits) return Error{"--pin: " + fits.error().message};
     for (const IdlePin& idle : fits->idle) std::fprintf(stderr, "rematlas: note: %s\n", idle.why.c_str());
     return pins;
-}
-
-json dominant_json(const Graph& graph, const Infeasible& answer) {
-    json out = {{"op", nullptr}, {"tensors", json::array()}};
-    if (answer.op.valid())
-        out["op"] = {{"id", answer.op.value},
-                     {"name", graph.ops[answer.op].name},
-                     {"module", graph.ops[answer.op].module}};
-    for (TensorId t : answer.dominant) {
-        if (out["tensors"].size() == 10) break;
-        out["tensors"].push_back(
-            {{"id", t.value}, {"name", graph.tensors[t].name}, {"bytes", graph.tensors[t].bytes.value}});
-    }
-    return out;
-}
-
-void print_infeasible(const Graph& graph, const std::string& solver, const Outcome& outcome) {
-    const Infeasible& answer = *outcome.infeasible();
-    const Bytes budget = outcome.budget;
-    std::fflush(stdout);
-    if (answer.proven) {
-        std::fprintf(stderr,
-                     "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s "
-                     "(%lld bytes), %s more\n",
-                     format_bytes(budget).c_str(), static_cast<long long>(budget.value),
-                     format_bytes(answer.needed).c_str(), static_cast<long long>(answer.needed.value),
-                     format_bytes(answer.needed - budget).c_str());
-    } else {
-        std::string found =
-            answer.smallest_found ? ", its smallest is " + format_bytes(*answer.smallest_found) : "";
-        if (!answer.reason.empty()) found += " (" + answer.reason + ")";
-        std::fprintf(
-            stderr, "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
-            solver.c_str(), format_bytes(budget).c_str(), found.c_str(), format_bytes(answer.needed).c_str());
-    }
-    if (answer.under_pins && answer.without_pins)
-        std::fprintf(
-            stderr,
-            "rematlas: this is under the pins; under them %s (%lld bytes) is known to be enough, without "
-            "them %s\n",
-            format_bytes(*answer.under_pins).c_str(), static_cast<long long>(answer.under_pins->value),
-            format_bytes(*answer.without_pins).c_str());
-    if (answer.op.valid())
-        std::printf("most is needed at op %d, %s %s:\n", answer.op.value, graph.ops[answer.op].name.c_str(),
-                    graph.ops[answer.op].module.c_str());
-    for (std::size_t i = 0; i < answer.dominant.size() && i < 5; ++i) {
-        const Tensor& tensor = graph.tensors[answer.dominant[i]];
-        std::printf("  %12s  %s\n", format_bytes(tensor.bytes).c_str(), tensor.name.c_str());
-    }
-}
-
-json infeasible_json(const Graph& graph, const std::string& solver, const Outcome& outcome) {
-    const Infeasible& answer = *outcome.infeasible();
-    return {
-        {"status", "infeasible"},
-        {"solver", solver},
-        {"overhead", nullptr},
-        {"peak_bytes", nullptr},
-        {"budget_bytes", outcome.budget.value},
-        {"bound", nullptr},
-        {"gap", nullptr},
-        {"bound_seconds", nullptr},
-        {"nodes", nullptr},
-        {"solve_seconds", outcome.seconds},
-        {"needed_bytes", answer.needed.value},
-        {"missing_bytes", std::max<std::int64_t>(0, answer.needed.value - outcome.budget.value)},
-        {"proven", answer.proven},
-        {"reason", answer.reason.empty() ? json(nullptr) : json(answer.reason)},
-        {"under_pins_bytes", answer.under_pins ? json(answer.under_pins->value) : json(nullptr)},
-        {"without_pins_bytes", answer.without_pins ? json(answer.without_pins->value) : json(nullptr)},
-        {"smallest_found_bytes", answer.smallest_found ? json(answer.smallest_found->value) : json(nullptr)},
-        {"dominant", dominant_json(graph, answer)}};
 }
 
 std::string seconds_text(double seconds) {
@@ -271,10 +200,8 @@ Result<Exit> solve_command(const SolveFlags& flags, const OutputFlags& output) {
     if (output.shows_progress()) std::fprintf(stderr, "\r\033[K");
     if (!outcome) return outcome.error();
     if (outcome->infeasible()) {
-        if (output.json)
-            print_json(infeasible_json(*graph, request->solver, *outcome));
-        else
-            print_infeasible(*graph, request->solver, *outcome);
+        const InfeasibleAnswer answer(*graph, flat, request->solver, *outcome);
+        output.json ? print_json(answer.as_json()) : answer.print();
         return Exit::negative;
     }
     const Schedule& schedule = *outcome->schedule();

@@ -133,6 +133,26 @@ Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step) {
     return bytes;
 }
 
+std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step) {
+    const bool of_activations = of == Budget::Of::activations;
+    const Bytes beside = of_activations ? step.resident : Bytes();
+    const std::int64_t whole = (step.peak - beside).value;
+    if (of == Budget::Of::nothing || whole <= 0) return {};
+    const double tenths = static_cast<double>((bytes - beside).value) / static_cast<double>(whole) * 1000;
+    Budget budget;
+    budget.of = of;
+    // Rounding may leave the first candidate a byte short.
+    for (double candidate = std::max(1.0, std::floor(tenths)); candidate < tenths + 3; ++candidate) {
+        budget.percent = candidate / 10;
+        const Result<Bytes> meant = bytes_of(budget, step);
+        if (!meant || *meant < bytes) continue;
+        std::array<char, 40> text;
+        std::snprintf(text.data(), text.size(), "%.10g%%", budget.percent);
+        return text.data() + std::string(of_activations ? " of activations" : "");
+    }
+    return {};
+}
+
 Result<Nanoseconds> parse_duration(std::string_view text) {
     const Result<std::int64_t> value = scaled(text, kTimeUnits, "a duration such as 60s, 500ms or 2m", false);
     if (!value) return value.error();

@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "runtime/capture/added_ops.h"
+
 namespace rematlas {
 namespace {
 
@@ -48,22 +50,10 @@ std::string module_of(const std::string& parameter) {
     return dot == parameter.npos ? "" : parameter.substr(0, dot);
 }
 
-Argument tensor_argument(int operand) {
-    return {Argument::Kind::tensor, {}, {operand}};
-}
-
-Argument tensors_argument(std::vector<int> operands) {
-    return {Argument::Kind::tensors, {}, std::move(operands)};
-}
-
-Argument value_argument(c10::IValue value) {
-    return {Argument::Kind::value, std::move(value), {}};
-}
-
-class Updates {
+class Updates : private AddedOps {
   public:
     Updates(CapturedStep& step, const DeviceRuntime& device, const StepEnd& end)
-        : graph_(step.graph), tape_(step.tape), device_(device), end_(end), made_by_(producers(step.graph)) {
+        : AddedOps(step, device), end_(end) {
         for (OpId op : graph_.ops.ids())
             for (TensorId read : graph_.ops[op].inputs) readers_[read].push_back(op);
     }
@@ -99,10 +89,8 @@ class Updates {
     }
 
   private:
-    struct Added {
-        Op op;
-        TapeOp tape;
-    };
+    using AddedOps::overwrite;
+
     /// A gradient as the op takes it, and the op that makes it.
     struct Given {
         int operand;
@@ -122,29 +110,6 @@ class Updates {
         const std::string name = groups_++ == 0 ? "lr" : "lr." + std::to_string(groups_ - 1);
         const Operand number{.dtype = c10::ScalarType::Double, .on_host = !device_.device().is_cpu()};
         return add_state(name, number, lr);
-    }
-
-    TensorId tensor_of(int operand) const { return tape_.operands[operand].tensor; }
-
-    int add_operand(Operand operand) {
-        tape_.operands.push_back(std::move(operand));
-        return static_cast<int>(tape_.operands.size()) - 1;
-    }
-
-    /// A tensor of its own that is seen like this.
-    int add_tensor(std::string name, Operand like, TensorKind kind) {
-        like.offset = 0;
-        const auto bytes = static_cast<std::int64_t>(
-            at::detail::computeStorageNbytes(like.sizes, like.strides, c10::elementSize(like.dtype)));
-        graph_.tensors.push_back({std::move(name), Bytes(device_.footprint(bytes)), kind});
-        like.tensor = TensorId(graph_.tensors.size() - 1);
-        return add_operand(std::move(like));
-    }
-
-    int add_state(const std::string& name, const Operand& like, double initial) {
-        const int operand = add_tensor(name, like, TensorKind::optimizer_state);
-        tape_.states.push_back({name, tape_.operands[operand], initial});
-        return operand;
     }
 
     Result<Operand> parameter(const std::string& name) {
@@ -186,24 +151,8 @@ class Updates {
         added.op.mutates.push_back(tensor_of(sum));
         added.op.recomputable = false;
         added.tape.overwrites.push_back({tensor_of(sum), TensorId()});
-        added_[given.maker].push_back(std::move(added));
+        behind(given.maker).push_back(std::move(added));
         return {sum, given.maker};
-    }
-
-    /// An op of the step's end that makes what `returns` sees.
-    Added op_of(std::string name, std::string overload, std::string module, std::vector<Argument> arguments,
-                const std::vector<int>& returns) const {
-        Added added{.op = {.name = name, .phase = Phase::optimizer, .module = std::move(module)},
-                    .tape = {.name = std::move(name), .overload = std::move(overload)}};
-        for (const Argument& argument : arguments)
-            for (int operand : argument.operands) added.op.inputs.push_back(tensor_of(operand));
-        std::sort(added.op.inputs.begin(), added.op.inputs.end());
-        added.tape.arguments = std::move(arguments);
-        for (int made : returns) {
-            added.op.outputs.push_back(tensor_of(made));
-            added.tape.returns.push_back(tensor_of(made));
-        }
-        return added;
     }
 
     /// The ops of torch.amp.GradScaler.unscale_, one gradient at a time.
@@ -215,7 +164,7 @@ class Updates {
         for (Taken& taken : taken_) {
             const OpId maker = taken.given.maker;
             const int zero = add_tensor("finite:" + taken.name, number, TensorKind::gradient);
-            added_[maker].push_back(op_of("aten::zeros_like", "", module_of(taken.name),
+            behind(maker).push_back(op_of("aten::zeros_like", "", module_of(taken.name),
                                           {tensor_argument(inverse), value_argument({}), value_argument({}),
                                            value_argument({}), value_argument({}), value_argument({})},
                                           {zero}));
@@ -226,7 +175,7 @@ class Updates {
                 {});
             overwrite(taken, "unscaled:", added);
             overwrite(zero, found.back(), added);
-            added_[maker].push_back(std::move(added));
+            behind(maker).push_back(std::move(added));
         }
         const auto count = static_cast<std::int64_t>(found.size());
         const int all =
@@ -237,21 +186,6 @@ class Updates {
             {tensor_argument(all), value_argument(c10::List<std::int64_t>()), value_argument(false)}, number);
         tell("found_inf", found_inf_, number, last);
         if (!end_.clip_norm) scale_ = add_state("scale", number, 1);
-    }
-
-    /// Made behind the last op of the captured step.
-    int add_number(std::string name, const char* op, const char* overload, std::vector<Argument> arguments,
-                   const Operand& like) {
-        const int made = add_tensor(std::move(name), like, TensorKind::gradient);
-        added_[OpId(graph_.ops.size() - 1)].push_back(op_of(op, overload, "", std::move(arguments), {made}));
-        return made;
-    }
-
-    /// The op writes what it makes over this operand's tensor.
-    void overwrite(int before, int after, Added& added) const {
-        added.op.outputs.push_back(tensor_of(after));
-        added.tape.overwrites.push_back({tensor_of(before), tensor_of(after)});
-        if (made_by_of(tensor_of(before))) added.op.inplace.push_back({tensor_of(after), tensor_of(before)});
     }
 
     /// Over the gradient, which is this one from here on.
@@ -273,10 +207,11 @@ class Updates {
                 return Error{"parameter " + taken.name +
                              ": its gradient has another type than others, which are clipped with it"};
             norms.push_back(add_tensor("norm:" + taken.name, Operand{.dtype = type}, TensorKind::gradient));
-            added_[taken.given.maker].push_back(
-                op_of("aten::_foreach_norm", "Scalar", module_of(taken.name),
-                      {tensors_argument({taken.given.operand}), value_argument(2.0), value_argument({})},
-                      {norms.back()}));
+            behind(taken.given.maker)
+                .push_back(
+                    op_of("aten::_foreach_norm", "Scalar", module_of(taken.name),
+                          {tensors_argument({taken.given.operand}), value_argument(2.0), value_argument({})},
+                          {norms.back()}));
         }
         const OpId last(graph_.ops.size() - 1);
         const Operand number{.dtype = type};
@@ -303,28 +238,10 @@ class Updates {
             Added added = op_of("aten::_foreach_mul_", "Tensor", module_of(taken.name),
                                 {tensors_argument({taken.given.operand}), tensor_argument(factor)}, {});
             overwrite(taken, "clipped:", added);
-            added_[last].push_back(std::move(added));
+            behind(last).push_back(std::move(added));
             taken.given.maker = last;
         }
         return {};
-    }
-
-    /// Some op makes it, so that it may be written over.
-    bool made_by_of(TensorId tensor) const {
-        const std::size_t captured = made_by_.size();
-        return tensor.index() < captured ? made_by_[tensor].valid()
-                                         : graph_.tensors[tensor].kind != TensorKind::optimizer_state;
-    }
-
-    /// In a state of that name.
-    void tell(const char* name, int value, const Operand& number, OpId after) {
-        const int told = add_state(name, number, 0);
-        Added added = op_of("aten::copy_", "", "",
-                            {tensor_argument(told), tensor_argument(value), value_argument(false)}, {});
-        added.op.mutates.push_back(tensor_of(told));
-        added.op.recomputable = false;
-        added.tape.overwrites.push_back({tensor_of(told), TensorId()});
-        added_[after].push_back(std::move(added));
     }
 
     void add_update(const Taken& taken) {
@@ -356,7 +273,7 @@ class Updates {
         for (const auto& [argument, operand] : numbers)
             if (operand != no_operand) added.op.inputs.push_back(tensor_of(operand));
         std::sort(added.op.inputs.begin(), added.op.inputs.end());
-        added_[after].push_back(std::move(added));
+        behind(after).push_back(std::move(added));
     }
 
     static void fill_arguments(const Optimizer& optimizer, const std::map<std::string, int>& lists,
@@ -387,7 +304,7 @@ class Updates {
         const auto format = format_of(parameter);
         if (!format) return Error{"its gradient lies in memory in another way, and as no copy does"};
         const int copy = add_tensor("grad:" + gradient.parameter, parameter, TensorKind::gradient);
-        added_[maker].push_back(
+        behind(maker).push_back(
             {.op = {.name = "aten::clone",
                     .inputs = {made.tensor},
                     .outputs = {tensor_of(copy)},
@@ -412,56 +329,10 @@ class Updates {
         return last;
     }
 
-    /// Per op, whether the other cannot run without it.
-    std::vector<std::uint8_t> leading_to(OpId last) const {
-        std::vector<std::uint8_t> leads(graph_.ops.size());
-        leads[last.index()] = true;
-        for (std::size_t op = last.index() + 1; op-- > 0;) {
-            if (!leads[op]) continue;
-            for (TensorId read : graph_.ops[OpId(op)].inputs)
-                if (made_by_[read].valid()) leads[made_by_[read].index()] = true;
-        }
-        return leads;
-    }
-
-    TensorId end_of(OpId op) {
-        const auto [end, fresh] = ends_.try_emplace(op, TensorId(graph_.tensors.size()));
-        if (fresh) {
-            graph_.tensors.push_back({"read:" + graph_.ops[op].name, Bytes(0), TensorKind::gradient});
-            graph_.ops[op].outputs.push_back(end->second);
-        }
-        return end->second;
-    }
-
-    void put_in_order() {
-        IdVector<OpId, Op> ops;
-        IdVector<OpId, TapeOp> tape;
-        std::vector<OpId> moved;
-        for (OpId op : graph_.ops.ids()) {
-            moved.push_back(OpId(ops.size()));
-            ops.push_back(std::move(graph_.ops[op]));
-            tape.push_back(std::move(tape_.ops[op]));
-            for (Added& added : added_[op]) {
-                ops.push_back(std::move(added.op));
-                tape.push_back(std::move(added.tape));
-            }
-        }
-        for (Op& op : ops)
-            if (op.of) op.of = moved[op.of->index()];
-        graph_.ops = std::move(ops);
-        tape_.ops = std::move(tape);
-    }
-
-    Graph& graph_;
-    Tape& tape_;
-    const DeviceRuntime& device_;
     const StepEnd end_;
-    IdVector<TensorId, OpId> made_by_;
     std::vector<Taken> taken_;
     std::map<TensorId, std::vector<OpId>> readers_;
     std::set<TensorId> updated_, used_;
-    std::map<OpId, TensorId> ends_;
-    std::map<OpId, std::vector<Added>> added_;  ///< behind each op
     int groups_ = 0;
     int found_inf_ = no_operand, scale_ = no_operand;  ///< of a scaled loss
 };

@@ -140,14 +140,15 @@ std::variant<Schedule, Infeasible, Error> answer_as_counted(const Problem& probl
 }
 
 /// With several frames the last one runs beside what the others hold, which depends on the schedule: a
-/// tighter one holds less. Bisects for the loosest whose peak fits beside them.
+/// tighter one holds less. Bisects for the loosest whose peak fits beside them; where only the gaps of the arena are too
+/// much for all of them, the smallest whose tensors fit.
 std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& problem, SolveRequest request,
                                                             int frames, Bytes kept_by_loss, bool in_arena) {
     constexpr int rounds = 6;
     const Bytes budget = request.budget.bytes;
     const std::stop_token stop = request.limits.stop;
     request.limits.time /= 3;
-    std::optional<Schedule> best;
+    std::optional<Schedule> best, with_gaps;
     std::optional<Bytes> smallest;
     const Bytes least = least_memory(problem.flat, {.time = request.limits.time / 4, .stop = stop}).bytes;
     Bytes low = least, high = budget;
@@ -161,17 +162,19 @@ std::variant<Schedule, Infeasible, Error> answer_for_frames(const Problem& probl
             low = own + Bytes(1);
             continue;
         }
-        const Bytes whole = counted_peak(problem.graph, *schedule, in_arena) +
-                            held_by_others(problem, schedule->steps, frames, kept_by_loss);
+        const Bytes others = held_by_others(problem, schedule->steps, frames, kept_by_loss);
+        const Bytes whole = counted_peak(problem.graph, *schedule, in_arena) + others;
         smallest = std::min(smallest.value_or(whole), whole);
         if (whole <= budget) {
             best = std::move(*schedule);
             low = own + Bytes(1);
         } else {
             high = own;
+            if (in_arena && schedule->peak + others <= budget) with_gaps = std::move(*schedule);
         }
     }
     if (best) return *std::move(best);
+    if (with_gaps) return *std::move(with_gaps);
     return Infeasible{.needed = least,
                       .proven = least > budget,
                       .smallest_found = smallest,
@@ -334,15 +337,18 @@ void Planner::start(SolveRequest request, int frames, Bytes beside, bool in_aren
     request.limits.stop = stop_.get_token();
     for (const int operand : tape_.outputs)
         if (operand != no_operand) request.copies.held.push_back(tape_.operands[operand].tensor);
-    future_ = std::async(std::launch::async, [graph = graph_, request = std::move(request), budget = *budget,
-                                              frames, beside, in_arena, kept = kept_by_loss_] {
-        PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena);
-        answer.budget = budget;
-        answer.beside = beside;
-        CountingAllocator::
-            give_back_free_pages();  // the process is the caller's: what the search took goes back
-        return answer;
-    });
+    future_ = std::async(
+        std::launch::async,
+        [graph = graph_, request = std::move(request), budget = *budget, frames, beside, in_arena,
+         kept = kept_by_loss_, step = StepBytes{.peak = whole_peak(frames), .resident = residents_}] {
+            PlanAnswer answer = solve_for(*graph, request, frames, kept, in_arena);
+            answer.budget = budget;
+            answer.beside = beside;
+            answer.step = step;
+            CountingAllocator::
+                give_back_free_pages();  // the process is the caller's: what the search took goes back
+            return answer;
+        });
 }
 
 bool Planner::busy() const {

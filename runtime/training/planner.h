@@ -23,9 +23,10 @@ namespace rematlas {
 
 struct PlanAnswer {
     std::variant<Schedule, Infeasible, Error> found;
-    Bytes budget;  ///< of the step
-    Bytes beside;  ///< counted beside it
-    Bytes others;  ///< held by the other frames while one runs
+    Bytes budget;         ///< of the step
+    Bytes beside;         ///< counted beside it
+    Bytes others;         ///< held by the other frames while one runs
+    StepBytes step = {};  ///< what shares of it are of, with all its frames open
     double seconds = 0;
 };
 

@@ -225,6 +225,16 @@ struct TorchPlan : torch::CustomClassHolder {
         return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
     }
 
+    /// A budget that is known to work: in bytes with what lives beside the step, and as shares. Null where none is known.
+    json works(const PlanAnswer& answer, const Infeasible& infeasible) const {
+        if (!infeasible.smallest_found) return nullptr;
+        const Bytes bytes = *infeasible.smallest_found + answer.beside + planner->kept_by_loss();
+        return {{"bytes", bytes.value},
+                {"share", share_of(*infeasible.smallest_found, Budget::Of::peak, answer.step)},
+                {"share_of_activations",
+                 share_of(*infeasible.smallest_found, Budget::Of::activations, answer.step)}};
+    }
+
     std::string answer() {
         const Graph& graph = planner->graph();
         const Tape& tape = planner->tape();
@@ -253,7 +263,8 @@ struct TorchPlan : torch::CustomClassHolder {
                     {"proven", infeasible->proven},
                     {"smallest_found_bytes",
                      infeasible->smallest_found ? json(infeasible->smallest_found->value) : json(nullptr)},
-                    {"reason", infeasible->reason}};
+                    {"reason", infeasible->reason},
+                    {"works", works(*answer, *infeasible)}};
             }
         }
         if (found) {

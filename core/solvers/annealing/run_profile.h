@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -133,6 +134,8 @@ class RunProfile {
     bool is_new(Node run) const { return places_[run].born == commit_count_; }
 
   private:
+    static constexpr std::int32_t kEndBlock = 0;
+    static constexpr std::int32_t kLastRank = std::numeric_limits<std::int32_t>::max();
     struct Place {
         std::int32_t op = -1;
         std::int32_t block = 0;

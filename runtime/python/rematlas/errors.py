@@ -9,13 +9,17 @@ class Refused(RuntimeError):
 
 class Infeasible(Refused):
     """No schedule within the budget. `needed` is proven where `proven` is true: every schedule needs as
-    much."""
+    many bytes. `works` is a budget that is known to work, None where none is known: its `bytes`, `share` and
+    `share_of_activations` can be given in place of the budget."""
 
-    def __init__(self, message: str, needed: int, proven: bool = True, smallest_found: int | None = None):
+    def __init__(
+        self, message: str, needed: int, proven: bool = True, smallest_found: int | None = None, works=None
+    ):
         super().__init__(message)
         self.needed = needed
         self.proven = proven
         self.smallest_found = smallest_found
+        self.works = works
 
 
 class Thrashing(RuntimeError):
@@ -54,6 +58,11 @@ def in_bytes(number) -> str:
 
 
 def infeasible_text(solver, answer) -> str:
+    works = answer.infeasible.works
+    return why_infeasible(solver, answer) + ("" if works is None else f"; a budget that works: {works}")
+
+
+def why_infeasible(solver, answer) -> str:
     budget, found = answer.step_budget_bytes, answer.infeasible
     if budget < 0:
         return (

@@ -150,6 +150,17 @@ TEST_F(CommandLine, an_impossible_budget_says_what_is_needed_and_where) {
     expect_error(run("solve " + file("g.graph.json") + " --budget 1"), 1, "at least");
 }
 
+TEST_F(CommandLine, an_impossible_budget_is_answered_with_budgets_that_work) {
+    const std::string solve = "solve " + file("g.graph.json") + " --time-limit 1h --gap 1 --budget ";
+    const json works = json::parse(run(solve + "1 --json").out).at("works");
+    const std::string bytes = std::to_string(works.at("bytes").get<std::int64_t>());
+    const std::string share = works.at("share"), of_activations = works.at("share_of_activations");
+    for (const std::string& budget : {bytes, share, "'" + of_activations + "'"}) {
+        EXPECT_EQ(run(solve + budget).exit, 0) << budget;
+        expect_error(run(solve + "1"), 1, budget);
+    }
+}
+
 TEST_F(CommandLine, options_of_blocks_are_kept_for_the_next_run) {
     const auto solve = [&](const std::string& cache) {
         setenv("REMATLAS_CACHE", cache.c_str(), 1);

@@ -66,6 +66,24 @@ TEST(Sizes, a_budget_is_above_zero) {
     EXPECT_FALSE(bytes_of(*parse_budget("1000000%"), {.peak = Bytes(std::int64_t{1} << 60), .resident = {}}));
 }
 
+TEST(Sizes, the_smallest_share_that_is_enough_can_be_given_as_a_budget) {
+    const StepBytes step{.peak = Bytes(1'000'003), .resident = Bytes(400'001)};
+    for (const std::int64_t bytes : {1, 7, 400'002, 615'000, 999'999, 1'000'003, 1'500'000})
+        for (const Budget::Of of : {Budget::Of::peak, Budget::Of::activations}) {
+            const std::string share = share_of(Bytes(bytes), of, step);
+            const Result<Bytes> meant = bytes_of(*parse_budget(share), step);
+            ASSERT_TRUE(meant) << share;
+            EXPECT_GE(*meant, Bytes(bytes)) << share;
+            const std::int64_t beside = of == Budget::Of::activations ? 400'001 : 0;
+            const Bytes most(std::max<std::int64_t>(bytes, beside) + (1'000'003 - beside) / 500);
+            EXPECT_LE(*meant, most) << share << " is much more than " << bytes;
+        }
+    EXPECT_EQ(share_of(Bytes(500), Budget::Of::peak, {.peak = Bytes(1000), .resident = {}}), "50%");
+    EXPECT_EQ(share_of(Bytes(501), Budget::Of::activations, {.peak = Bytes(1000), .resident = Bytes(0)}),
+              "50.1% of activations");
+    EXPECT_EQ(share_of(Bytes(5), Budget::Of::activations, {.peak = Bytes(9), .resident = Bytes(9)}), "");
+}
+
 TEST(Sizes, durations_have_units) {
     EXPECT_EQ(*parse_duration("60s"), Nanoseconds(60'000'000'000));
     EXPECT_EQ(*parse_duration("500ms"), Nanoseconds(500'000'000));

@@ -24,6 +24,7 @@ import models
 import rematlas
 from rematlas.__main__ import main
 from rematlas.api import of
+from rematlas.library import ops
 
 STEPS = 12
 
@@ -613,6 +614,23 @@ class Refusals(unittest.TestCase):
             models.train(module, models.images, models.image_loss, models.sgd(module), 4, after=wait)
         self.assertTrue(caught.exception.proven)
         self.assertGreater(caught.exception.needed, 0)
+
+    def test_a_budget_that_nothing_keeps_is_answered_with_budgets_that_work(self):
+        def trained(budget):
+            module = rematlas.apply(models.resnet(), budget, on_refuse="raise", config=models.by_moves())
+            models.train(module, models.images, models.image_loss, models.sgd(module), 6, after=wait)
+            self.assertEqual(rematlas.status(module).state, "planned")
+
+        with self.assertRaises(rematlas.Infeasible) as caught:
+            trained("1%")
+        works = caught.exception.works
+        for budget in (works.share, works.share_of_activations):
+            self.assertIn(f'"{budget}"', str(caught.exception))
+            trained(budget)
+        self.assertIn(f"a budget that works: {works.bytes}, or", str(caught.exception))
+        with self.assertRaises(rematlas.Infeasible) as caught:
+            trained(ops.counted_bytes() + 10_000)
+        trained(caught.exception.works.bytes)
 
     def test_training_goes_on_with_one_warning(self):
         module = rematlas.apply(models.resnet(), "1%")

@@ -5,6 +5,19 @@ import json
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class WorkingBudget:
+    """A budget that is known to work. Shares are empty where there is none."""
+
+    bytes: int  # of all tensors on the device, those that live beside the step included
+    share: str  # "61.5%"
+    share_of_activations: str  # "58% of activations"
+
+    def __str__(self):
+        shares = [text for text in (f'"{self.share}"', f'"{self.share_of_activations}"') if len(text) > 2]
+        return ", or ".join([str(self.bytes), *shares])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Shortage:
     """It says why no schedule keeps the budget."""
 
@@ -12,6 +25,12 @@ class Shortage:
     proven: bool  # whether every schedule needs so many
     smallest_found_bytes: int | None
     reason: str
+    works: WorkingBudget | None
+
+    @classmethod
+    def of(cls, told: dict) -> "Shortage":
+        works = told["works"]
+        return cls(**told | {"works": None if works is None else WorkingBudget(**works)})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +73,7 @@ class PlanAnswer:
         told = json.loads(text)
         answer = {name: value for name, value in told.items() if name in PLAN_ANSWER_FIELDS}
         if "infeasible" in told:
-            answer["infeasible"] = Shortage(**told["infeasible"])
+            answer["infeasible"] = Shortage.of(told["infeasible"])
         return cls(**answer)
 
 

@@ -83,7 +83,9 @@ class Planning(Unplanned):
             )
             call_plan.record_really()
             return
-        error = Infeasible(f"rematlas: {why}", found.needed_bytes, found.proven, found.smallest_found_bytes)
+        error = Infeasible(
+            f"rematlas: {why}", found.needed_bytes, found.proven, found.smallest_found_bytes, found.works
+        )
         call_plan.refuse(why, error)
 
     def receive(self, shared) -> None:

@@ -1,0 +1,39 @@
+// What `rematlas solve` says where no schedule keeps the budget.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/base/sizes.h"
+#include "core/graph/graph.h"
+#include "core/planning/solve.h"
+
+namespace rematlas {
+
+/// The arguments outlive it; `outcome` is infeasible.
+class InfeasibleAnswer {
+  public:
+    InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver,
+                     const Outcome& outcome);
+
+    /// The reason, the missing bytes and a budget that works go to standard error, what needs most to standard output.
+    void print() const;
+    nlohmann::json as_json() const;
+
+  private:
+    void print_reason() const;
+    void print_known_to_work() const;
+    nlohmann::json dominant_json() const;
+    nlohmann::json known_to_work_json() const;
+
+    const Graph& graph_;
+    const std::string& solver_;
+    const Outcome& outcome_;
+    const Infeasible& answer_;
+    StepBytes step_;
+    std::optional<Bytes>
+        enough_;  ///< a budget that is known to work: the peak of a schedule that obeys the pins
+};
+
+}  // namespace rematlas

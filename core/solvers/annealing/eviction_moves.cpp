@@ -1,0 +1,94 @@
+// Which tensor a move evicts.
+#include "core/solvers/annealing/moves.h"
+
+namespace rematlas::annealing {
+namespace {
+
+constexpr int kMostGapSamples = 100;   // tensors looked at to find some that are kept across a given run
+constexpr double kInPlaceShare = 0.3;  // of the evictions at a run that might be in place
+
+}  // namespace
+
+bool Moves::evict_over() {
+    if (profile_.over_count() == 0) return false;
+    return evict_at(profile_.over_run(random_.below(static_cast<std::size_t>(profile_.over_count()))));
+}
+
+// A third of the draws are uniform, so that no candidate is out of reach.
+int Moves::tournament_size() {
+    return random_.below(3) == 0 ? 1 : 2 + random_.below(8);
+}
+
+double Moves::eviction_time(int tensor, Node before) const {
+    const int op = graph_.producer[tensor];
+    double time = static_cast<double>(graph_.time[op]) + 1;
+    for (const int input : graph_.inputs[op])
+        if (!profile_.alive_before(input, before))
+            time += static_cast<double>(graph_.time[graph_.producer[input]]);
+    return time;
+}
+
+// A tensor that is kept across a run.
+std::optional<Moves::Gap> Moves::gap_across(Node run) {
+    if (run == RunProfile::kNone || evictable_.empty()) return std::nullopt;
+    std::optional<Gap> best;
+    double best_ratio = 0;
+    int wanted = tournament_size();
+    for (int tries = 0; tries < kMostGapSamples && wanted > 0; ++tries) {
+        const int tensor = evictable_[random_.below(evictable_.size())];
+        const auto events = profile_.events(tensor);
+        const std::size_t at = profile_.first_at_or_after(tensor, run);
+        // An event at the run itself needs the tensor there.
+        if (at == 0 || at == events.size() || events[at] == run || !profile_.is_use(tensor, events[at]))
+            continue;
+        --wanted;
+        const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
+        if (best && ratio >= best_ratio) continue;
+        best = {tensor, at};
+        best_ratio = ratio;
+    }
+    return best;
+}
+
+bool Moves::evict_at(Node run) {
+    if (run != RunProfile::kNone && !graph_.inplace_pairs(profile_.op(run)).empty() &&
+        random_.chance(kInPlaceShare) && run_in_place(run))
+        return true;
+    const std::optional<Gap> gap = gap_across(run);
+    return gap && evict_gap(gap->tensor, gap->use);
+}
+
+// What the op can write over need not stay behind it. False when nothing of it stays.
+bool Moves::run_in_place(Node run) {
+    bool changed = false;
+    evicts_alone_ = false;
+    for (const FlatGraph::Pair& pair : graph_.inplace_pairs(profile_.op(run))) {
+        const auto events = profile_.events(pair.in);
+        const std::size_t next = profile_.index_of(pair.in, run) + 1;
+        if (next == events.size() || !profile_.is_use(pair.in, events[next])) continue;
+        if (!evict_gap(pair.in, next)) return false;
+        changed = true;
+    }
+    return changed;
+}
+
+bool Moves::evict_somewhere() {
+    if (evictable_.empty()) return false;
+    Gap best;
+    double best_ratio = 0;
+    for (int draws = tournament_size(), tries = 0; draws > 0 && tries < kMostGapSamples; ++tries) {
+        const int tensor = evictable_[random_.below(evictable_.size())];
+        const auto events = profile_.events(tensor);
+        if (events.size() < 2) continue;
+        const std::size_t at = 1 + static_cast<std::size_t>(random_.below(events.size() - 1));
+        if (!profile_.is_use(tensor, events[at])) continue;
+        --draws;
+        const double ratio = eviction_time(tensor, events[at]) / static_cast<double>(graph_.bytes[tensor]);
+        if (best.tensor >= 0 && ratio >= best_ratio) continue;
+        best = {tensor, at};
+        best_ratio = ratio;
+    }
+    return best.tensor >= 0 && evict_gap(best.tensor, best.use);
+}
+
+}  // namespace rematlas::annealing
