@@ -20,6 +20,7 @@ from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import message
 from ..library import ops
+from . import gate
 from .observed import Recorded
 from .step_plan import Returned
 
@@ -98,6 +99,8 @@ class Twin:
             kept, further = self.assigned(before.assigned(), tensors)
             returned = Returned(template, structure.sources(tensors + further, recording.bound, given), kept)
             used = self.end(recording, tensors, further)
+            if set_now <= self.known and not recording.refusal():
+                self.check_nothing_is_kept(recording)
         except Exception as error:
             why = recording.refusal() or message(error)
             recording.abandon()
@@ -115,9 +118,15 @@ class Twin:
         )
 
     def check_unchanged(self, before, watch) -> None:
-        why = before.changed() or watch.changes(self.look())
+        forward = gate.RunForward(self.call, before, lambda: watch.changes(self.look()))
+        why = gate.why_no_forward(forward)
         if why:
-            raise Unknown(f"the forward changes what it depends on: {why}")
+            raise Unknown(why)
+
+    def check_nothing_is_kept(self, recording) -> None:
+        why = gate.why_no_step(recording)
+        if why:
+            raise Unknown(why)
 
     def assigned(self, made, outputs):
         """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""

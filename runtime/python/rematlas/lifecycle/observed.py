@@ -4,6 +4,7 @@ import torch
 
 from ..calls import modes, structure
 from ..calls.module_hooks import BeforeForward
+from . import gate
 from .step_plan import Returned
 
 
@@ -87,26 +88,15 @@ class ObservedForward:
         except Exception as error:
             self.why = f"the module returns what cannot be described: {error}"
             return
-        self.why = self.before.changed() or self.change_of_arguments()
         state = self.owner.state
         new = state.note_assigned(self.before.assigned())
+        forward = gate.RunForward(self.call, self.before, lambda: state.change_within(self.watch))
+        self.why = gate.why_no_forward(forward)
         if new:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
-        if not self.why:
-            change = state.change_within(self.watch)
-            self.why = change and f"the forward changes the module: {change}"
         kept = state.assigned_places()
         self.add_kept(kept)
         self.returned = Returned(template, structure.sources(self.tensors, self.bound, given), kept)
-
-    def change_of_arguments(self) -> str:
-        """Says how the forward changed its arguments; empty where it did not."""
-        try:
-            if structure.flatten_call(self.call.args, self.call.kwargs)[0] != self.call.template:
-                return "the forward changes its arguments"
-        except Exception as error:
-            return f"the forward changes its arguments: {error}"
-        return ""
 
     def add_kept(self, kept) -> None:
         """Attributes that the forward sets are outputs too."""

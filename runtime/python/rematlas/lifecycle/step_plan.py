@@ -41,7 +41,7 @@ class Returned(typing.NamedTuple):
 class StepPlan:
     """`compiled` runs the step. Until it is bound, it is only the step's graph."""
 
-    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, is_from_shapes=False):
+    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, used=None):
         self.compiled = compiled
         self.returned = returned
         self.is_one_output = (
@@ -51,12 +51,17 @@ class StepPlan:
         self.sums_within = sums_within  # the module uses some parameter several times
         self.other_bytes = other_bytes  # that lived beside the step when it was planned
         self.frames = frames  # forwards open at a time that it was made for
-        self.is_from_shapes = is_from_shapes
+        # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
+        self.used = used
         self.shared = None  # between the processes of one training, while it is made: ranks.Shared
         self.moves_buffers_in_backward = None  # known after its first forward
         self.endings = {}  # by role: plans that take the gradients themselves
         self.without_updates = compiled
         self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
+
+    @property
+    def is_from_shapes(self) -> bool:
+        return self.used is not None
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
         """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
