@@ -202,6 +202,34 @@ class SharedSums(GateCase):
         self.assertGreaterEqual(status.replayed, replayed + STEPS)
 
 
+class Effects(GateCase):
+    def test_of_steps_that_do_not_fit(self):
+        """Counters and logs are those of plain training from the first step on, which a plan runs already."""
+
+        class Counts(SharedNorm):
+            def __init__(self):
+                super().__init__()
+                self.calls, self.log = 0, []
+
+            def forward(self, x):
+                self.calls += 1
+                loss = super().forward(x).square().mean()
+                self.log.append(loss.item())
+                return loss
+
+        modules = []
+
+        def built():
+            modules.append(Counts())
+            return modules[-1]
+
+        status = self.check(built, lambda module: module(rows(16 * ROWS)), 0.6)
+        self.assertEqual((status.state, status.original), ("planned", 0), status.reason)
+        plain, ours = modules
+        self.assertEqual((ours.calls, ours.log), (plain.calls, plain.log))
+        self.assertEqual((ours.calls, len(ours.log)), (STEPS, STEPS))
+
+
 class Comparisons(GateCase):
     def mean_square(self, module):
         return module(rows(4 * ROWS)).square().mean()

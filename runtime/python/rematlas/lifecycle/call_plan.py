@@ -383,6 +383,7 @@ class CallPlan:
             self.refuse(f"the plan is another module's: {message(error)}")
             return
         owner.state.note_assigned(returned.kept)
+        owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
         if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
             owner.forget(self)
             return

@@ -60,7 +60,8 @@ def why_no_forward(forward: RunForward) -> str:
     return first_reason(OF_FORWARDS, forward)
 
 
-def keeps_tensors(recording) -> str:
+def keeps_tensors(step) -> str:
+    recording = step.recording
     if not recording.survivors():
         return ""
     gc.collect()
@@ -68,12 +69,23 @@ def keeps_tensors(recording) -> str:
     return f"a tensor of the step is kept after it: {alive[0]}" if alive else ""
 
 
-OF_STEPS = (Check("tensors that are kept", keeps_tensors),)
+def counts_in_backward(step) -> str:
+    name = step.counted.change()
+    return name and (
+        f"the forward counts by {name}, and so does its backward (a checkpoint runs it again), or the program"
+        " changes it before the next step"
+    )
 
 
-def why_no_step(recording) -> str:
-    """Says why no plan can repeat this step, whose backward is over; empty where one can."""
-    return first_reason(OF_STEPS, recording)
+OF_STEPS = (
+    Check("tensors that are kept", keeps_tensors),
+    Check("counters", counts_in_backward),
+)
+
+
+def why_no_step(step) -> str:
+    """Says why no plan can repeat this recorded step, whose backward is over; empty where one can."""
+    return first_reason(OF_STEPS, step)
 
 
 class Sharing:

@@ -70,6 +70,7 @@ class PlannedModule:
                     return call_within_hooks(self.module, self.forward, args, kwargs)
             return self.forward(*args, **kwargs)
         finally:
+            self.state.note_forward_is_over()
             set_eval_frame(compiler)
 
     __call__._torchdynamo_disable = True
@@ -137,7 +138,8 @@ class PlannedModule:
             del self.call_plans[other]
             if other[1] != number:
                 self.refusals.count_attempt(
-                    base, f"the module changes between its steps: {self.state.change}"
+                    base,
+                    f"the module changes between its steps: {self.state.change} (what only counts may)",
                 )
         states = [
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
@@ -265,6 +267,7 @@ class PlannedModule:
             )
             return None
         self.state.note_assigned(found.returned.kept)
+        self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
         return found
 
     def original_bytes(self, answer) -> int:

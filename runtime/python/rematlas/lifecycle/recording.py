@@ -95,7 +95,8 @@ class Recording(Unplanned):
     def settle_recorded(self, step) -> None:
         recording = step.recording
         state = recording.state()
-        why = recording.refusal() if state is RecordingState.REFUSED else gate.why_no_step(recording)
+        step.counted = self.owner.state.after_forward
+        why = recording.refusal() if state is RecordingState.REFUSED else gate.why_no_step(step)
         if why:
             self.fail(why)
             return
