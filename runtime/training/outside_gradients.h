@@ -11,6 +11,12 @@ namespace rematlas {
 /// and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 
+/// Within a node of ours that hands out gradients which are sums: some node that came into the caller's graph
+/// later leads to one of the parameters too, also one of ours, of another forward. The backward reaches it
+/// before the module, whose terms it would add one by one without us. What came earlier is added to the whole
+/// sum in any case. Cost: as above.
+bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
+
 inline constexpr const char* summed_otherwise =
     "a parameter that the module uses several times gets gradients from outside of it as well (a penalty in "
     "the loss, say): they would be summed in another order";

@@ -420,7 +420,7 @@ void PlannedStep::check_sums() const {
     std::vector<at::Tensor> trained;
     for (const int binding : trained_)
         if (binding >= 0) trained.push_back(tensors_[binding]);
-    TORCH_CHECK(!get_gradients_from_outside(trained), "rematlas: ", summed_otherwise,
+    TORCH_CHECK(!get_gradients_before_this_sum(trained), "rematlas: ", summed_otherwise,
                 "; train without a plan (rematlas.remove)");
 }
 

@@ -201,7 +201,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
     if (around)
         recorder_.refuse_step(
             "the loss reaches tensors of the step by another way than the module's outputs");
-    if (sums_gradients_ && get_gradients_from_outside(trained()))
+    if (sums_gradients_ && get_gradients_before_this_sum(trained()))
         recorder_.refuse_step(std::string(summed_otherwise) + ", and were in the first steps");
     for (std::size_t i = 0; i < inputs_.size(); ++i)
         if (!inputs_[i].is_inference() &&

@@ -68,7 +68,7 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
 }
 
 CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
-    TORCH_CHECK(!step_->sums_gradients || !get_gradients_from_outside(trained_),
+    TORCH_CHECK(!step_->sums_gradients || !get_gradients_before_this_sum(trained_),
                 "rematlas: ", summed_otherwise, "; train without a plan (rematlas.remove)");
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
@@ -95,7 +95,8 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
 }
 
 void TrialRun::uncut() {
-    if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = "several forwards are open";
+    if (verdict_ == Verdict::open)
+        verdict_ = Verdict::other_course, why_ = "several forwards are open, and gradients of one are sums";
     cut_.uncut();
 }
 

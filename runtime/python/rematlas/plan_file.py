@@ -43,5 +43,5 @@ class Plan:
         """The places of the output tensors that the plan takes gradients of."""
         compiled = self.compiled("cpu")
         packing, unused = Packing.of(compiled), compiled.answer().unused_outputs
-        returned = packing.sources[: len(packing.sources) - len(packing.kept)]
+        returned = packing.sources[: packing.outputs()]
         return [at for at, (source, place) in enumerate(returned) if source == "plan" and place not in unused]

@@ -39,7 +39,7 @@ class PlanInfo:
         at_most = "at most " if self.at_most else ""
         bound = "none" if self.bound is None else format(self.bound, ".4f")
         needs = f", needs {self.device_bytes} bytes of the device" if self.device_bytes else ""
-        compared = "" if self.compared else ", not compared with the original"
+        compared = "" if self.compared else ", not compared with the original yet"
         return (
             f"{', '.join(self.inputs)}: {self.ops} ops, peak {at_most}{self.peak_bytes} bytes of"
             f" {self.budget_bytes} ({self.whole_peak_bytes} without recomputation), overhead"

@@ -220,6 +220,7 @@ class SeveralFrames(unittest.TestCase):
 
 class LargeSteps(unittest.TestCase):
     def setUp(self):
+        gc.collect()  # modules of other tests, whose steps may run under online eviction
         logging.getLogger("rematlas").setLevel(logging.ERROR)
         self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
 

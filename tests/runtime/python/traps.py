@@ -25,6 +25,7 @@ MODULES = [
     "traps_state",
     "traps_kept",
     "traps_changes",
+    "traps_effects",
     "traps_values",
     "traps_random",
     "traps_inputs",

@@ -16,3 +16,16 @@ class Call:
     def run(self, forward, given):
         """Runs `forward` on these arguments, with other tensors in the place of theirs."""
         return structure.call(forward, self.args, self.kwargs, self.inputs, given)
+
+    def change(self) -> str:
+        """Says how the arguments are others than they were when the call was made; empty where they are
+        not."""
+        try:
+            template, tensors = structure.flatten_call(self.args, self.kwargs)
+        except Exception as error:
+            return f"they cannot be described any more: {error}"
+        if template != self.template:
+            return "they hold other values, or have another structure"
+        if any(one is not other for one, other in zip(tensors, self.inputs)):
+            return "they hold other tensors"
+        return ""

@@ -3,7 +3,7 @@
 import torch
 from torch.nn.modules import module as nn_module
 
-from . import modes
+from . import effects, modes
 from .assignments import Assignments
 
 
@@ -13,6 +13,7 @@ class BeforeForward:
     def __init__(self, module):
         self.randomness = modes.Randomness()
         self.assignments = Assignments(module)
+        self.effects = effects.Before(module)
 
     def changed(self) -> str:
         moved = self.randomness.moved()

@@ -4,6 +4,7 @@ import logging
 
 import torch
 
+from . import effects
 from .watch import Watch
 
 log = logging.getLogger("rematlas")
@@ -18,6 +19,8 @@ class ModuleState:
         self.number = None  # of the state: the same for equal states
         self.change = ""  # the last one, in words
         self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
+        self.counted = {}  # the same of what forward counts or logs by, and never reads
+        self.after_forward = effects.Kept(())  # the same, when the last forward was over
         self.numbers = {}  # by fingerprint, for short keys
         self.identities = None  # of parameters and buffers
         self.tying = ()  # which of these are one and the same
@@ -40,7 +43,7 @@ class ModuleState:
 
     def look(self) -> Watch:
         """Looks without taking note of what it finds."""
-        return Watch(self.module, frozenset(self.assigned))
+        return Watch(self.module, frozenset([*self.assigned, *self.counted]))
 
     def forget(self) -> None:
         """The module must be looked at again before the next step."""
@@ -71,6 +74,30 @@ class ModuleState:
         new = [(values, name) for values, name in places if (id(values), name) not in self.assigned]
         for values, name in new:
             self.assigned[id(values), name] = (values, name)
+            self.forget()
+        return [name for _, name in new]
+
+    def note_counted(self, changed, watch) -> list:
+        """`changed`: (module, dictionary, name) of host values that a forward has changed. Those that nothing
+        of it reads are no change of the module. Returns the names that were not known."""
+        known = {*self.assigned, *self.counted}
+        new = [
+            (values, name)
+            for submodule, values, name in changed
+            if (id(values), name) not in known
+            and effects.is_unread(self.module, submodule, name, watch.walked)
+        ]
+        return self.note_effects(new)
+
+    def note_forward_is_over(self) -> None:
+        if self.counted:
+            self.after_forward = effects.Kept(self.counted.values())
+
+    def note_effects(self, places) -> list:
+        """The same for what is known to be read by nothing."""
+        new = [(values, name) for values, name in places if (id(values), name) not in self.counted]
+        for values, name in new:
+            self.counted[id(values), name] = (values, name)
             self.forget()
         return [name for _, name in new]
 

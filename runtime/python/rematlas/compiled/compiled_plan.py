@@ -82,9 +82,12 @@ class CompiledPlan:
     def set_sums_gradients(self, sums: bool) -> None:
         self.made.set_sums_gradients(sums)
 
-    def abandon_open_forwards(self) -> None:
-        """Their backward will run the original."""
-        self.made.give_open_forwards_up()
+    def abandon_open_forwards(self) -> bool:
+        """Their backward will run the original. Returns whether there were any."""
+        are_open = self.open_forwards() > 0
+        if are_open:
+            self.made.give_open_forwards_up()
+        return are_open
 
     def moves_buffers_in_backward(self) -> bool:
         return self.made.moves_buffers_late()

@@ -2,6 +2,8 @@
 
 import logging
 
+import torch
+
 from ..errors import message
 from . import evicting
 
@@ -10,10 +12,10 @@ CHOICES = ("original", "evict")
 
 
 class Fallback:
-    """`choice`: "evict" evicts where the step is not known to fit; None where it is known not to, and in the
-    steps on the way to a plan also where nobody knows. Eviction stays in force from such a step on, for
-    whatever else the program does, until a step comes that needs none: its backward and the optimizer are the
-    caller's."""
+    """A budget in bytes is kept by eviction where a step is not known to fit. `choice`: "evict" does so from
+    the first step on; None plans a step from shapes first, where these tell. Eviction stays in force from
+    such a step on, for whatever else the program does, until a step comes that needs none: its backward and
+    the optimizer are the caller's."""
 
     def __init__(self, module, budget, choice):
         self.module = module
@@ -22,20 +24,39 @@ class Fallback:
         self.eviction = None
         self.evicted_steps = 0
         self.has_failed = False  # to keep the budget
+        self.has_not_fitted = False  # some step of the original
+        self.others_are_open = False  # forwards, while the next one begins
+        self.began_midway = False  # in a step whose first forwards it could not evict
 
-    def evicts(self, fits, to_a_plan=False) -> bool:
-        """`fits`: whether the original's step is known to fit; None: unknown. `to_a_plan`: the step is
-        recorded, or runs while its plan is made or compared."""
-        if self.budget is None or self.choice == "original" or self.has_failed:
-            return False
-        return fits is False or (fits is None and (self.choice == "evict" or to_a_plan))
+    def in_words(self) -> str:
+        """Says what becomes of a budget in bytes in steps without a plan."""
+        if self.budget is None:
+            return ""
+        if self.evicts(None):
+            return ", under online eviction where that is needed to keep the budget"
+        if self.choice == "original":
+            return ", which may go beyond the budget (unplanned='evict' would keep it by online eviction)"
+        return ", which may go beyond the budget: online eviction could not keep it"
 
-    def begin(self, fits, to_a_plan=False) -> None:
+    def note_forward(self, others_are_open) -> None:
+        self.others_are_open = others_are_open
+
+    def note_does_not_fit(self) -> None:
+        self.has_not_fitted = True
+
+    def evicts(self, fits) -> bool:
+        """`fits`: whether the original's step is known to fit; None: unknown."""
+        keeps_budget = self.budget is not None and self.choice != "original" and not self.has_failed
+        return keeps_budget and not fits
+
+    def begin(self, fits) -> None:
         self.note_given_up()
-        if not self.evicts(fits, to_a_plan):
+        is_lazy = any(map(torch.nn.parameter.is_lazy, self.module.parameters()))
+        if is_lazy or not self.evicts(fits):  # nobody knows the parameters that this forward makes
             self.end()
             return
         if self.eviction is None and evicting.in_force is None:
+            self.began_midway = self.others_are_open
             eviction = evicting.evict(self.module, self.budget, gives_up=self.choice is None)
             try:
                 self.eviction = eviction.__enter__()
@@ -54,10 +75,9 @@ class Fallback:
             self.end()
 
     def give_up(self, why) -> None:
-        self.has_failed = True
-        log.warning(
-            "rematlas: online eviction cannot keep the budget: %s; steps without a plan may go beyond it", why
-        )
+        self.has_failed = not self.began_midway
+        which = "steps without a plan" if self.has_failed else "this step"
+        log.warning("rematlas: online eviction cannot keep the budget: %s; %s may go beyond it", why, which)
 
     def end(self) -> None:
         if self.eviction is None:

@@ -10,7 +10,7 @@ from ..compiled.compiled_plan import CompiledPlan
 from ..compiled.memory import other_bytes
 from ..compiled.observed_steps import RecordingState
 from ..errors import message
-from . import from_shapes
+from . import from_shapes, gate
 from .comparing import Comparing
 from .measured import Comparisons, Original
 from .packing import Packing
@@ -37,8 +37,6 @@ class CallPlan:
         self.answer = None  # of the planner, when it was asked last
         self.original = Original()
         self.comparisons = Comparisons()
-        # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
-        self.used = None
         self.state = Recording(self)
 
     @property
@@ -47,7 +45,7 @@ class CallPlan:
 
     @property
     def is_from_shapes(self) -> bool:
-        return self.used is not None
+        return self.plan is not None and self.plan.is_from_shapes
 
     @property
     def is_planned(self) -> bool:
@@ -80,6 +78,16 @@ class CallPlan:
 
     def settle_compared(self, step) -> None:
         self.state.settle_compared(step)
+
+    def release_what_sums(self) -> bool:
+        """Gives the open forwards whose gradients are sums to the caller. Returns whether there were any."""
+        are_released = False
+        for step in self.open_steps:
+            are_released = step.release_if_shared() or are_released
+        if self.plan is not None and self.plan.sums:
+            for compiled in {self.plan.compiled, *(ending.plan for ending in self.endings.values())}:
+                are_released = compiled.abandon_open_forwards() or are_released
+        return are_released
 
     def held_by_open_steps(self) -> list:
         """Returns the bytes that each open step keeps for its backward."""
@@ -124,7 +132,19 @@ class CallPlan:
             return None
         if owner.fallback.choice == "evict" and self.answer is None:
             return None  # shapes do not tell what the caller does beside a loss and its backward
-        return owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
+        fits = owner.has_room_for(self.other_bytes(call) + self.state.needed_bytes(original.bytes))
+        if not fits:
+            owner.fallback.note_does_not_fit()
+        # The first one of several forwards would fit by itself.
+        return fits and not (owner.several and owner.fallback.has_not_fitted)
+
+    def fits_perhaps(self, call):
+        """The same of a step that may be of another course than what is known. Where one did not fit, none is
+        taken to: several forwards may be open before their backward."""
+        fits = self.fits(call)
+        if fits is False or self.owner.fallback.has_not_fitted:
+            return False
+        return None if self.owner.fallback.choice == "evict" else fits
 
     def fits_by_shapes(self, call) -> bool:
         return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
@@ -167,28 +187,22 @@ class CallPlan:
     def begin_planning(self, first, second) -> None:
         """Two recorded steps are of one course."""
         owner = self.owner
-        sums_within = second.recording.sums_gradients()
-        sums = sums_within or second.shares_casts
-        if owner.several and sums:
-            self.refuse(
-                "several forwards are open at a time, and share what they sum: it would be summed in another"
-                " order"
-            )
-            return
         try:
             compiled = CompiledPlan.of_recordings(first.recording, second.recording, owner.name)
         except RuntimeError as error:
             self.state.fail(message(error))
             return
+        sums_within = second.recording.sums_gradients()
         self.plan = StepPlan(
             compiled,
             second.returned,
-            sums=sums,
+            sums=sums_within or second.shares_casts,
             sums_within=sums_within,
             other_bytes=second.other_bytes,
             frames=owner.frames,
-            is_from_shapes=self.is_from_shapes,
         )
+        if not self.passes_gate():
+            return
         if ranks.store() is not None:
             options = owner.options
             asked = [str(options.budget), options.solver, options.config, options.time_limit, owner.frames]
@@ -206,20 +220,38 @@ class CallPlan:
         except RuntimeError as error:
             self.refuse(message(error))
 
+    def passes_gate(self) -> bool:
+        """Refuses where the plan may not run the module's steps. Returns whether it may."""
+        why = gate.why_no_plan(self.owner.sharing, self.plan)
+        if why:
+            self.refuse(why)
+        return not why
+
     def bind(self) -> None:
         """A plan is found. It is compared with the original where that fits."""
         owner, plan, answer = self.owner, self.plan, self.answer
+        if not self.passes_gate():
+            return
         try:
             plan.bind(owner.state.watch or owner.state.look(), owner.name)
         except RuntimeError as error:
             self.refuse(message(error))
             return
         self.original.note_answer(owner.original_bytes(answer), answer)
-        needed = max(self.original.bytes, self.original.comparison_bytes)
+        needed = self.original.needed_for_comparison()
         fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
         is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
         self.state = Comparing(self) if is_compared else Planned(self)
         self.note_success()
+
+    def compare_later(self, others) -> None:
+        """The plan was used without its comparison so far. Compares it where this step, beside which `others`
+        bytes live, has room for both."""
+        comparisons, original = self.comparisons, self.original
+        is_missing = comparisons.identical < self.owner.options.verify and not comparisons.are_given_up
+        has_room = self.owner.has_room_for(others + original.needed_for_comparison())
+        if is_missing and has_room and not original.is_too_large and not self.plan.is_direct:
+            self.state = Comparing(self)
 
     def note_success(self) -> None:
         self.reason = ""
@@ -230,16 +262,17 @@ class CallPlan:
         if isinstance(self.state, Comparing):
             self.state = Planned(self)
 
-    def plan_directly(self) -> bool:
-        """Plans the step with the optimizer's updates alone. Returns whether it fits so."""
+    def plan_directly(self) -> str:
+        """Plans the step with the optimizer's updates alone. Says why there is no such plan; empty where
+        there is."""
         answer, why = self.owner.updates.plan_directly(self.owner.context(), self.plan)
         self.answer = answer or self.answer
         if why:
             log.info("rematlas: %s", why)
-            return False
+            return why
         self.state = Planned(self)
         self.note_success()
-        return True
+        return ""
 
     def record_anew(self) -> None:
         """The tensors of the call lie otherwise than planned."""
@@ -248,7 +281,7 @@ class CallPlan:
 
     def record_really(self) -> None:
         """The plan from shapes does not fit, and shapes may be wrong."""
-        self.plan, self.used, self.state = None, None, Recording(self)
+        self.plan, self.state = None, Recording(self)
         self.original.note_from_shapes(0)
 
     def forget_plan(self) -> None:
@@ -305,7 +338,6 @@ class CallPlan:
             return False
         held = self.held_by_open_steps()
         owner.note_frames(len(held) + 1)
-        self.used = found.used
         sums_within = found.recording.sums_gradients()
         self.plan = StepPlan(
             compiled,
@@ -314,9 +346,11 @@ class CallPlan:
             sums_within=sums_within,
             other_bytes=self.other_bytes(call) - sum(held),
             frames=owner.frames,
-            is_from_shapes=True,
+            used=found.used,
         )
-        if owner.updates is not None and owner.updates.is_declared and self.plan_directly():
+        if not self.passes_gate():
+            return False
+        if owner.updates is not None and owner.updates.is_declared and not self.plan_directly():
             return True
         self.start_planning()
         self.state.finish()
@@ -325,7 +359,9 @@ class CallPlan:
     def replan_for(self, call, given, used):
         """Gradients came to other outputs than the plan from shapes took them to. Returns the outputs of the
         forward by a plan for these; None where that is not so, or where there is no such plan."""
-        if not self.is_from_shapes or not used or used == self.used or not self.plan_from_shapes(call, used):
+        if not self.is_from_shapes or not used or used == self.plan.used:
+            return None
+        if not self.plan_from_shapes(call, used):
             return None
         outputs, why = self.owner.forward_by_plan(self, call, given)
         if why:
@@ -347,6 +383,7 @@ class CallPlan:
             self.refuse(f"the plan is another module's: {message(error)}")
             return
         owner.state.note_assigned(returned.kept)
+        owner.state.note_effects([(values, name) for values, name, _ in returned.effects])
         if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
             owner.forget(self)
             return

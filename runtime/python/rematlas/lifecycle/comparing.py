@@ -18,13 +18,13 @@ class Comparing(Unplanned):
         return max(original, self.call_plan.original.comparison_bytes)
 
     def step_within_budget(self, call, fits):
-        if self.owner.release_open_steps():
-            return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+        if self.owner.sharing.is_now:
+            return self.owner.run_original(call.args, call.kwargs, fits)
         return self.compare(call, fits)
 
     def compare(self, call, fits):
         owner, plan = self.owner, self.call_plan.plan
-        owner.fallback.begin(fits, to_a_plan=True)
+        owner.fallback.begin(fits)
         bound = owner.state.watch.tensors()
         comparison = StepComparison(plan.compiled, bound, call.inputs)
         forward = ObservedForward(owner, call, bound)
@@ -53,6 +53,7 @@ class Comparing(Unplanned):
             call_plan.refuse(f"the plan was compared with the original: {why}")
         elif verdict is Verdict.NO_ROOM:
             log.warning("rematlas: the plan is not compared with the original: %s", comparison.why())
+            call_plan.comparisons.give_up()
             call_plan.skip_comparison()
         elif verdict is Verdict.OTHER_COURSE:
             if call_plan.comparisons.note_other_course() > MOST_ATTEMPTS:

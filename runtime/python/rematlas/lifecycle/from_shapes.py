@@ -13,13 +13,14 @@ import sys
 
 import torch
 
-from ..calls import modes, structure
+from ..calls import effects, modes, structure
 from ..calls.assignments import dictionary_at, places_of
 from ..calls.module_hooks import BeforeForward
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import message
 from ..library import ops
+from . import gate
 from .observed import Recorded
 from .step_plan import Returned
 
@@ -54,6 +55,7 @@ class Twin:
         self.hooks = hooks
         self.used = used
         self.known = frozenset()
+        self.counted = frozenset()  # the same of what it counts or logs by
         self.places = {}  # see `places_of`
 
     def record(self) -> Recorded:
@@ -64,20 +66,22 @@ class Twin:
             if step > 0 and modes.shares_casts(self.call.device):
                 renew_parameters(self.twin)  # the region of autocast keeps what it has cast the last ones to
             found, set_now = self.step()
-            if set_now - self.known:
+            set_now, counted_now = set_now
+            if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
+                self.counted |= counted_now
                 continue
             if first is None:
                 first = found
                 continue
             why = found.recording.difference(first.recording)
-            if why or first.returned[:2] != found.returned[:2]:
+            if why or first.returned != found.returned:
                 raise Unknown(why or "the module returns another structure in another step")
             return found
         raise Unknown("the forward sets other attributes in each step")
 
     def step(self):
-        """Returns a recorded step, and what its forward has set."""
+        """Returns a recorded step; and what its forward has set, and what it has counted or logged by."""
         self.places = places_of(self.twin)
         call, watch = self.call, self.look()
         leaves = [
@@ -88,16 +92,25 @@ class Twin:
         shares_casts = modes.shares_casts(call.device)
         self.hooks.start(self.twin, recording)
         try:
-            with modes.ValuesRead(recording):
+            log = effects.Log(None)
+            with modes.ValuesRead(recording), log:
                 given = recording.begin()
                 output = call.run(self.twin.forward, given)
             template, tensors = structure.flatten(output)
             set_now = frozenset((self.places[id(values)], name) for values, name in before.assigned())
-            if set_now <= self.known:
+            counted_now = self.counted_by(before, watch)
+            is_known = set_now <= self.known and counted_now <= self.counted
+            if is_known:
                 self.check_unchanged(before, watch)
             kept, further = self.assigned(before.assigned(), tensors)
-            returned = Returned(template, structure.sources(tensors + further, recording.bound, given), kept)
-            used = self.end(recording, tensors, further)
+            made, counted = self.effects(before, log) if is_known else ((), effects.Kept(()))
+            further += log.tensors
+            sources = structure.sources(tensors + further, recording.bound, given)
+            returned = Returned(template, sources, kept, made)
+            found = Recorded(recording, returned, shares_casts, counted=counted)
+            found.used = self.end(recording, tensors, further)
+            if is_known and not recording.refusal():
+                self.check_step(found)
         except Exception as error:
             why = recording.refusal() or message(error)
             recording.abandon()
@@ -105,19 +118,48 @@ class Twin:
         finally:
             self.hooks.stop(recording)
             watch.put_back()  # the program's own lists, which the copy shares, take no tensors without values
-        if recording.refusal() and set_now <= self.known:
+        if recording.refusal() and is_known:
             raise Unknown(recording.refusal())
-        return Recorded(recording, returned, shares_casts, used=used), set_now
+        return found, (set_now, counted_now)
 
     def look(self) -> Watch:
-        return Watch(
-            self.twin, frozenset((id(dictionary_at(self.twin, place)), name) for place, name in self.known)
-        )
+        return Watch(self.twin, self.places_in_twin(self.known | self.counted))
+
+    def places_in_twin(self, places) -> frozenset:
+        return frozenset((id(dictionary_at(self.twin, place)), name) for place, name in places)
+
+    def counted_by(self, before, watch) -> frozenset:
+        """Returns what the forward counts or logs by, and never reads."""
+        changed = before.effects.changed()
+        found = [
+            (self.places[id(values)], name)
+            for submodule, values, name in changed
+            if effects.is_unread(self.twin, submodule, name, watch.walked)
+        ]
+        return self.counted | frozenset(found)
+
+    def effects(self, before, log) -> tuple:
+        """Returns them, of the module; and what they are in the copy."""
+        known = self.places_in_twin(self.counted)
+        made, why = before.effects.effects(known, log)
+        if not why and not known.issuperset(log.places):
+            why = "the forward reads numbers of tensors, and does more with them than to log them"
+        if why:
+            raise Unknown(why)
+        places = [self.places[id(effect.values)] for effect in made]
+        of_module = [e._replace(values=dictionary_at(self.module, at)) for e, at in zip(made, places)]
+        return tuple(of_module), effects.Kept(made)
 
     def check_unchanged(self, before, watch) -> None:
-        why = before.changed() or watch.changes(self.look())
+        forward = gate.RunForward(self.call, before, lambda: watch.changes(self.look()))
+        why = gate.why_no_forward(forward)
         if why:
-            raise Unknown(f"the forward changes what it depends on: {why}")
+            raise Unknown(why)
+
+    def check_step(self, found) -> None:
+        why = gate.why_no_step(found)
+        if why:
+            raise Unknown(why)
 
     def assigned(self, made, outputs):
         """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""

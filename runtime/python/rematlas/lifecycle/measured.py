@@ -23,6 +23,10 @@ class Original:
         # evicted.
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + answer.gradient_bytes
 
+    def needed_for_comparison(self) -> int:
+        """Returns the bytes of a step in which the plan is compared with the original."""
+        return max(self.bytes, self.comparison_bytes)
+
     def note_out_of_memory(self) -> None:
         self.is_too_large = True
 
@@ -38,6 +42,7 @@ class Comparisons:
         self.other_courses = 0
         self.measured_bytes = 0
         self.is_at_most = False  # what is measured is less than what was planned
+        self.are_given_up = False  # there is no room for them, although it seemed so
 
     def note(self, peak, planned) -> None:
         self.identical += 1
@@ -49,5 +54,9 @@ class Comparisons:
         self.other_courses += 1
         return self.other_courses
 
+    def give_up(self) -> None:
+        self.are_given_up = True
+
     def begin_anew(self) -> None:
-        self.identical = 0
+        """The plan is another one now."""
+        self.__init__()

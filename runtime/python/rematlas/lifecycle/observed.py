@@ -1,20 +1,24 @@
 """Steps of the original that are recorded or compared with a plan, until their backward is over."""
 
+import contextlib
+
 import torch
 
-from ..calls import modes, structure
+from ..calls import effects, modes, structure
 from ..calls.module_hooks import BeforeForward
+from . import gate
 from .step_plan import Returned
 
 
 class Recorded:
     """A step that is recorded."""
 
-    def __init__(self, recording, returned, shares_casts, other_bytes=0, used=()):
+    def __init__(self, recording, returned, shares_casts, other_bytes=0, used=(), counted=None):
         self.recording = recording
         self.returned = returned
         self.shares_casts = shares_casts  # with other forwards in the same region of autocast
         self.other_bytes = other_bytes  # that are neither the step's nor held by other open steps of its kind
+        self.counted = counted  # effects.Kept, when the last forward was over
         self.used = used  # from shapes: per output tensor, whether the loss was taken to depend on it
 
     def is_open(self) -> bool:
@@ -73,11 +77,12 @@ class ObservedForward:
         self.watch = owner.state.watch
         self.before = BeforeForward(owner.module)
         self.shares_casts = modes.shares_casts(call.device)
+        self.log = effects.Log(frozenset(owner.state.counted))
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 
     def run(self, given):
         """Runs it, and returns what the caller gets."""
-        with self.owner.forwarding_original():
+        with self.owner.forwarding_original(), self.log if self.log.known else contextlib.nullcontext():
             return self.call.run(self.owner.module.forward, given)
 
     def look_at(self, output, given) -> None:
@@ -87,26 +92,21 @@ class ObservedForward:
         except Exception as error:
             self.why = f"the module returns what cannot be described: {error}"
             return
-        self.why = self.before.changed() or self.change_of_arguments()
         state = self.owner.state
+        known = frozenset(state.counted)
         new = state.note_assigned(self.before.assigned())
+        new += state.note_counted(self.before.effects.changed(), self.watch)
+        forward = gate.RunForward(self.call, self.before, lambda: state.change_within(self.watch))
+        self.why = gate.why_no_forward(forward)
         if new:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
-        if not self.why:
-            change = state.change_within(self.watch)
-            self.why = change and f"the forward changes the module: {change}"
         kept = state.assigned_places()
         self.add_kept(kept)
-        self.returned = Returned(template, structure.sources(self.tensors, self.bound, given), kept)
-
-    def change_of_arguments(self) -> str:
-        """Says how the forward changed its arguments; empty where it did not."""
-        try:
-            if structure.flatten_call(self.call.args, self.call.kwargs)[0] != self.call.template:
-                return "the forward changes its arguments"
-        except Exception as error:
-            return f"the forward changes its arguments: {error}"
-        return ""
+        made, why = self.before.effects.effects(known, self.log)
+        self.why = self.why or why
+        self.tensors += self.log.tensors
+        sources = structure.sources(self.tensors, self.bound, given)
+        self.returned = Returned(template, sources, kept, made)
 
     def add_kept(self, kept) -> None:
         """Attributes that the forward sets are outputs too."""

@@ -1,16 +1,17 @@
 """A planned forward whose backward may come: what its original is called with, should it have to run."""
 
-from ..calls import structure
+from ..calls import effects, structure
 
 
 class OpenForward:
-    __slots__ = ("call", "call_plan", "compiled", "owner")
+    __slots__ = ("call", "call_plan", "compiled", "effects", "owner")
 
     def __init__(self, owner, call_plan, call, compiled):
         self.owner = owner
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan that it ran by
+        self.effects = call_plan.plan.returned.effects  # that it has had
 
     def run_original(self, given, used):
         """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
@@ -19,6 +20,6 @@ class OpenForward:
         if outputs is not None:
             return outputs
         self.owner.leave_plan(self.compiled.last_step().why_original)
-        with self.owner.forwarding_original():
+        with self.owner.forwarding_original(), effects.undone(self.effects):
             output = self.call.run(self.owner.module.forward, given)
         return structure.flatten(output)[1] + self.owner.state.assigned_values()

@@ -12,6 +12,13 @@ class Packing(NamedTuple):
     # Attributes that the forward sets, which are the last outputs: (place of their dictionary, name)
     kept: list
     ending: str = ""  # of a plan that takes the gradients itself: what becomes of them, see UpdateRule.text
+    # Counters and logs of the forward: (place of their dictionary, name, amount), see Effect; the numbers
+    # that are logged are the very last outputs
+    effects: tuple = ()
+
+    def outputs(self) -> int:
+        """How many tensors the caller gets."""
+        return len(self.sources) - len(self.kept) - sum(amount is None for _, _, amount in self.effects)
 
     def text(self) -> str:
         return base64.b64encode(pickle.dumps(tuple(self))).decode()

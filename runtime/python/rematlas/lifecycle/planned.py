@@ -3,6 +3,7 @@
 import logging
 
 from ..compiled.memory import other_bytes
+from . import gate
 from .state import UNDECIDED, State, StateName
 
 log = logging.getLogger("rematlas")
@@ -18,11 +19,13 @@ class Planned(State):
         tensors = owner.state.watch.tensors()
         compiled = plan.compiled
         opened = compiled.open_forwards()
-        if opened:
+        if opened or owner.sharing.is_now:
             owner.note_several()
-            if plan.sums:
-                compiled.abandon_open_forwards()
-                return owner.run_original(call.args, call.kwargs)
+        if not call_plan.passes_gate():
+            return UNDECIDED
+        if gate.why_not_now(owner.sharing, plan):
+            return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
+        if opened:
             owner.note_frames(opened + 1)
         else:  # what open forwards hold is counted by the plan
             self.keep_plan_fitting(call_plan, tensors, call)
@@ -34,7 +37,7 @@ class Planned(State):
                 compiled = ending
             elif plan.is_direct:
                 owner.note_original(f"the plan takes the gradients itself, and cannot in this step: {why}")
-                return owner.run_original(call.args, call.kwargs)
+                return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
         return self.replay(call_plan, compiled, tensors, call)
 
     def replay(self, call_plan, compiled, tensors, call):
@@ -47,7 +50,7 @@ class Planned(State):
             owner.leave_plan(why)
             if number < 0:  # tensors lie otherwise than planned
                 call_plan.record_anew()
-            return owner.run_original(call.args, call.kwargs)
+            return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
         if plan.moves_buffers_in_backward is None:
             plan.note_first_forward(compiled)
             owner.note_plans_that_move_buffers()
@@ -65,12 +68,14 @@ class Planned(State):
         if plan.frames < owner.frames and owner.options.budget is not None:
             call_plan.plan_for_frames(owner.frames)
         if owner.options.budget_bytes is not None and call_plan.state is self and not plan.is_direct:
-            self.check_other_bytes(call_plan, tensors, call)
+            others = other_bytes(tensors, call.inputs, call.device)
+            self.check_other_bytes(call_plan, others - sum(call_plan.held_by_open_steps()))
+            if call_plan.state is self:
+                call_plan.compare_later(others)
 
-    def check_other_bytes(self, call_plan, tensors, call) -> None:
+    def check_other_bytes(self, call_plan, others) -> None:
         """Makes the plan anew where what else is alive now leaves it no room."""
         plan, answer = call_plan.plan, call_plan.answer
-        others = other_bytes(tensors, call.inputs, call.device) - sum(call_plan.held_by_open_steps())
         planned = answer.kept_by_loss_bytes + answer.peak_bytes + answer.others_bytes
         if others > plan.other_bytes and not call_plan.owner.has_room_for(others + planned):
             log.warning(

@@ -26,6 +26,7 @@ from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
 from .call_plan import CallPlan
+from .gate import Sharing
 from .open_forward import OpenForward
 from .refusals import Refusals
 from .state import UNDECIDED, StateName
@@ -50,6 +51,7 @@ class PlannedModule:
         self.call_plans = {}  # by key
         self.frames = options.frames  # forwards that have been open at a time
         self.several = False  # there have been several
+        self.sharing = Sharing()
         self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
         self.replayed = 0
         self.original = 0
@@ -68,6 +70,7 @@ class PlannedModule:
                     return call_within_hooks(self.module, self.forward, args, kwargs)
             return self.forward(*args, **kwargs)
         finally:
+            self.state.note_forward_is_over()
             set_eval_frame(compiler)
 
     __call__._torchdynamo_disable = True
@@ -75,10 +78,9 @@ class PlannedModule:
 
     def forward(self, *args, **kwargs):
         module = self.module
-        for plan in self.plans_that_move_buffers:
-            if plan.open_forwards():
-                plan.abandon_open_forwards()
-                self.several = True
+        if not self.is_forwarding and torch._C._get_tracing_state() is None:
+            self.sharing.note(self.release_open_forwards())
+            self.fallback.note_forward(self.sharing.is_now)
         if not module.training or not torch.is_grad_enabled() or self.is_forwarding or modes.leaves_alone():
             return module.forward(*args, **kwargs)
         if self.updates is None:
@@ -136,7 +138,8 @@ class PlannedModule:
             del self.call_plans[other]
             if other[1] != number:
                 self.refusals.count_attempt(
-                    base, f"the module changes between its steps: {self.state.change}"
+                    base,
+                    f"the module changes between its steps: {self.state.change} (what only counts may)",
                 )
         states = [
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
@@ -159,10 +162,10 @@ class PlannedModule:
 
     # The original.
 
-    def run_original(self, args, kwargs, fits=None, to_a_plan=False):
-        """`fits`, `to_a_plan`: see Fallback.evicts."""
+    def run_original(self, args, kwargs, fits=None):
+        """`fits`: see Fallback.evicts."""
         self.count_original()
-        self.fallback.begin(fits, to_a_plan)
+        self.fallback.begin(fits)
         return self.module.forward(*args, **kwargs)
 
     @contextlib.contextmanager
@@ -179,8 +182,7 @@ class PlannedModule:
         if self.options.budget_bytes is None or not self.refusals.is_first(why):
             log.info("rematlas: %s; this step runs the original", why)
         else:
-            how = "under online eviction" if self.fallback.evicts(None) else "which may go beyond the budget"
-            log.warning("rematlas: %s; such steps run the original, %s", why, how)
+            log.warning("rematlas: %s; such steps run the original%s", why, self.fallback.in_words())
 
     def leave_plan(self, why) -> None:
         """The plan could not run the step that has begun, and the original does."""
@@ -238,14 +240,16 @@ class PlannedModule:
         plans = [call_plan.plan for call_plan in self.call_plans.values() if call_plan.plan is not None]
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
-    def release_open_steps(self) -> bool:
-        """A further forward begins. Recorded and compared steps that cannot share their backward with it are
-        given to the caller. Returns whether some were."""
+    def release_open_forwards(self) -> bool:
+        """A further forward begins. Forwards that are open and cannot share their backward with it are given
+        to the caller: it runs as without us. Returns whether some were."""
         are_released = False
-        for call_plan in self.call_plans.values():
-            for step in call_plan.open_steps:
-                if step.release_if_shared():
-                    self.several = are_released = True
+        for plan in self.plans_that_move_buffers:
+            are_released = plan.abandon_open_forwards() or are_released
+        if torch.is_grad_enabled():
+            for call_plan in self.call_plans.values():
+                are_released = call_plan.release_what_sums() or are_released
+        self.several = self.several or are_released
         return are_released
 
     # Steps that may not fit.
@@ -256,15 +260,14 @@ class PlannedModule:
         try:
             found = from_shapes.record(self.module, call, self.hooks, used)
         except from_shapes.Unknown as error:
-            is_evicted = self.fallback.evicts(None, to_a_plan=True)
-            until = "runs under online eviction" if is_evicted else "may go beyond the budget"
             log.warning(
-                "rematlas: the step cannot be recorded from shapes, and %s before it is planned: %s",
-                until,
+                "rematlas: the step cannot be recorded from shapes: %s; the original runs%s",
                 error,
+                self.fallback.in_words(),
             )
             return None
         self.state.note_assigned(found.returned.kept)
+        self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
         return found
 
     def original_bytes(self, answer) -> int:

@@ -14,8 +14,7 @@ class Planning(Unplanned):
     name = StateName.PLANNING
 
     def step_within_budget(self, call, fits):
-        self.owner.release_open_steps()
-        return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+        return self.owner.run_original(call.args, call.kwargs, fits)
 
     def is_busy(self) -> bool:
         plan = self.call_plan.plan
@@ -52,29 +51,30 @@ class Planning(Unplanned):
             call_plan.refuse(answer.error)
         elif answer.infeasible is None:
             call_plan.bind()
-        elif not self.plan_with_updates():
+        else:
             self.conclude_infeasible()
 
-    def plan_with_updates(self) -> bool:
-        """Plans the step with the optimizer's updates where it does not fit without them. Returns whether it
-        fits with them."""
+    def can_take_updates(self) -> bool:
+        """Says whether the step may be planned with the optimizer's updates where it does not fit without."""
         updates = self.owner.updates
-        if (
-            updates is None
-            or not updates.is_declared
-            or updates.refused_for_good
-            or self.owner.state.watch is None
-        ):
-            return False
-        return self.call_plan.plan_directly()
+        return (
+            updates is not None
+            and updates.is_declared
+            and not updates.refused_for_good
+            and self.owner.state.watch is not None
+        )
 
     def conclude_infeasible(self) -> None:
-        call_plan, options = self.call_plan, self.owner.options
-        found = call_plan.answer.infeasible
-        if found is None:  # the plans with updates have no answer either
-            call_plan.bind()
-            return
-        why = infeasible_text(options.solver, call_plan.answer)
+        call_plan, options, plain = self.call_plan, self.owner.options, self.call_plan.answer
+        why_not_with_updates = ""
+        if self.can_take_updates():
+            why_not_with_updates = call_plan.plan_directly()
+            if not why_not_with_updates:
+                return
+        answer = plain if call_plan.answer.infeasible is None else call_plan.answer
+        why, found = infeasible_text(options.solver, answer), answer.infeasible
+        if why_not_with_updates and answer is plain:
+            why += f"; with the updates in the plan: {why_not_with_updates}"
         if call_plan.is_from_shapes and not call_plan.original.is_too_large and options.on_refuse == "warn":
             log.warning(
                 "rematlas: %s, as far as shapes tell, where the loss is estimated: the step is recorded as"

@@ -7,6 +7,7 @@ import torch
 from ..calls import modes
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import Thrashing
+from . import gate
 from .observed import ObservedForward, Recorded
 from .state import UNDECIDED, StateName, Unplanned
 
@@ -31,11 +32,10 @@ class Recording(Unplanned):
             self.call_plan.original.note_no_plan_from_shapes()
 
     def step_within_budget(self, call, fits):
-        others_are_open = self.owner.release_open_steps()
         if self.call_plan.original.is_too_large:  # its backward was out of memory
             return self.step_that_is_too_large(call, fits)
-        if others_are_open:
-            return self.owner.run_original(call.args, call.kwargs, fits, to_a_plan=True)
+        if self.owner.sharing.is_now:
+            return self.owner.run_original(call.args, call.kwargs, fits)
         return self.record(call, fits)
 
     def step_that_is_too_large(self, call, fits):
@@ -46,7 +46,7 @@ class Recording(Unplanned):
         return self.owner.run_original(call.args, call.kwargs, fits)
 
     def record(self, call, fits):
-        self.owner.fallback.begin(fits, to_a_plan=True)
+        self.owner.fallback.begin(fits)
         output, failure = self.try_to_record(call)
         if failure is None:
             return output
@@ -95,14 +95,10 @@ class Recording(Unplanned):
     def settle_recorded(self, step) -> None:
         recording = step.recording
         state = recording.state()
-        if state is RecordingState.RECORDED and recording.survivors():
-            gc.collect()
-            alive = recording.survivors()
-            if alive:
-                recording.refuse(f"a tensor of the step is kept after it: {alive[0]}")
-                state = RecordingState.REFUSED
-        if state is RecordingState.REFUSED:
-            self.fail(recording.refusal())
+        step.counted = self.owner.state.after_forward
+        why = recording.refusal() if state is RecordingState.REFUSED else gate.why_no_step(step)
+        if why:
+            self.fail(why)
             return
         first, self.first = self.first, step
         if first is None:

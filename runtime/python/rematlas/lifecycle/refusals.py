@@ -33,9 +33,8 @@ class Refusals:
         if self.options.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
         if not self.has_warned:
-            how = " under online eviction" if self.fallback.evicts(None) else ""
             warnings.warn(
-                f"rematlas: {why}; training goes on with the original{how}",
+                f"rematlas: {why}; training goes on with the original{self.fallback.in_words()}",
                 RefusedWarning,
                 stacklevel=caller_level(),
             )

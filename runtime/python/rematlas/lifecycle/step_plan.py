@@ -2,7 +2,7 @@
 
 import typing
 
-from ..calls import structure
+from ..calls import effects, structure
 from ..calls.assignments import dictionary_at, places_of
 from ..updates.update_rule import Role
 from .packing import Packing
@@ -14,6 +14,7 @@ class Returned(typing.NamedTuple):
     template: object  # see calls/structure.py
     sources: list  # per output tensor: ("input", i), ("tensor", i) or ("plan", place)
     kept: tuple  # (dictionary, name) of attributes that forward sets; they are outputs too, after the others
+    effects: tuple = ()  # Effects; the numbers that are logged are the last outputs
 
     def rebuild(self, outputs, inputs, tensors):
         """Returns what the caller gets, made of the plan's outputs, and sets the attributes that the forward
@@ -22,12 +23,18 @@ class Returned(typing.NamedTuple):
             outputs[place] if source == "plan" else inputs[place] if source == "input" else tensors[place]
             for source, place in self.sources
         ]
-        if self.kept:
-            first = len(placed) - len(self.kept)
-            for (values, name), tensor in zip(self.kept, placed[first:]):
+        if self.kept or self.effects:
+            count = self.outputs()
+            logged = placed[count + len(self.kept) :]
+            for (values, name), tensor in zip(self.kept, placed[count:]):
                 values[name] = tensor
-            placed = placed[:first]
+            effects.apply(self.effects, logged)
+            placed = placed[:count]
         return structure.rebuild(self.template, placed)
+
+    def outputs(self) -> int:
+        """How many tensors the caller gets."""
+        return len(self.sources) - len(self.kept) - effects.logs(self.effects)
 
     @classmethod
     def unpacked(cls, packing, module):
@@ -35,28 +42,39 @@ class Returned(typing.NamedTuple):
         AttributeError for submodules that are not there."""
         template = structure.of_module(packing.template, module)
         kept = tuple((dictionary_at(module, place), name) for place, name in packing.kept)
-        return cls(template, packing.sources, kept)
+        made = tuple(
+            effects.Effect(dictionary_at(module, place), name, amount)
+            for place, name, amount in packing.effects
+        )
+        return cls(template, packing.sources, kept, made)
 
 
 class StepPlan:
     """`compiled` runs the step. Until it is bound, it is only the step's graph."""
 
-    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, is_from_shapes=False):
+    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, used=None):
         self.compiled = compiled
         self.returned = returned
         self.is_one_output = (
-            not returned.kept and returned.template == "tensor" and returned.sources[0][0] == "plan"
+            not (returned.kept or returned.effects)
+            and returned.template == "tensor"
+            and returned.sources[0][0] == "plan"
         )
         self.sums = sums  # several open forwards cannot be planned
         self.sums_within = sums_within  # the module uses some parameter several times
         self.other_bytes = other_bytes  # that lived beside the step when it was planned
         self.frames = frames  # forwards open at a time that it was made for
-        self.is_from_shapes = is_from_shapes
+        # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
+        self.used = used
         self.shared = None  # between the processes of one training, while it is made: ranks.Shared
         self.moves_buffers_in_backward = None  # known after its first forward
         self.endings = {}  # by role: plans that take the gradients themselves
         self.without_updates = compiled
         self.is_direct = False  # there are endings alone, and `compiled` is the one with updates
+
+    @property
+    def is_from_shapes(self) -> bool:
+        return self.used is not None
 
     def be_for(self, *, frames=None, other_bytes=None) -> None:
         """What it is solved for next: so many forwards open at a time, or so many bytes beside the step."""
@@ -99,5 +117,6 @@ class StepPlan:
         """Returns what a plan file keeps beside the graph and the schedule."""
         places = places_of(module)
         kept = [(places[id(values)], name) for values, name in self.returned.kept]
+        made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""
-        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending)
+        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made)

@@ -93,13 +93,11 @@ class Endings:
             ending.plan.wait()
         if ending.plan.busy():
             return None, "it is being planned"
-        is_ready = self.prepare(context, step_plan, role, groups, makes_missing)
-        if not is_ready and step_plan.is_direct and role not in step_plan.endings:
+        why = self.prepare(context, step_plan, role, groups, makes_missing)
+        if why and step_plan.is_direct and role not in step_plan.endings:
             self.start(context, step_plan, role, groups, fixed).plan.wait()
-            is_ready = self.prepare(context, step_plan, role, groups, makes_missing)
-        return (
-            (step_plan.endings[role], "") if is_ready else (None, "it does not fit beside what else is alive")
-        )
+            why = self.prepare(context, step_plan, role, groups, makes_missing)
+        return (None, why) if why else (step_plan.endings[role], "")
 
     def start(self, context, step_plan, role, groups, fixed) -> Ending:
         """Begins to plan an ending. Raises NoEnding."""
@@ -115,17 +113,17 @@ class Endings:
         step_plan.endings[role] = Ending(plan, self.rule.text(role, fixed), fixed, others)
         return step_plan.endings[role]
 
-    def prepare(self, context, step_plan, role, groups, makes_missing) -> bool:
-        """Binds the ending and says whether it can run. One that fits no longer beside what else is alive is
-        dropped: it is planned anew for the next step, or for this one where that has no other plan. Raises
-        NoEnding."""
+    def prepare(self, context, step_plan, role, groups, makes_missing) -> str:
+        """Binds the ending and says why it cannot run; empty where it can. One that fits no longer beside
+        what else is alive is dropped: it is planned anew for the next step, or for this one where that has no
+        other plan. Raises NoEnding."""
         ending = step_plan.endings[role]
         why = ending.settle(context.options.solver)
         if why:
             raise NoEnding(why)
         states = self.states.of_plan(ending.plan, role, groups, context.parameters(), makes_missing)
         if states is None:
-            return False
+            return "the optimizer has not made its states yet"
         ending.bind(context, states, groups, step_plan.sums_within)
         budget = context.options.budget_bytes
         if budget is not None:
@@ -133,8 +131,8 @@ class Endings:
             needed = ending.answer.kept_by_loss_bytes + ending.answer.peak_bytes
             if others > ending.other_bytes and others + needed > budget:
                 del step_plan.endings[role]
-                return False
-        return True
+                return "it does not fit beside what else is alive"
+        return ""
 
     def other_bytes(self, context, role) -> int:
         """Returns what lives beside the step and the tensors of its end."""

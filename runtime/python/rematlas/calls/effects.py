@@ -1,0 +1,175 @@
+"""Host values that a forward changes and that nothing of it reads: counters, and logs of numbers.
+
+    self.calls += 1                      # any whole number is added
+    self.losses.append(loss.item())      # or float(loss)
+
+They may differ from step to step, for they decide nothing: a planned step changes them as the forward would.
+That nothing reads them is seen in the code: all that the forward may run names them in such statements alone.
+"""
+
+import contextlib
+import math
+import sys
+import typing
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from .unread_names import UnreadNames
+
+
+class Effect(typing.NamedTuple):
+    values: dict  # of a module
+    name: str
+    amount: int | None  # that a counter grows by; None: a number is appended to a log
+
+    def place(self):
+        return id(self.values), self.name
+
+
+class Before:
+    """The whole numbers and lists of the modules, as a forward finds them."""
+
+    def __init__(self, module):
+        self.modules = [
+            (submodule, submodule.__dict__, {n: v for n, v in submodule.__dict__.items() if is_kept(v)})
+            for submodule in module.modules()
+        ]
+        self.lengths = {
+            id(v): len(v) for _, _, kept in self.modules for v in kept.values() if type(v) is list
+        }
+
+    def changed(self) -> list:
+        """Returns (module, dictionary, name) of each that is another one now, or is longer."""
+        return [
+            (module, values, name)
+            for module, values, kept in self.modules
+            for name, value in kept.items()
+            if name in values and self.has_changed(value, values[name])
+        ]
+
+    def has_changed(self, before, now) -> bool:
+        if type(before) is list:
+            return now is before and len(now) > self.lengths[id(before)]
+        return type(now) is int and now != before
+
+    def effects(self, known, log) -> tuple:
+        """Returns what the forward has done to the known ones, and why a plan cannot do it; empty where it
+        can. `log` has read what was appended."""
+        found, appended = [], list(log.places)
+        for _, values, kept in self.modules:
+            for name, before in kept.items():
+                if (id(values), name) not in known:
+                    continue
+                now = values.get(name)
+                if type(before) is list:
+                    count = len(now) - self.lengths[id(before)] if now is before else None
+                    if count != appended.count((id(values), name)):
+                        return (), f"the forward does with {name} more than to append numbers of tensors"
+                elif type(now) is not int:
+                    return (), f"the forward makes {name} another kind of value"
+                else:
+                    found.append(Effect(values, name, now - before))
+        return (*found, *(Effect(values, name, None) for values, name in log.where)), ""
+
+
+def is_kept(value) -> bool:
+    return type(value) in (int, list)
+
+
+def is_unread(module, submodule, name, walked) -> bool:
+    """Says whether all that the module's forward may run does no more with this attribute of a submodule than
+    to count or to log by it. `walked`: the functions and classes that the module reaches."""
+    return UnreadNames(module, walked).is_unread(type(submodule), name)
+
+
+def apply(effects, logged) -> None:
+    """Does what the forward would do. `logged`: a tensor of one number for each log."""
+    numbers = iter(logged)
+    for values, name, amount in effects:
+        if amount is None:
+            values[name].append(next(numbers).item())
+        elif amount:
+            values[name] += amount
+
+
+class Kept:
+    """What they are when the forward is over."""
+
+    def __init__(self, effects):
+        self.values = [(values, name, values.get(name)) for values, name, *_ in effects]
+        self.lengths = [len(value) if type(value) is list else 0 for _, _, value in self.values]
+
+    def change(self) -> str:
+        """Names one that is another one now; empty where none is."""
+        for (values, name, value), length in zip(self.values, self.lengths):
+            now = values.get(name)
+            is_same = now is value and len(now) == length if type(value) is list else now == value
+            if not is_same:
+                return name
+        return ""
+
+    def put_back(self) -> None:
+        for (values, name, value), length in zip(self.values, self.lengths):
+            if type(value) is list:
+                del value[length:]
+            values[name] = value
+
+
+def logs(effects) -> int:
+    return sum(effect.amount is None for effect in effects)
+
+
+@contextlib.contextmanager
+def undone(effects):
+    """What a forward does to them within is done no second time."""
+    kept = Kept(effects)
+    try:
+        yield
+    finally:
+        kept.put_back()
+
+
+class Log(TorchFunctionMode):
+    """Reads the numbers that are appended to known logs, so that no op shows that the program reads them."""
+
+    READS = {torch.Tensor.item: "item", torch.Tensor.__float__: "float"}
+
+    def __init__(self, known):
+        """`known`: places of effects. None: any place; tensors have no values, and a number is made up."""
+        super().__init__()
+        self.known = known
+        self.where = []  # (dictionary, name) of each number
+        self.tensors = []  # of one number each
+
+    @property
+    def places(self):
+        return [(id(values), name) for values, name in self.where]
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function in self.READS and not kwargs:
+            where = self.log_at(sys._getframe(1))
+            if where is not None:
+                return self.read(args[0], where, function)
+        return function(*args, **(kwargs or {}))
+
+    def log_at(self, frame):
+        """Returns the log that the value goes to which the frame is about to read; None where it goes
+        elsewhere."""
+        statement = UnreadNames.log_statement(frame)
+        if statement is None:
+            return None
+        of, name = statement
+        values = getattr(frame.f_locals.get(of), "__dict__", None)
+        is_known = values is not None and (self.known is None or (id(values), name) in self.known)
+        return (values, name) if is_known else None
+
+    def read(self, tensor, where, function):
+        if tensor.numel() != 1:
+            return function(tensor)
+        copied = tensor.detach().clone()
+        self.where.append(where)
+        self.tensors.append(copied)
+        with torch._C.DisableTorchFunction():  # who looks for values that the program reads need not see it
+            number = math.nan if self.known is None else copied.reshape(()).tolist()
+        return float(number) if function is torch.Tensor.__float__ else number

@@ -1,0 +1,197 @@
+"""Looks in the code of a forward for names of attributes that it counts or logs by, and never reads."""
+
+import ast
+import functools
+import itertools
+import linecache
+import types
+
+import torch
+
+from .code_names import names_in
+
+OF_TORCH = frozenset(dir(torch.nn.Module)) | {"training", *torch.nn.Module().__dict__}
+
+
+class UnreadNames:
+    """`walked`: the functions and classes that a module reaches."""
+
+    def __init__(self, module, walked):
+        self.codes = reachable(module, [f.__code__ for f in walked if isinstance(f, types.FunctionType)])
+
+    def is_unread(self, owner, name) -> bool:
+        """Says whether the code names the attribute in statements alone that count or log by it. `owner`: the
+        class that has it."""
+        if name in OF_TORCH or any(mentions(code, name) for code in codes_of_others(owner)):
+            return False
+        if any(may_ask_for(code, name) for code in self.codes):
+            return False
+        found = [code for code in self.codes if mentions(code, name)]
+        return bool(found) and all(counts_or_logs(code, name) for code in found)
+
+    @staticmethod
+    def log_statement(frame):
+        """Returns (name of the variable, name of its attribute) where the call that the frame is in makes the
+        argument of VARIABLE.ATTRIBUTE.append; else None."""
+        positions = getattr(frame.f_code, "co_positions", None)
+        if positions is None:  # Python 3.10 does not tell where in a line it is
+            return None
+        at = next(itertools.islice(positions(), frame.f_lasti // 2, None), None)
+        return log_calls(frame.f_code.co_filename).get(at)
+
+
+def reachable(module, codes) -> list:
+    """Those of the codes that the forward may come to, as far as names tell: more of them, and none less."""
+    reached, left = [], list(codes)
+    names = {"forward", "backward", "setup_context", "vjp", "jvp"}
+    for submodule in module.modules():
+        for hooks in (submodule._forward_hooks, submodule._forward_pre_hooks):
+            names.update(getattr(hook, "__name__", type(hook).__name__) for hook in hooks.values())
+    while True:
+        new = [code for code in left if code.co_name in names or is_called_by_python(code.co_name)]
+        if not new:
+            return reached
+        for code in new:
+            left.remove(code)
+            reached.append(code)
+            names.update(names_in(code))
+            names.update(texts_in(code))
+
+
+def is_called_by_python(name) -> bool:
+    """Lambdas and operators have no name in the code that calls them."""
+    return name.startswith("<") or (name.startswith("__") and name != "__init__")
+
+
+@functools.cache
+def texts_in(code) -> frozenset:
+    found = {constant for constant in code.co_consts if isinstance(constant, str)}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= texts_in(constant)
+    return frozenset(found)
+
+
+def mentions(code, name) -> bool:
+    return name in names_in(code) or name in texts_in(code)
+
+
+def codes_of_others(kind):
+    """What libraries do with a class that is derived from theirs is not walked."""
+    for base in kind.__mro__:
+        if base not in (object, torch.nn.Module):
+            for value in base.__dict__.values():
+                if isinstance(value, types.FunctionType) and "site-packages" in value.__code__.co_filename:
+                    yield value.__code__
+
+
+@functools.cache
+def tree_of(filename):
+    """None where nobody has the source."""
+    try:
+        return ast.parse("".join(linecache.getlines(filename)))
+    except SyntaxError:
+        return None
+
+
+def may_ask_for(code, name) -> bool:
+    """Says whether the code asks for attributes whose names it makes up, of which this may be one."""
+    names = names_in(code)
+    if "__dict__" in names or "vars" in names:
+        return True
+    if "getattr" not in names:
+        return False
+    tree = tree_of(code.co_filename)
+    if tree is None:
+        return True
+    first, last = lines_of(code)
+    calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and first <= n.lineno <= last]
+    asked = [
+        call.args[1] for call in calls if getattr(call.func, "id", "") == "getattr" and len(call.args) > 1
+    ]
+    return not all(isinstance(text, ast.Constant) or begins_otherwise(text, name) for text in asked)
+
+
+def begins_otherwise(text, name) -> bool:
+    """Of f"layer{i}"."""
+    first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
+    return isinstance(first, ast.Constant) and not name.startswith(first.value)
+
+
+def counts_or_logs(code, name) -> bool:
+    """Says whether each mention of the attribute in this code is a statement that counts or logs by it."""
+    tree = tree_of(code.co_filename)
+    if tree is None or name in texts_in(code):
+        return False
+    first, last = lines_of(code)
+    mentioned = allowed = 0
+    for node in ast.walk(tree):
+        if not first <= getattr(node, "lineno", 0) <= last:
+            continue
+        mentioned += isinstance(node, ast.Attribute) and node.attr == name
+        if isinstance(node, ast.stmt):
+            allowed += mentions_in_statement(node, name)
+    return 0 < mentioned == allowed
+
+
+def lines_of(code):
+    lines = [line for _, _, line in code.co_lines() if line is not None] or [code.co_firstlineno]
+    within = [lines_of(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    return min([code.co_firstlineno, *lines]), max([*lines, *(last for _, last in within)])
+
+
+def mentions_in_statement(node, name) -> int:
+    """Returns how often a statement that counts or logs mentions the attribute; 0 for other statements."""
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Add, ast.Sub)):
+        return int(is_attribute(node.target, name) and name not in attributes_in(node.value))
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.BinOp):
+        target, value = node.targets[0], node.value
+        is_same = is_attribute(target, name) and is_attribute(value.left, name)
+        is_same = is_same and target.value.id == value.left.value.id
+        return 2 * int(
+            is_same and isinstance(value.op, (ast.Add, ast.Sub)) and name not in attributes_in(value.right)
+        )
+    found = log_of(node)
+    return int(found is not None and found[1] == name and name not in attributes_in(found[2]))
+
+
+def is_attribute(node, name) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name)
+
+
+def attributes_in(node) -> set:
+    return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+
+
+def log_of(node):
+    """Returns the variable, the attribute and the call whose value a statement VARIABLE.ATTRIBUTE.append(...)
+    appends: X.item() or float(X). None for other statements."""
+    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return None
+    call = node.value
+    if call.keywords or len(call.args) != 1 or not isinstance(call.args[0], ast.Call):
+        return None
+    function, argument = call.func, call.args[0]
+    if not (isinstance(function, ast.Attribute) and function.attr == "append"):
+        return None
+    log = function.value
+    if not (isinstance(log, ast.Attribute) and isinstance(log.value, ast.Name)):
+        return None
+    by = argument.func
+    is_item = isinstance(by, ast.Attribute) and by.attr == "item" and not argument.args
+    is_float = isinstance(by, ast.Name) and by.id == "float" and len(argument.args) == 1
+    return (log.value.id, log.attr, argument) if (is_item or is_float) and not argument.keywords else None
+
+
+@functools.cache
+def log_calls(filename) -> dict:
+    """Returns (variable, attribute) by where the call stands whose value is appended."""
+    tree = tree_of(filename)
+    found = {}
+    for statement in ast.walk(tree) if tree is not None else ():
+        log = log_of(statement) if isinstance(statement, ast.stmt) else None
+        if log is not None:
+            variable, attribute, call = log
+            place = call.lineno, call.end_lineno, call.col_offset, call.end_col_offset
+            found[place] = variable, attribute
+    return found

@@ -1,0 +1,134 @@
+"""The gate that every plan passes before it may run a step, whichever way it was made: from steps that were
+recorded, from shapes, from a file, or by another process.
+
+There are four lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
+it did beside its tensors, which no plan repeats. Those of a step ask what is left of it when its backward is
+over. Those of a plan look at the training that it is for, and those of a planned step at what is open when it
+begins. What none can tell, whether the plan computes the same bits, a comparison with the original tells in
+the first steps that leave room for both (comparing.py).
+"""
+
+import gc
+import typing
+
+from ..calls.call import Call
+from ..calls.module_hooks import BeforeForward
+
+SHARED_SUMS = (
+    "several forwards are open at a time, and share what they sum: it would be summed in another order"
+)
+MOST_SHARED = 4  # forwards that come while others are open, before that is taken for how the training is
+QUIET = 8  # forwards in a row after which it is not
+
+
+class RunForward(typing.NamedTuple):
+    """A forward that has run."""
+
+    call: Call
+    before: BeforeForward
+    change_of_module: typing.Callable  # says how the forward has changed it; empty where it has not
+
+
+class Check(typing.NamedTuple):
+    name: str
+    why_not: typing.Callable  # empty where nothing speaks against it
+
+
+def draws_elsewhere(forward: RunForward) -> str:
+    return forward.before.changed()
+
+
+def changes_its_arguments(forward: RunForward) -> str:
+    change = forward.call.change()
+    return change and f"the forward changes its arguments: {change}"
+
+
+def changes_the_module(forward: RunForward) -> str:
+    change = forward.change_of_module()
+    return change and f"the forward changes the module: {change}"
+
+
+OF_FORWARDS = (
+    Check("random numbers of others", draws_elsewhere),
+    Check("arguments", changes_its_arguments),
+    Check("state of the module", changes_the_module),
+)
+
+
+def why_no_forward(forward: RunForward) -> str:
+    """Says why no plan can repeat this forward; empty where one can."""
+    return first_reason(OF_FORWARDS, forward)
+
+
+def keeps_tensors(step) -> str:
+    recording = step.recording
+    if not recording.survivors():
+        return ""
+    gc.collect()
+    alive = recording.survivors()
+    return f"a tensor of the step is kept after it: {alive[0]}" if alive else ""
+
+
+def counts_in_backward(step) -> str:
+    name = step.counted.change()
+    return name and (
+        f"the forward counts by {name}, and so does its backward (a checkpoint runs it again), or the program"
+        " changes it before the next step"
+    )
+
+
+OF_STEPS = (
+    Check("tensors that are kept", keeps_tensors),
+    Check("counters", counts_in_backward),
+)
+
+
+def why_no_step(step) -> str:
+    """Says why no plan can repeat this recorded step, whose backward is over; empty where one can."""
+    return first_reason(OF_STEPS, step)
+
+
+class Sharing:
+    """How often forwards came while others were open whose gradients are sums of their own. Each of these
+    would be added as a whole, and without a plan its terms are added one by one."""
+
+    def __init__(self):
+        self.is_now = False  # so came the last forward
+        self.count = 0
+        self.quiet = 0  # the last forwards that did not
+
+    def note(self, is_now) -> None:
+        """A forward begins. `is_now`: others were open, and were released to the caller."""
+        self.is_now = is_now
+        self.quiet = 0 if is_now else self.quiet + 1
+        self.count = self.count + is_now if self.quiet < QUIET else 0
+
+    @property
+    def is_usual(self) -> bool:
+        return self.count > MOST_SHARED
+
+
+def shares_sums(sharing, plan) -> str:
+    return SHARED_SUMS if sharing.is_usual and plan.sums else ""
+
+
+def shares_sums_now(sharing, plan) -> str:
+    return SHARED_SUMS if sharing.is_now and plan.sums else ""
+
+
+OF_PLANS = (Check("sums of several forwards", shares_sums),)
+OF_PLANNED_STEPS = (Check("sums of what is open", shares_sums_now),)
+
+
+def why_no_plan(sharing, plan) -> str:
+    """Says why the plan may not run the module's steps; empty where it may."""
+    return first_reason(OF_PLANS, sharing, plan)
+
+
+def why_not_now(sharing, plan) -> str:
+    """Says why the plan may not run the step that begins; empty where it may."""
+    return first_reason(OF_PLANNED_STEPS, sharing, plan)
+
+
+def first_reason(checks, *asked) -> str:
+    return next((why for why in (check.why_not(*asked) for check in checks) if why), "")

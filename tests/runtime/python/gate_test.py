@@ -1,0 +1,277 @@
+"""Every plan passes the same checks before it runs a step, whichever way it was made, and is compared with
+the original where a step leaves room for both."""
+
+import gc
+import logging
+import unittest
+import warnings
+
+import torch
+from torch import nn
+
+import models
+import rematlas
+
+STEPS = 8
+WIDTH, ROWS, WORDS = 64, 128, 200
+
+
+class Tied(nn.Module):
+    """Its embedding is its head, too; with `three` it is used a third time."""
+
+    def __init__(self, three=False):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, WIDTH)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+            for _ in range(4)
+        )
+        self.three = three
+
+    def forward(self, text):
+        x = self.embedding(text)
+        for block in self.blocks:
+            x = x + block(x)
+        if self.three:
+            x = x + (x @ self.embedding.weight.t()).softmax(-1) @ self.embedding.weight
+        return x @ self.embedding.weight.t()
+
+
+class SharedNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+            for _ in range(4)
+        )
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = x + block(self.norm(x))
+        return self.norm(x)
+
+
+def text():
+    return torch.randint(0, WORDS, (8, ROWS // 4))
+
+
+def rows(count=ROWS):
+    return torch.randn(count, WIDTH)
+
+
+def cross_entropy(logits, targets):
+    return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def two_texts(module):
+    one, other = text(), text()
+    first, second = module(one), module(other)
+    return cross_entropy(first, other) + cross_entropy(second, one)
+
+
+def twice_the_same(module):
+    x = rows()
+    first, second = module(x), module(x + 0.1)
+    return nn.functional.cross_entropy(first @ second.t(), torch.arange(ROWS))
+
+
+def of_two_lengths(module):
+    return (module(rows()).mean(0) - module(rows(ROWS // 2)).mean(0)).square().mean()
+
+
+def three_towers(module):
+    return nn.functional.triplet_margin_loss(module(rows()), module(rows()), module(rows()))
+
+
+def accumulated(module):
+    outputs = [module(rows()), module(rows())]
+    outputs[0].square().mean().backward()
+    return outputs[1].square().mean()
+
+
+def in_another_mode(module):
+    first = module(rows())
+    module.eval()
+    second = module(rows())
+    module.train()
+    return (first - second).square().mean()
+
+
+def penalty_before(module):
+    penalty = 1e-3 * module.norm.weight.square().sum()
+    return module(rows()).square().mean() + penalty
+
+
+def train(module, loss_of, steps=STEPS, done=lambda: None):
+    """Losses and gradients of each step, and its peak."""
+    record, peaks = [], []
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
+    for step in range(steps):
+        torch.manual_seed(step)
+        models.reset_peak()
+        loss = loss_of(module)
+        loss.backward()
+        peaks.append(models.peak())
+        record.append((loss.item(), [parameter.grad.clone() for parameter in module.parameters()]))
+        del loss
+        optimizer.step()
+        optimizer.zero_grad()
+        done()
+    return record, peaks
+
+
+class GateCase(unittest.TestCase):
+    def setUp(self):
+        logging.getLogger("rematlas").setLevel(logging.ERROR)
+        self.addCleanup(logging.getLogger("rematlas").setLevel, logging.NOTSET)
+
+    def expect_equal(self, ours, plain, told):
+        for step, ((loss, gradients), (wanted, others)) in enumerate(zip(ours, plain)):
+            self.assertEqual(loss, wanted, f"step {step}, {told}")
+            self.assertTrue(all(map(torch.equal, gradients, others)), f"step {step}, {told}")
+
+    def check(self, build, loss_of, share):
+        """Trains plainly, and at this share of what a plain step takes. Returns the status."""
+
+        def built():
+            torch.manual_seed(0)
+            gc.collect()
+            return build()
+
+        alive = models.reset_peak()
+        plain, peaks = train(built(), loss_of)
+        needed = max(peaks) - alive
+        module = built()
+        gradients = STEPS * sum(parameter.nbytes for parameter in module.parameters())  # that `train` returns
+        rematlas.apply(module, models.reset_peak() + gradients + int(share * needed), time_limit=0.2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours, _ = train(module, loss_of, done=lambda: rematlas.status(module).wait())
+        status = rematlas.status(module)
+        self.expect_equal(ours, plain, str(status))
+        if status.state == "refused":
+            self.assertTrue(any("forwards are open" in str(w.message) for w in caught), status.reason)
+        return status
+
+
+class SharedSums(GateCase):
+    """Gradients of several forwards would be summed in another order than without a plan."""
+
+    def check_at_all_budgets(self, build, loss_of):
+        for share in (0.9, 0.6, 0.4):
+            with self.subTest(share=share):
+                self.check(build, loss_of, share)
+
+    def test_of_tied_weights(self):
+        self.check_at_all_budgets(Tied, two_texts)
+
+    def test_of_weights_that_are_used_three_times(self):
+        self.check_at_all_budgets(lambda: Tied(three=True), two_texts)
+
+    def test_of_a_norm_that_all_blocks_share(self):
+        self.check_at_all_budgets(SharedNorm, twice_the_same)
+
+    def test_of_two_kinds_of_calls(self):
+        self.check_at_all_budgets(SharedNorm, of_two_lengths)
+
+    def test_of_three_forwards(self):
+        self.check_at_all_budgets(SharedNorm, three_towers)
+
+    def test_of_backwards_that_add_up(self):
+        self.check_at_all_budgets(SharedNorm, accumulated)
+
+    def test_with_a_forward_that_no_plan_is_for(self):
+        self.check_at_all_budgets(SharedNorm, in_another_mode)
+
+    def test_what_is_added_to_the_whole_sum_is_planned(self):
+        status = self.check(SharedNorm, penalty_before, 0.6)
+        self.assertEqual(status.state, "planned", status.reason)
+
+    def test_what_keeps_an_output_for_once_stays_planned(self):
+        torch.manual_seed(0)
+        module = rematlas.apply(SharedNorm(), "80%", time_limit=0.2)
+        train(module, lambda module: module(rows()).square().mean(), done=rematlas.status(module).wait)
+        replayed = rematlas.status(module).replayed
+        kept = module(rows())
+        train(module, lambda module: module(rows()).square().mean(), steps=2)
+        del kept
+        train(module, lambda module: module(rows()).square().mean())
+        status = rematlas.status(module)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreaterEqual(status.replayed, replayed + STEPS)
+
+
+class Effects(GateCase):
+    def test_of_steps_that_do_not_fit(self):
+        """Counters and logs are those of plain training from the first step on, which a plan runs already."""
+
+        class Counts(SharedNorm):
+            def __init__(self):
+                super().__init__()
+                self.calls, self.log = 0, []
+
+            def forward(self, x):
+                self.calls += 1
+                loss = super().forward(x).square().mean()
+                self.log.append(loss.item())
+                return loss
+
+        modules = []
+
+        def built():
+            modules.append(Counts())
+            return modules[-1]
+
+        status = self.check(built, lambda module: module(rows(16 * ROWS)), 0.6)
+        self.assertEqual((status.state, status.original), ("planned", 0), status.reason)
+        plain, ours = modules
+        self.assertEqual((ours.calls, ours.log), (plain.calls, plain.log))
+        self.assertEqual((ours.calls, len(ours.log)), (STEPS, STEPS))
+
+
+class Comparisons(GateCase):
+    def mean_square(self, module):
+        return module(rows(4 * ROWS)).square().mean()
+
+    def planned_from_shapes(self):
+        """A module whose plain step does not fit beside what is alive now."""
+        gc.collect()
+        alive = models.reset_peak()
+        _, peaks = train(SharedNorm(), self.mean_square, steps=1)
+        needed = max(peaks) - alive
+        gc.collect()
+        self.budget = models.reset_peak() + int(0.8 * needed)
+        module = rematlas.apply(SharedNorm(), self.budget, time_limit=0.2)
+        train(module, self.mean_square, steps=2)
+        status = rematlas.status(module)
+        self.assertEqual((status.state, status.original), ("planned", 0), status.reason)
+        self.assertEqual(status.plans[0].compared, 0)
+        self.assertIn("not compared with the original yet", repr(status))
+        return module
+
+    def test_a_plan_from_shapes_is_compared_where_a_step_leaves_room(self):
+        beside = [torch.empty(4 << 20, dtype=torch.uint8) for _ in range(8)]
+        module = self.planned_from_shapes()
+        beside.clear()
+        train(module, self.mean_square, steps=4)
+        status = rematlas.status(module)
+        self.assertEqual((status.state, status.plans[0].compared), ("planned", 2), status.reason)
+        self.assertNotIn("not compared", repr(status))
+
+    def test_what_was_measured_of_another_plan_is_not_told(self):
+        beside = [torch.empty(4 << 20, dtype=torch.uint8) for _ in range(8)]
+        module = self.planned_from_shapes()
+        beside.clear()
+        train(module, self.mean_square, steps=4)
+        plan = rematlas.status(module).plans[0]
+        self.assertIsNotNone(plan.measured_peak_bytes)
+        left = self.budget - models.reset_peak() + plan.resident_bytes
+        beside.append(torch.empty(left - plan.peak_bytes + (1 << 18), dtype=torch.uint8))
+        train(module, self.mean_square, steps=1)
+        plan = rematlas.status(module).plans[0]
+        self.assertEqual((plan.compared, plan.measured_peak_bytes), (0, None))
+
+
+if __name__ == "__main__":
+    unittest.main()
