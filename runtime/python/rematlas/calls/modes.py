@@ -1,5 +1,6 @@
 """What outside of the module decides how its ops run: part of the key of a plan."""
 
+import random
 import sys
 
 import torch
@@ -105,6 +106,26 @@ class Randomness:
             if before != after:
                 return name
         return None
+
+
+class Generators:
+    """The states of the generators of torch (the host's and the device's), Python and numpy."""
+
+    def __init__(self, device: str):
+        self.device = device
+        self.of_python = random.getstate()
+        numpy = sys.modules.get("numpy")
+        self.of_numpy = numpy.random.get_state() if numpy else None
+        self.of_host = torch.get_rng_state()
+        self.of_device = None if device == "cpu" else torch.cuda.get_rng_state(device)
+
+    def put_back(self) -> None:
+        random.setstate(self.of_python)
+        if self.of_numpy is not None:
+            sys.modules["numpy"].random.set_state(self.of_numpy)
+        torch.set_rng_state(self.of_host)
+        if self.of_device is not None:
+            torch.cuda.set_rng_state(self.of_device, self.device)
 
 
 class ValuesRead(TorchFunctionMode):

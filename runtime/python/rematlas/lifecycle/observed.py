@@ -83,10 +83,11 @@ class ObservedForward:
     def look_at(self, output, given) -> None:
         """Takes note of what the forward has returned and changed."""
         try:
-            template, self.tensors = structure.flatten(output)
+            template, tensors = structure.flatten(output)
         except Exception as error:
             self.why = f"the module returns what cannot be described: {error}"
             return
+        self.tensors = self.call.given_for(tensors, given)
         self.why = self.before.changed() or self.change_of_arguments()
         state = self.owner.state
         new = state.note_assigned(self.before.assigned())
@@ -101,12 +102,16 @@ class ObservedForward:
 
     def change_of_arguments(self) -> str:
         """Says how the forward changed its arguments; empty where it did not."""
-        try:
-            if structure.flatten_call(self.call.args, self.call.kwargs)[0] != self.call.template:
-                return "the forward changes its arguments"
-        except Exception as error:
-            return f"the forward changes its arguments: {error}"
-        return ""
+        change = self.call.change()
+        return change and f"the forward changes its arguments: {change}"
+
+    def change_before_failure(self) -> str:
+        """The forward has failed. Says what it had changed by then that another run of it would change once
+        more; empty where it could begin again."""
+        change = self.change_of_arguments()
+        return change or self.before.change_but_for_assigned(
+            self.owner.module, self.watch, self.owner.state.look()
+        )
 
     def add_kept(self, kept) -> None:
         """Attributes that the forward sets are outputs too."""
