@@ -1,11 +1,10 @@
 """How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
 
-import logging
+import warnings
 
-from ..errors import message
+from ..errors import RefusedWarning, caller_level, message
 from . import evicting
 
-log = logging.getLogger("rematlas")
 CHOICES = ("original", "evict")
 
 
@@ -30,6 +29,16 @@ class Fallback:
             return False
         return fits is False or (fits is None and (self.choice == "evict" or to_a_plan))
 
+    def about_the_budget(self, fits) -> str:
+        """Says behind "the original" what such steps do to a budget in bytes; empty where it is a share."""
+        if self.budget is None:
+            return ""
+        if self.evicts(fits):
+            return " under online eviction, which keeps the budget"
+        if self.has_failed:
+            return ", and may go beyond the budget, which online eviction could not keep: give a larger one"
+        return ', and may go beyond the budget: unplanned="evict" keeps it'
+
     def begin(self, fits, to_a_plan=False) -> None:
         self.note_given_up()
         if not self.evicts(fits, to_a_plan):
@@ -50,13 +59,16 @@ class Fallback:
         """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step."""
         now = self.status()
         if now and now.given_up:
-            self.give_up(now.given_up)
             self.end()
+            self.give_up(now.given_up)
 
     def give_up(self, why) -> None:
         self.has_failed = True
-        log.warning(
-            "rematlas: online eviction cannot keep the budget: %s; steps without a plan may go beyond it", why
+        warnings.warn(
+            f"rematlas: online eviction cannot keep the budget: {why}; steps without a plan may go beyond it:"
+            " give a larger one",
+            RefusedWarning,
+            stacklevel=caller_level(),
         )
 
     def end(self) -> None:
