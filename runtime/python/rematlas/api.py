@@ -169,13 +169,8 @@ def recorded(model, args, budget, kwargs, options, result):
     training = [(module, module.training) for module in model.modules()]
     kwargs = kwargs or {}
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
-    inputs = [
-        (tensor, tensor._version, tensor.detach().clone())
-        for tensor in tensors_among(args, kwargs)
-        if not tensor.is_inference()
-    ]
     devices = sorted({parameter.device.index for parameter in model.parameters() if parameter.is_cuda})
-    kept = KeptState(model, (args, kwargs))
+    kept = KeptState(model, (args, kwargs), keeps_tensors=True)
     if kept.uncopyable:
         raise Refused(
             f"rematlas: the forward may use {kept.uncopyable[0]}, which cannot be copied or put back"
@@ -199,9 +194,6 @@ def recorded(model, args, budget, kwargs, options, result):
         with torch.no_grad():
             for buffer, before in buffers:
                 buffer.copy_(before)
-            for tensor, version, before in inputs:
-                if tensor._version != version:
-                    tensor.copy_(before)
             for parameter, data in memory:
                 parameter.data = data
         if optimizer is not None:
@@ -211,18 +203,10 @@ def recorded(model, args, budget, kwargs, options, result):
             module.training = mode
 
 
-def tensors_among(args, kwargs) -> list:
-    """Raises Refused where they cannot be found."""
-    try:
-        return flatten((args, kwargs))[1]
-    except Exception as error:
-        raise Refused(f"rematlas: an argument cannot be described: {message(error)}") from error
-
-
 def copied(args, kwargs):
     """Returns the arguments with a copy of each container. Raises Refused where one cannot be copied."""
     try:
-        return copy.deepcopy((args, kwargs), {id(tensor): tensor for tensor in tensors_among(args, kwargs)})
+        return copy.deepcopy((args, kwargs), {id(tensor): tensor for tensor in flatten((args, kwargs))[1]})
     except Exception as error:
         raise Refused(f"rematlas: the arguments cannot be copied: {message(error)}") from error
 

@@ -8,8 +8,11 @@ forward could change.
 import collections
 import contextvars
 import dataclasses
+import io
 import itertools
+import queue
 import random
+import threading
 import types
 import typing
 
@@ -442,6 +445,14 @@ LEVEL.set(1)
 PLAIN = object()
 
 
+TOTAL = torch.zeros(1)
+ON_THREAD = threading.local()
+ON_THREAD.calls = 0
+LETTERS = queue.SimpleQueue()
+FILE = io.StringIO()
+RECENT = collections.deque(maxlen=3)
+
+
 class Registry:
     entries: typing.ClassVar[list] = []
     last = None
@@ -518,6 +529,50 @@ class GlobalRegistry(Program):
 
     def seen(self, args):
         return f"{described(args)} {Registry.entries} {Registry.last}"
+
+
+class GlobalTensor(Program):
+    def forward(self, batch):
+        TOTAL.add_(1)
+        return self.loss(batch["x"] * TOTAL, batch["y"])
+
+    def seen(self, args):
+        return described(args) + described(TOTAL)
+
+
+class GlobalDeque(Program):
+    def forward(self, batch):
+        RECENT.append(len(RECENT) + 1)
+        return self.loss(batch["x"] * sum(RECENT), batch["y"])
+
+    def seen(self, args):
+        return described(args) + described(RECENT)
+
+
+class OfTheThread(Program):
+    def forward(self, batch):
+        ON_THREAD.calls += 1
+        return self.loss(batch["x"] * ON_THREAD.calls, batch["y"])
+
+    def seen(self, args):
+        return described(args) + str(ON_THREAD.calls)
+
+
+class SendsLetters(Program):
+    state = None  # the queue itself tells nothing of what is in it
+
+    def forward(self, batch):
+        LETTERS.put(len(batch["x"]))
+        return self.loss(batch["x"], batch["y"])
+
+    def seen(self, args):
+        return described(args)
+
+
+class WritesAFile(SendsLetters):
+    def forward(self, batch):
+        FILE.write("a call\n")
+        return self.loss(batch["x"], batch["y"])
 
 
 class MutableDefault(Program):

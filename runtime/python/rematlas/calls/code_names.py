@@ -10,6 +10,7 @@ import io
 import random
 import sys
 import sysconfig
+import threading
 import types
 
 import torch
@@ -64,6 +65,7 @@ def watched_global(value) -> bool:
             torch.Tensor,
             torch.Generator,
             random.Random,
+            threading.local,
             types.SimpleNamespace,
             argparse.Namespace,
             collections.abc.Iterator,

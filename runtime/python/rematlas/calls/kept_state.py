@@ -9,6 +9,7 @@ kept.put_back()
 import array
 import collections
 import contextvars
+import io
 import random
 import sys
 import types
@@ -20,6 +21,10 @@ from .code_names import globals_in, is_foreign, names_in
 from .plain_values import plain
 from .walk import APART, DEEPEST, Walk, names_of_slots
 
+LARGEST_KEPT = 1 << 26  # bytes of a tensor whose contents are put back
+# Of these modules are objects through which a program reaches others: what it sends them cannot be taken
+# back.
+OF_OTHERS = {"queue", "_queue", "multiprocessing.queues", "asyncio.queues", "socket", "sqlite3"}
 CONTAINERS = (list, dict, set, collections.deque)
 MISSING = object()
 
@@ -28,16 +33,18 @@ class KeptState(Walk):
     """All that the module and these arguments reach: attributes, containers, globals, closures, defaults and
     classes.
 
-    `shared`: by id, what code reaches by name, in globals, closures and classes. No copy of the module
-    changes that there is one of it. `uncopyable`: paths of what is shared, moves on when it is used, and
-    cannot be put back: iterators, say.
+    `keeps_tensors`: also the contents of tensors that are no parameters and no buffers, for forwards of the
+    module itself. `shared`: by id, what code reaches by name, in globals, closures and classes. No copy of
+    the module changes that there is one of it. `uncopyable`: paths of what is shared, moves on when it is
+    used, and cannot be put back: iterators, files, queues.
     """
 
-    def __init__(self, module, arguments=()):
+    def __init__(self, module, arguments=(), keeps_tensors=False):
         self.puts_back = []  # functions without arguments
         self.kept = {}  # by id, what is kept already; it stays alive as long
         self.shared = {}
         self.uncopyable = []
+        self.keeps_tensors = keeps_tensors
         self.is_in_code = False
         self.reaches_module = False  # from code
         self.own = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
@@ -120,9 +127,25 @@ class KeptState(Walk):
 
     def add_what_is_compared(self, path, value) -> bool:
         is_compared = super().add_what_is_compared(path, value)
+        if self.keeps_tensors and isinstance(value, torch.Tensor) and self.is_new(value):
+            self.keep_tensor(value)
         if is_compared and self.is_in_code and plain(value) is None and self.is_new(value):
             self.keep_state(path, value)
         return is_compared
+
+    def keep_tensor(self, tensor) -> None:
+        if id(tensor) in self.own or tensor.is_inference() or tensor.layout != torch.strided:
+            return
+        if tensor.nbytes > LARGEST_KEPT:
+            return
+        before, version = tensor.detach().clone(), tensor._version
+
+        def put_back():
+            if tensor._version != version:
+                with torch.no_grad():
+                    tensor.copy_(before)
+
+        self.puts_back.append(put_back)
 
     def keep_state(self, path, value) -> None:
         kind = type(value)
@@ -179,6 +202,8 @@ class KeptState(Walk):
                 self.keep_container(value)
             if isinstance(value, types.ModuleType) and is_own(value):
                 self.keep_entries(value.__dict__, names_in(function.__code__))
+            if isinstance(value, io.IOBase) or type(value).__module__ in OF_OTHERS:
+                self.uncopyable.append(f"a {type(value).__qualname__}")
             self.share(value)
         for cell in function.__closure__ or ():
             self.keep_names(cell, ["cell_contents"], content_of, setattr, delattr)
