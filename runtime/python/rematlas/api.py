@@ -1,9 +1,12 @@
 """apply, remove, status, plan, load."""
 
+import copy
+
 import torch
 
+from .calls.kept_state import KeptState
 from .calls.structure import flatten
-from .errors import Refused
+from .errors import Refused, message
 from .library import ops
 from .lifecycle.from_shapes import used_by_a_loss
 from .lifecycle.planned_module import PlannedModule
@@ -139,8 +142,8 @@ def plan(model, args, budget, kwargs=None, **options) -> Plan:
     """Plans ahead of the first call, on sample arguments: two steps whose loss is the sum of the outputs that
     are single numbers, or of all outputs where none is.
 
-    The model is left as it was: parameters, buffers, gradients, modes and random numbers; an `optimizer`,
-    too. `options` as in `apply`. Raises Refused or Infeasible.
+    The model is left as it was: parameters, buffers, gradients, attributes, modes and random numbers; so are
+    the arguments, and an `optimizer`. `options` as in `apply`. Raises Refused or Infeasible.
     """
     return recorded(model, args, budget, kwargs, options, lambda: status(model).wait().plan())
 
@@ -166,15 +169,21 @@ def recorded(model, args, budget, kwargs, options, result):
     )
     args = (args,) if isinstance(args, torch.Tensor) else tuple(args)
     training = [(module, module.training) for module in model.modules()]
+    kwargs = kwargs or {}
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     devices = sorted({parameter.device.index for parameter in model.parameters() if parameter.is_cuda})
+    kept = KeptState(model, (args, kwargs), keeps_tensors=True)
+    if kept.uncopyable:
+        raise Refused(
+            f"rematlas: the forward may use {kept.uncopyable[0]}, which cannot be copied or put back"
+        )
     model.train()
     try:
         with torch.random.fork_rng(devices=devices):
             apply(model, budget, **{**options, "on_refuse": "raise"})
             try:
                 for _ in range(2 * MOST_ATTEMPTS):
-                    sample_step(model, args, kwargs or {})
+                    sample_step(model, *copied(args, kwargs))
                     if status(model).state != "recording":
                         break
                 return result()
@@ -183,6 +192,7 @@ def recorded(model, args, budget, kwargs, options, result):
                 for device in devices:
                     ops.wait_for_autograd(f"cuda:{device}")
     finally:
+        kept.put_back()
         with torch.no_grad():
             for buffer, before in buffers:
                 buffer.copy_(before)
@@ -193,6 +203,14 @@ def recorded(model, args, budget, kwargs, options, result):
             optimizer.state.update(states)
         for module, mode in training:
             module.training = mode
+
+
+def copied(args, kwargs):
+    """Returns the arguments with a copy of each container. Raises Refused where one cannot be copied."""
+    try:
+        return copy.deepcopy((args, kwargs), {id(tensor): tensor for tensor in flatten((args, kwargs))[1]})
+    except Exception as error:
+        raise Refused(f"rematlas: the arguments cannot be copied: {message(error)}") from error
 
 
 def sample_step(model, args, kwargs):

@@ -7,7 +7,13 @@ from .errors import Refused
 from .lifecycle.state import StateName
 from .plan_file import Plan
 
-FURTHEST_FIRST = (StateName.PLANNED, StateName.PLANNING, StateName.RECORDING, StateName.REFUSED)
+FURTHEST_FIRST = (
+    StateName.PLANNED,
+    StateName.COMPARING,
+    StateName.PLANNING,
+    StateName.RECORDING,
+    StateName.REFUSED,
+)
 ANSWERED = (
     *(
         "peak_bytes",
@@ -76,9 +82,30 @@ class Status:
         if self._planned.refusals.of_module:
             return self._planned.refusals.of_module
         if not self._call_plans():
-            return "the module has not been called in train mode with gradients"
+            return "; ".join(self.left_alone) or "the module has not been called in train mode with gradients"
         reasons = [call_plan.reason for call_plan in self._call_plans() if call_plan.reason]
         return reasons[-1] if reasons else ""
+
+    @property
+    def left_alone(self) -> list:
+        """Says of each kind of calls that were left to the original how many there were, and why."""
+        left = self._planned.refusals.left_alone
+        return [f"{count} calls {how} {then}" for how, (count, then) in left.items()]
+
+    @property
+    def unkept(self) -> str:
+        """Says where a budget in bytes may not be kept, though steps that are refused run the original; empty
+        where it is kept or a share."""
+        refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
+        if not refused and not self._planned.refusals.of_module:
+            return ""
+        # Where shapes have told that steps do not fit, they are evicted.
+        is_known = not self._planned.refusals.of_module and all(p.original.bytes for p in refused)
+        fallback = self._planned.fallback
+        fits = False if is_known else None
+        if fallback.budget is None or fallback.evicts(fits):
+            return ""
+        return f"refused steps run the original{fallback.about_the_budget(fits)}"
 
     @property
     def plans(self):
@@ -153,6 +180,9 @@ class Status:
                 f"online eviction is in force: {eviction.evictions} evictions, reruns take"
                 f" {eviction.rerun_share:.0%} of the ops' time"
             )
-        if self.reason and self.state != "planned":
+        if self.reason and self.state != "planned" and self.reason != "; ".join(self.left_alone):
             lines.append(self.reason)
+        lines.extend(self.left_alone)
+        if self.unkept:
+            lines.append(self.unkept)
         return "\n".join(lines + [repr(plan) for plan in self.plans])

@@ -26,6 +26,13 @@ class Assignments:
         ]
 
 
+def paths_of(module, made) -> list:
+    """Returns the paths of what a forward has set, as `Assignments.made` lists it."""
+    places = places_of(module)
+    found = [(places[id(values)][0], name) for values, name in made]
+    return [f"{path}.{name}" if path else name for path, name in found]
+
+
 def places_of(module):
     """Where a forward sets attributes: (path of the submodule, whether as a buffer) by the id of the
     dictionary."""

@@ -7,14 +7,17 @@ import contextvars
 import dis
 import functools
 import io
+import random
 import sys
 import sysconfig
+import threading
 import types
 
 import torch
 
 from .plain_values import plain
 
+OF_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
 
 
@@ -29,10 +32,8 @@ def names_in(code):
 
 @functools.cache
 def globals_in(code):
-    """Names that are looked up among the globals; others of the same spelling are attributes."""
-    names = {
-        step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    }
+    """Names that are looked up or set among the globals; others of the same spelling are attributes."""
+    names = {step.argval for step in dis.get_instructions(code) if step.opname in OF_GLOBALS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names.update(globals_in(constant))
@@ -62,6 +63,9 @@ def watched_global(value) -> bool:
         (
             contextvars.ContextVar,
             torch.Tensor,
+            torch.Generator,
+            random.Random,
+            threading.local,
             types.SimpleNamespace,
             argparse.Namespace,
             collections.abc.Iterator,
@@ -69,4 +73,6 @@ def watched_global(value) -> bool:
     ):
         return not isinstance(value, io.IOBase)
     kind = type(value).__module__
-    return kind == "numpy" or not (isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind))
+    return kind.partition(".")[0] == "numpy" or not (
+        isinstance(value, (torch.nn.Module, types.ModuleType)) or is_foreign(kind)
+    )

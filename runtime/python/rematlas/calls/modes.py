@@ -1,9 +1,12 @@
 """What outside of the module decides how its ops run: part of the key of a plan."""
 
+import random
 import sys
+from typing import NamedTuple
 
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ..compiled.memory import other_bytes
 from ..errors import message
@@ -59,25 +62,62 @@ def shares_casts(device: str) -> bool:
     return torch.is_autocast_enabled(device.partition(":")[0]) and torch.is_autocast_cache_enabled()
 
 
-def leaves_alone() -> bool:
-    """Somebody else watches or replaces ops (a tracer, a mode, functorch): the original must run as it is."""
-    return (
-        torch._C._get_tracing_state() is not None
-        or torch._C._len_torch_dispatch_stack() > 0
-        or (torch._C._len_torch_function_stack() > 0 and _foreign_function_mode())
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
-        or torch.is_anomaly_enabled()
-        or torch.compiler.is_compiling()
-        or (torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing())
-    )
+class Bystander(NamedTuple):
+    """Somebody else who watches or replaces the ops of a call (a tracer, a mode, hooks): the original must
+    run as it is."""
+
+    name: str
+    advice: str  # what is to be done so that the call is planned
+    allows_eviction: bool = False
 
 
-def _foreign_function_mode() -> bool:
+OUTSIDE = "call the module outside of it"
+JIT = Bystander("tracing by torch.jit", "trace the module before rematlas.apply or after rematlas.remove")
+COMPILER = Bystander(
+    "tracing by torch.compile or torch.export", "apply rematlas to what is not compiled or exported"
+)
+FUNCTORCH = Bystander("a transform of torch.func", OUTSIDE)
+CAPTURE = Bystander("the capture of a CUDA graph", OUTSIDE)
+CHECKPOINT = Bystander(
+    "torch.utils.checkpoint around the module", "call the module without it, for plans recompute", True
+)
+HOOKS = Bystander(
+    "saved tensor hooks of your own (torch.autograd.graph)", "call the module outside of them", True
+)
+ANOMALY = Bystander("anomaly mode (torch.autograd.set_detect_anomaly)", "turn it off", True)
+
+
+def bystander() -> Bystander | None:
+    """Returns who must not find a plan in this call; None where nobody is there."""
+    if torch._C._get_tracing_state() is not None:
+        return JIT
+    if torch.compiler.is_compiling():
+        return COMPILER
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return FUNCTORCH
+    if torch._C._len_torch_dispatch_stack() > 0:
+        return Bystander(f"the dispatch mode {_names_of(_get_current_dispatch_mode_stack())}", OUTSIDE)
+    if torch._C._len_torch_function_stack() > 0 and (foreign := _foreign_function_modes()):
+        return Bystander(f"the function mode {_names_of(foreign)}", OUTSIDE, True)
+    if (hooks := torch._C._autograd._top_saved_tensors_default_hooks(True)) is not None:
+        pack_module = getattr(hooks[0], "__module__", None)
+        return CHECKPOINT if pack_module == "torch.utils.checkpoint" else HOOKS
+    if torch.is_anomaly_enabled():
+        return ANOMALY
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        return CAPTURE
+    return None
+
+
+def _foreign_function_modes() -> list:
     from torch.utils._device import DeviceContext
 
     modes = [torch._C._get_function_stack_at(i) for i in range(torch._C._len_torch_function_stack())]
-    return any(not isinstance(mode, DeviceContext) for mode in modes)
+    return [mode for mode in modes if not isinstance(mode, DeviceContext)]
+
+
+def _names_of(modes) -> str:
+    return ", ".join(dict.fromkeys(type(mode).__name__ for mode in modes))
 
 
 class Randomness:
@@ -105,6 +145,26 @@ class Randomness:
             if before != after:
                 return name
         return None
+
+
+class Generators:
+    """The states of the generators of torch (the host's and the device's), Python and numpy."""
+
+    def __init__(self, device: str):
+        self.device = device
+        self.of_python = random.getstate()
+        numpy = sys.modules.get("numpy")
+        self.of_numpy = numpy.random.get_state() if numpy else None
+        self.of_host = torch.get_rng_state()
+        self.of_device = None if device == "cpu" else torch.cuda.get_rng_state(device)
+
+    def put_back(self) -> None:
+        random.setstate(self.of_python)
+        if self.of_numpy is not None:
+            sys.modules["numpy"].random.set_state(self.of_numpy)
+        torch.set_rng_state(self.of_host)
+        if self.of_device is not None:
+            torch.cuda.set_rng_state(self.of_device, self.device)
 
 
 class ValuesRead(TorchFunctionMode):

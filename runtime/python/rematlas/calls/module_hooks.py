@@ -4,7 +4,7 @@ import torch
 from torch.nn.modules import module as nn_module
 
 from . import effects, modes
-from .assignments import Assignments
+from .assignments import Assignments, paths_of
 
 
 class BeforeForward:
@@ -21,6 +21,11 @@ class BeforeForward:
 
     def assigned(self):
         return self.assignments.made()
+
+    def change_but_for_assigned(self, module, watch, later) -> str:
+        """Says what else than attributes a forward has changed that has failed, or what it has drawn; empty
+        where it could begin again."""
+        return self.changed() or watch.changes(later, paths_of(module, self.assigned()))
 
 
 class PathHooks:

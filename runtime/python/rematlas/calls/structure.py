@@ -130,22 +130,3 @@ def sources(tensors, bound, given):
         else ("plan", place)
         for place, t in enumerate(tensors)
     ]
-
-
-def call(forward, args, kwargs, tensors, others):
-    """`forward` on the same arguments with other tensors in the place of theirs."""
-    return forward(*substitute(args, tensors, others), **substitute(kwargs, tensors, others))
-
-
-def substitute(value, tensors, others):
-    """The same arguments with other tensors in their place. Where nothing changes, the very same objects."""
-    places = {id(tensor): other for tensor, other in zip(tensors, others) if tensor is not other}
-    if not places:
-        return value
-    items = value.values() if isinstance(value, dict) else value
-    if all(isinstance(item, torch.Tensor) or type(item) in PLAIN for item in items):
-        if isinstance(value, dict):
-            return {name: places.get(id(item), item) for name, item in value.items()}
-        return tuple(places.get(id(item), item) for item in value)
-    template, found = flatten((value,))
-    return rebuild(template, [places.get(id(tensor), tensor) for tensor in found])[0]

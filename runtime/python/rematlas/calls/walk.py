@@ -1,6 +1,7 @@
 """Walks all that a module reaches, in milliseconds, and lists what it finds."""
 
 import array
+import builtins
 import collections.abc
 import contextvars
 import dataclasses
@@ -61,7 +62,6 @@ class Walk:
         self.assigned = assigned
         self.containers = []  # (values, ids): a function that lists the values now, and what they were
         self.held = []  # what ids stand for must stay alive
-        self.contents = []  # (where things can be set, what was there): lists, dictionaries, sets, closures
         self.facts = []  # (path, stand-in) of each value
         self.seen = set()
         self.parameters = []  # (dictionary, name, path), under all names
@@ -236,10 +236,6 @@ class Walk:
         if len(value) > LONGEST:
             self.add_long(path, value)
             return
-        if isinstance(value, (list, set, collections.deque)):
-            self.contents.append((value, value.copy()))
-        elif isinstance(value, dict):
-            self.contents.append((value, dict(value)))
         if isinstance(value, DICTIONARIES):
             self.facts.append((path, tuple(str(key) for key in value)))
             self.add_dictionary(path + ".", value, depth + INWARD)
@@ -259,16 +255,9 @@ class Walk:
         self.facts.append((path, "object"))
         inward = 1 if is_foreign(type(value).__module__) else INWARD
         if hasattr(value, "__dict__"):
-            if inward < 1:
-                self.contents.append((value.__dict__, dict(value.__dict__)))
             self.add_dictionary(path + ".", value.__dict__, depth + inward)
-        for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
-            names = (
-                [slots]
-                if isinstance(slots, str)
-                else [n for n in slots if n not in ("__dict__", "__weakref__")]
-            )
-            names = [name for name in names if hasattr(value, name)]
+        for kind in type(value).__mro__:
+            names = [name for name in names_of_slots(kind) if hasattr(value, name)]
             if names:
                 values_of = functools.partial(lambda o, n: [getattr(o, name) for name in n], value, names)
                 for name, item in zip(names, self.add_values(values_of)):
@@ -285,6 +274,10 @@ class Walk:
         self.walked.add(function)
         self.add_closure(path, function, depth)
         self.add_value(f"{path}:defaults", function.__defaults__ or (), depth + 1)
+        if function.__kwdefaults__:
+            self.add_value(f"{path}:kwdefaults", function.__kwdefaults__, depth + 1)
+        if function.__dict__:
+            self.add_dictionary(path + ".", function.__dict__, depth + 1)
         names = [name for name in globals_in(function.__code__) if name in function.__globals__]
         held = [name for name in names if watched_global(function.__globals__[name])]
         if held:
@@ -293,6 +286,9 @@ class Walk:
             )
             for name, value in zip(held, self.add_values(values_of)):
                 self.add_value(name, value, depth + 1)
+        missing = missing_globals(function)
+        if missing:
+            self.add_values(functools.partial(lambda g, n: [name in g for name in n], *missing))
         for name in names:
             module = function.__globals__[name]
             if isinstance(module, types.ModuleType):
@@ -307,7 +303,6 @@ class Walk:
                 continue
             if isinstance(content, Walk) or content is self.module:
                 continue
-            self.contents.append((cell, content))
             self.add_values(functools.partial(lambda c: [c.cell_contents], cell))
             self.add_value(f"{path}:{name}", content, depth + 1)
 
@@ -342,6 +337,19 @@ class Walk:
             self.add_function(path, value, 2)
         elif not inspect.isdatadescriptor(value):
             self.add_value(path, value, 2)
+
+
+def names_of_slots(kind) -> list:
+    slots = kind.__dict__.get("__slots__", ())
+    return [n for n in ([slots] if isinstance(slots, str) else slots) if n not in ("__dict__", "__weakref__")]
+
+
+def missing_globals(function):
+    """Returns the globals and those names that the function looks up or sets there, and that nobody has set;
+    an empty tuple where there are none."""
+    there = function.__globals__
+    names = [n for n in globals_in(function.__code__) if n not in there and not hasattr(builtins, n)]
+    return (there, names) if names else ()
 
 
 def state_of_numpy(generator):

@@ -7,10 +7,6 @@ closures.
     watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
 """
 
-import collections
-import operator
-import types
-
 from .plain_values import shown
 from .walk import STATE, Walk
 
@@ -28,9 +24,10 @@ class Watch(Walk):
                 return False
         return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
 
-    def changes(self, later) -> str:
-        """The first difference to a later watch of the same module, in words; empty when there is none."""
-        before, after = by_path(self.facts), by_path(later.facts)
+    def changes(self, later, but=()) -> str:
+        """The first difference to a later watch of the same module, in words; empty when there is none. The
+        paths in `but` are not looked at."""
+        before, after = by_path(self.facts, but), by_path(later.facts, but)
         for path, value in after.items():
             if path not in before:
                 return f"{path} is new"
@@ -50,35 +47,11 @@ class Watch(Walk):
         """Parameters and buffers as they are now, in the order of `names`."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
 
-    def put_back(self) -> None:
-        """What a forward has put into the lists, dictionaries, sets, globals and closures that were walked is
-        gone again."""
-        for kept, before in self.contents:
-            if isinstance(kept, list):
-                if is_other(kept, before):
-                    kept[:] = before
-            elif isinstance(kept, collections.deque):
-                if is_other(kept, before):
-                    kept.clear()
-                    kept.extend(before)
-            elif isinstance(kept, set):
-                if kept != before:
-                    kept.clear()
-                    kept.update(before)
-            elif isinstance(kept, types.CellType):
-                kept.cell_contents = before
-            else:
-                for name in [name for name in kept if name not in before]:
-                    del kept[name]
-                kept.update((name, value) for name, value in before.items() if kept.get(name) is not value)
 
-
-def is_other(items, before) -> bool:
-    return len(items) != len(before) or any(map(operator.is_not, items, before))
-
-
-def by_path(facts) -> dict:
+def by_path(facts, but) -> dict:
+    within = tuple(end for path in but for end in (path + ".", path + "["))
     result = {}
     for fact in facts:
-        result[fact[0]] = result.get(fact[0], ()) + fact[1:]
+        if not but or not (fact[0] in but or fact[0].startswith(within)):
+            result[fact[0]] = result.get(fact[0], ()) + fact[1:]
     return result

@@ -1,13 +1,12 @@
 """How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
 
-import logging
+import warnings
 
 import torch
 
-from ..errors import message
+from ..errors import RefusedWarning, caller_level, message
 from . import evicting
 
-log = logging.getLogger("rematlas")
 CHOICES = ("original", "evict")
 
 
@@ -28,16 +27,6 @@ class Fallback:
         self.others_are_open = False  # forwards, while the next one begins
         self.began_midway = False  # in a step whose first forwards it could not evict
 
-    def in_words(self) -> str:
-        """Says what becomes of a budget in bytes in steps without a plan."""
-        if self.budget is None:
-            return ""
-        if self.evicts(None):
-            return ", under online eviction where that is needed to keep the budget"
-        if self.choice == "original":
-            return ", which may go beyond the budget (unplanned='evict' would keep it by online eviction)"
-        return ", which may go beyond the budget: online eviction could not keep it"
-
     def note_forward(self, others_are_open) -> None:
         self.others_are_open = others_are_open
 
@@ -48,6 +37,16 @@ class Fallback:
         """`fits`: whether the original's step is known to fit; None: unknown."""
         keeps_budget = self.budget is not None and self.choice != "original" and not self.has_failed
         return keeps_budget and not fits
+
+    def about_the_budget(self, fits) -> str:
+        """Says behind "the original" what such steps do to a budget in bytes; empty where it is a share."""
+        if self.budget is None:
+            return ""
+        if self.evicts(fits):
+            return " under online eviction, which keeps the budget"
+        if self.has_failed:
+            return ", and may go beyond the budget, which online eviction could not keep: give a larger one"
+        return ', and may go beyond the budget: unplanned="evict" keeps it'
 
     def begin(self, fits) -> None:
         self.note_given_up()
@@ -71,13 +70,18 @@ class Fallback:
         """Where nobody has asked for eviction, a budget that it cannot keep ends it, and no step."""
         now = self.status()
         if now and now.given_up:
-            self.give_up(now.given_up)
             self.end()
+            self.give_up(now.given_up)
 
     def give_up(self, why) -> None:
         self.has_failed = not self.began_midway
         which = "steps without a plan" if self.has_failed else "this step"
-        log.warning("rematlas: online eviction cannot keep the budget: %s; %s may go beyond it", why, which)
+        warnings.warn(
+            f"rematlas: online eviction cannot keep the budget: {why}; {which} may go beyond it: give a"
+            " larger one",
+            RefusedWarning,
+            stacklevel=caller_level(),
+        )
 
     def end(self) -> None:
         if self.eviction is None:

@@ -182,7 +182,8 @@ class CallPlan:
         self.reason = why
         self.plan, self.open_steps = None, []
         self.state = Refused(self)
-        self.owner.refusals.tell(why, error)
+        # Where shapes have told that the step does not fit, it is evicted also from now on.
+        self.owner.refusals.tell(why, error, False if self.original.bytes else None)
 
     def begin_planning(self, first, second) -> None:
         """Two recorded steps are of one course."""

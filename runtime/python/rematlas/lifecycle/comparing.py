@@ -12,7 +12,7 @@ log = logging.getLogger("rematlas")
 
 
 class Comparing(Unplanned):
-    name = StateName.PLANNING
+    name = StateName.COMPARING
 
     def needed_bytes(self, original) -> int:
         return max(original, self.call_plan.original.comparison_bytes)

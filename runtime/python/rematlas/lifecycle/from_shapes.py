@@ -1,20 +1,20 @@
 """Records a step that does not fit, without running it: on a copy of the module whose parameters hold no
-data.
+data, and of the containers among the arguments.
 
-The copy shares nothing with the module that a forward could change. Inputs are the real ones, and small
-tensors that come from them alone are computed for real, so that programs which look at masks or lengths find
-their values. Generators are put back.
+What the copy shares with the module and a forward could change (globals, closures, classes) is put back, as
+are generators; where something cannot be copied or put back, no forward is tried. Tensors among the arguments
+are the real ones, and small tensors that come from them alone are computed for real, so that programs which
+look at masks or lengths find their values.
 """
 
 import contextlib
 import copy
-import random
-import sys
 
 import torch
 
 from ..calls import effects, modes, structure
 from ..calls.assignments import dictionary_at, places_of
+from ..calls.kept_state import KeptState
 from ..calls.module_hooks import BeforeForward
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
@@ -35,22 +35,28 @@ class Unknown(Exception):
 def record(module, call, hooks, used=()) -> Recorded:
     """Records a step of this call. `used` says of each output tensor whether the loss depends on it; where it
     is empty, `used_by_a_loss` guesses. Raises Unknown."""
+    kept = KeptState(module, (call.args, call.kwargs))
+    if kept.uncopyable:
+        raise Unknown(f"the forward may use {kept.uncopyable[0]}, which cannot be copied or put back")
     try:
         with generators_put_back(call.device):
-            return Twin(module, call, hooks, used).record()
+            return Twin(module, call, hooks, used, kept.shared).record()
     except Unknown:
         raise
     except Exception as error:
         raise Unknown(message(error)) from error
+    finally:
+        kept.put_back()
 
 
 class Twin:
     """A copy of the module, which takes the step. `known` is what its forward sets in each step: (place of
-    the dictionary, name)."""
+    the dictionary, name). `shared`: what is not copied, see KeptState."""
 
-    def __init__(self, module, call, hooks, used):
+    def __init__(self, module, call, hooks, used, shared):
         self.module = module
-        self.twin = copy_without_data(module)
+        self.memo = dict(shared)  # deepcopy's
+        self.twin = copy_without_data(module, self.memo)
         self.call = call
         self.hooks = hooks
         self.used = used
@@ -89,19 +95,21 @@ class Twin:
         ]
         recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
+        copied = self.copy_of_call()
         shares_casts = modes.shares_casts(call.device)
         self.hooks.start(self.twin, recording)
         try:
             log = effects.Log(None)
             with modes.ValuesRead(recording), log:
                 given = recording.begin()
-                output = call.run(self.twin.forward, given)
+                output = copied.run(self.twin.forward, given)
             template, tensors = structure.flatten(output)
+            tensors = copied.given_for(tensors, given)
             set_now = frozenset((self.places[id(values)], name) for values, name in before.assigned())
             counted_now = self.counted_by(before, watch)
             is_known = set_now <= self.known and counted_now <= self.counted
             if is_known:
-                self.check_unchanged(before, watch)
+                self.check_unchanged(before, watch, copied)
             kept, further = self.assigned(before.assigned(), tensors)
             made, counted = self.effects(before, log) if is_known else ((), effects.Kept(()))
             further += log.tensors
@@ -117,7 +125,6 @@ class Twin:
             raise Unknown(why) from error
         finally:
             self.hooks.stop(recording)
-            watch.put_back()  # the program's own lists, which the copy shares, take no tensors without values
         if recording.refusal() and is_known:
             raise Unknown(recording.refusal())
         return found, (set_now, counted_now)
@@ -150,8 +157,14 @@ class Twin:
         of_module = [e._replace(values=dictionary_at(self.module, at)) for e, at in zip(made, places)]
         return tuple(of_module), effects.Kept(made)
 
-    def check_unchanged(self, before, watch) -> None:
-        forward = gate.RunForward(self.call, before, lambda: watch.changes(self.look()))
+    def copy_of_call(self):
+        try:
+            return self.call.copied(self.memo)
+        except Exception as error:
+            raise Unknown(f"the arguments cannot be copied: {message(error)}") from error
+
+    def check_unchanged(self, before, watch, copied) -> None:
+        forward = gate.RunForward(copied, before, lambda: watch.changes(self.look()))
         why = gate.why_no_forward(forward)
         if why:
             raise Unknown(why)
@@ -183,10 +196,10 @@ class Twin:
         return tuple(used)
 
 
-def copy_without_data(module):
+def copy_without_data(module, memo):
+    """`memo` is deepcopy's."""
     parameters = list(module.parameters())
     buffers = list(module.buffers())
-    memo = {}
     for parameter, shape in zip(parameters, ops.shapes_like(parameters, 0)):
         memo[id(parameter)] = torch.nn.Parameter(shape, requires_grad=parameter.requires_grad)
     for buffer, twin in zip(buffers, ops.shapes_like(buffers, LARGEST_KEPT)):
@@ -220,12 +233,8 @@ def used_by_a_loss(outputs):
 
 @contextlib.contextmanager
 def generators_put_back(device):
-    python, numpy = random.getstate(), sys.modules.get("numpy")
-    of_numpy = numpy.random.get_state() if numpy else None
+    generators = modes.Generators(device)
     try:
-        with torch.random.fork_rng(devices=[device] if device != "cpu" else []):
-            yield
+        yield
     finally:
-        random.setstate(python)
-        if numpy:
-            numpy.random.set_state(of_numpy)
+        generators.put_back()

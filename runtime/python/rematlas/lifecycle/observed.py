@@ -88,10 +88,11 @@ class ObservedForward:
     def look_at(self, output, given) -> None:
         """Takes note of what the forward has returned and changed."""
         try:
-            template, self.tensors = structure.flatten(output)
+            template, tensors = structure.flatten(output)
         except Exception as error:
             self.why = f"the module returns what cannot be described: {error}"
             return
+        self.tensors = self.call.given_for(tensors, given)
         state = self.owner.state
         known = frozenset(state.counted)
         new = state.note_assigned(self.before.assigned())
@@ -107,6 +108,14 @@ class ObservedForward:
         self.tensors += self.log.tensors
         sources = structure.sources(self.tensors, self.bound, given)
         self.returned = Returned(template, sources, kept, made)
+
+    def change_before_failure(self) -> str:
+        """The forward has failed. Says what it had changed by then that another run of it would change once
+        more; empty where it could begin again."""
+        change = self.call.change()
+        return change or self.before.change_but_for_assigned(
+            self.owner.module, self.watch, self.owner.state.look()
+        )
 
     def add_kept(self, kept) -> None:
         """Attributes that the forward sets are outputs too."""

@@ -16,10 +16,11 @@ class OpenForward:
     def run_original(self, given, used):
         """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
         its outputs. `used` says which outputs got gradients."""
-        outputs = self.call_plan.replan_for(self.call, given, tuple(used))
+        call = self.call.as_made()
+        outputs = self.call_plan.replan_for(call, given, tuple(used))
         if outputs is not None:
             return outputs
         self.owner.leave_plan(self.compiled.last_step().why_original)
         with self.owner.forwarding_original(), effects.undone(self.effects):
-            output = self.call.run(self.owner.module.forward, given)
-        return structure.flatten(output)[1] + self.owner.state.assigned_values()
+            output = call.run(self.owner.module.forward, given)
+        return call.given_for(structure.flatten(output)[1], given) + self.owner.state.assigned_values()

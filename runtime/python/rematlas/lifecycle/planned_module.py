@@ -28,11 +28,12 @@ from . import from_shapes
 from .call_plan import CallPlan
 from .gate import Sharing
 from .open_forward import OpenForward
+from .past_forward import PastForward
 from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
-PLANNED_OR_SOON = (StateName.PLANNED, StateName.PLANNING)
+PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
 class PlannedModule:
@@ -57,6 +58,7 @@ class PlannedModule:
         self.original = 0
         self.is_forwarding = False  # the original's forward runs
         self.measures = False  # peaks of planned steps, see `measure_peaks`
+        self.past_forward = PastForward(module, self.note_gradients_past_forward)  # until the first call
         self.lock = threading.RLock()
         planned_modules.add(self)
 
@@ -78,11 +80,16 @@ class PlannedModule:
 
     def forward(self, *args, **kwargs):
         module = self.module
+        if self.past_forward is not None and torch.is_grad_enabled():
+            self.close_past_forward()
         if not self.is_forwarding and torch._C._get_tracing_state() is None:
             self.sharing.note(self.release_open_forwards())
             self.fallback.note_forward(self.sharing.is_now)
-        if not module.training or not torch.is_grad_enabled() or self.is_forwarding or modes.leaves_alone():
+        if not module.training or not torch.is_grad_enabled() or self.is_forwarding:
             return module.forward(*args, **kwargs)
+        bystander = modes.bystander()
+        if bystander is not None:
+            return self.leave_alone(bystander, args, kwargs)
         if self.updates is None:
             return self.step(args, kwargs)
         self.updates.before_forward()
@@ -145,11 +152,15 @@ class PlannedModule:
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
         ]
         if len(states) >= self.options.shapes:
-            why = f"more than {self.options.shapes} kinds of calls (shapes, numbers, settings)"
+            most = self.options.shapes
             if not any(state in PLANNED_OR_SOON for state in states):
-                self.refusals.refuse_module(why)
-            elif self.refusals.is_first(why):
-                log.warning("rematlas: %s; further ones run the original", why)
+                self.refusals.refuse_module(f"more than {most} kinds of calls (shapes, numbers, settings)")
+            else:
+                self.refusals.note_left_alone(
+                    f"of further kinds than {most} (shapes, numbers, settings)",
+                    "give rematlas.apply a larger number of shapes",
+                    self.fallback.about_the_budget(None),
+                )
             return None
         call_plan = self.call_plans[key] = CallPlan(self, key, [describe(tensor) for tensor in inputs])
         if self.refusals.is_hopeless(base):
@@ -177,12 +188,37 @@ class PlannedModule:
         finally:
             self.is_forwarding = False
 
+    def leave_alone(self, bystander, args, kwargs):
+        """Runs the original, for somebody else watches or replaces its ops."""
+        about = self.fallback.about_the_budget(None)
+        if about and not bystander.allows_eviction:
+            about = ", and may go beyond the budget"
+        self.refusals.note_left_alone(f"under {bystander.name}", bystander.advice, about)
+        if bystander.allows_eviction:
+            return self.run_original(args, kwargs)
+        self.count_original()
+        return self.module.forward(*args, **kwargs)
+
+    def note_gradients_past_forward(self) -> None:
+        """A parameter gets a gradient, and the module has not been called with gradients."""
+        about = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
+        self.refusals.note_left_alone(
+            "of the module's parts, or of its forward, past the module itself",
+            "call the module (`model(...)`); or keep a budget within `rematlas.evict`",
+            about,
+        )
+
+    def close_past_forward(self) -> None:
+        self.past_forward.close()
+        self.past_forward = None
+
     def note_original(self, why) -> None:
         """The plan cannot run a step. The original may not keep a budget in bytes."""
         if self.options.budget_bytes is None or not self.refusals.is_first(why):
             log.info("rematlas: %s; this step runs the original", why)
         else:
-            log.warning("rematlas: %s; such steps run the original%s", why, self.fallback.in_words())
+            about = self.fallback.about_the_budget(None)
+            log.warning("rematlas: %s; such steps run the original%s", why, about)
 
     def leave_plan(self, why) -> None:
         """The plan could not run the step that has begun, and the original does."""
@@ -261,9 +297,10 @@ class PlannedModule:
             found = from_shapes.record(self.module, call, self.hooks, used)
         except from_shapes.Unknown as error:
             log.warning(
-                "rematlas: the step cannot be recorded from shapes: %s; the original runs%s",
+                "rematlas: the step cannot be recorded from shapes: %s; before it is planned it runs the"
+                " original%s",
                 error,
-                self.fallback.in_words(),
+                self.fallback.about_the_budget(False),
             )
             return None
         self.state.note_assigned(found.returned.kept)
@@ -312,6 +349,8 @@ class PlannedModule:
 
     def remove(self) -> None:
         self.fallback.end()
+        if self.past_forward is not None:
+            self.close_past_forward()
         if self.updates is not None:
             self.updates.close()
         self.module._compiled_call_impl = None

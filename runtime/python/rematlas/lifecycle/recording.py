@@ -46,19 +46,26 @@ class Recording(Unplanned):
         return self.owner.run_original(call.args, call.kwargs, fits)
 
     def record(self, call, fits):
+        why = call.unfit_to_run()
+        if why:
+            self.call_plan.refuse(why)
+            return UNDECIDED
         self.owner.fallback.begin(fits)
-        output, failure = self.try_to_record(call)
+        generators = modes.Generators(call.device)
+        output, failure, change = self.try_to_record(call)
         if failure is None:
             return output
         gc.collect()  # the error is gone, and with it what its frames hold of the forward
         self.owner.fallback.end()
-        if self.call_plan.plan_from_shapes(call):
-            return UNDECIDED
+        if not change:  # else another run of the forward would change it once more
+            generators.put_back()
+            if self.call_plan.plan_from_shapes(call):
+                return UNDECIDED
         raise torch.OutOfMemoryError(failure)
 
     def try_to_record(self, call):
-        """Returns the output and None; or None, and the message of the error, where the forward was out of
-        memory."""
+        """Returns the output, None and an empty text. Where the forward was out of memory: None, the message
+        of the error, and what the forward had changed by then."""
         owner, call_plan = self.owner, self.call_plan
         kind = RecordingKind.WITH_AUDIT if self.first is None else RecordingKind.REAL
         recording = StepRecording(owner.state.watch, call.inputs, call.device, kind)
@@ -78,7 +85,7 @@ class Recording(Unplanned):
             if not is_out_of_memory or call_plan.is_from_shapes:
                 raise
             call_plan.original.note_out_of_memory()
-            return None, str(error)
+            return None, str(error), forward.change_before_failure()
         forward.look_at(output, given)
         if forward.why:
             recording.refuse(forward.why)
@@ -88,7 +95,7 @@ class Recording(Unplanned):
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.eviction else 0
         other_bytes = recording.other_bytes() - sum(held) + spare
         call_plan.open_steps.append(Recorded(recording, forward.returned, forward.shares_casts, other_bytes))
-        return output, None
+        return output, None, ""
 
     # Between the steps.
 

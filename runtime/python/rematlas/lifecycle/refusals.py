@@ -22,23 +22,35 @@ class Refusals:
         self.failures_in_a_row = 0  # for all keys
         self.has_warned = False
         self.said = set()  # in the log
+        self.left_alone = {}  # what calls were left to the original: how many, and what becomes of them
 
     def refuse_module(self, why) -> None:
         self.of_module = why
         self.tell(why)
 
-    def tell(self, why, error=None) -> None:
-        """Warns once, or raises `error` or Refused where the user has asked for that."""
+    def tell(self, why, error=None, fits=None) -> None:
+        """Warns once, or raises `error` or Refused where the user has asked for that. `fits`: as in
+        Fallback.evicts."""
         log.info("rematlas: %s", why)
         if self.options.on_refuse == "raise":
             raise error or Refused(f"rematlas: {why}")
         if not self.has_warned:
-            warnings.warn(
-                f"rematlas: {why}; training goes on with the original{self.fallback.in_words()}",
-                RefusedWarning,
-                stacklevel=caller_level(),
-            )
+            self.warn(f"{why}; training goes on with the original{self.fallback.about_the_budget(fits)}")
         self.has_warned = True
+
+    def warn(self, text) -> None:
+        warnings.warn(f"rematlas: {text}", RefusedWarning, stacklevel=caller_level())
+
+    def note_left_alone(self, how, advice, about_the_budget) -> None:
+        """A call is left to the original. `how` is said behind "calls". Warns once for each `how`, or raises
+        Refused where the user has asked for that."""
+        count, _ = self.left_alone.get(how, (0, ""))
+        then = f"run the original{about_the_budget}; for a plan, {advice}"
+        self.left_alone[how] = count + 1, then
+        if self.options.on_refuse == "raise":
+            raise Refused(f"rematlas: calls {how} {then}")
+        if count == 0:
+            self.warn(f"calls {how} {then}")
 
     def is_first(self, why) -> bool:
         """Says whether this is said for the first time, and remembers it."""

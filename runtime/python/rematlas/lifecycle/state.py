@@ -20,6 +20,7 @@ class StateName(enum.Enum):
     WAITING = "waiting"
     RECORDING = "recording"
     PLANNING = "planning"
+    COMPARING = "comparing"  # there is a plan, which is compared with the original in the next steps
     PLANNED = "planned"
     REFUSED = "refused"
 

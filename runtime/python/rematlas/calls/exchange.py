@@ -1,0 +1,111 @@
+"""Runs a forward on the caller's own arguments while other tensors are in the place of some of theirs.
+
+Containers stay the caller's own objects, so what the forward changes in them is changed there, once. Tuples
+cannot be changed: they are made anew for the forward, and the caller's own come back afterwards.
+"""
+
+import collections
+import contextlib
+import types
+
+import torch
+
+from .structure import PLAIN, flatten
+from .walk import names_of_slots
+
+# What is in them is not looked for: no arguments of a call lie there.
+NOT_ENTERED = (
+    *(types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, type),
+    *(torch.dtype, torch.device, torch.Size),
+)
+
+
+class NotExchangeable(Exception):
+    """Says where a tensor cannot be exchanged."""
+
+
+@contextlib.contextmanager
+def exchanged(args, kwargs, tensors, others):
+    """Gives the arguments of the call, with `others` in the place of `tensors`. Raises NotExchangeable, and
+    then nothing has changed."""
+    pairs = [(tensor, other) for tensor, other in zip(tensors, others) if tensor is not other]
+    if not pairs:
+        yield args, kwargs
+        return
+    there = Exchange((id(tensor), other) for tensor, other in pairs)
+    try:
+        given = there.exchange((args, kwargs))
+        if not holds(given, others):
+            raise NotExchangeable(
+                "an argument holds a tensor that needs a gradient where it cannot be exchanged"
+            )
+        yield given
+    finally:
+        back = Exchange((id(other), tensor) for tensor, other in pairs)
+        back.others.update((id(made), own) for own, made in there.made_anew)
+        for own in there.seen.values():  # also what the forward has taken out of the arguments
+            back.exchange(own)
+
+
+def holds(given, others) -> bool:
+    """Says whether these are the tensors in the arguments, in order."""
+    found = flatten(given)[1]
+    return len(found) == len(others) and all(one is other for one, other in zip(found, others))
+
+
+class Exchange:
+    """Exchanges objects within a value, by their id."""
+
+    def __init__(self, others):
+        self.others = dict(others)
+        self.made_anew = []  # (tuple, the one in its place)
+        self.seen = {}  # by id; what is in them must stay alive as long
+
+    def exchange(self, value):
+        """Returns what is in the place of the value."""
+        if id(value) in self.others:
+            return self.others[id(value)]
+        if isinstance(value, (torch.Tensor, *PLAIN, *NOT_ENTERED)) or id(value) in self.seen:
+            return value
+        self.seen[id(value)] = value
+        if isinstance(value, tuple):
+            return self.exchange_tuple(value)
+        if isinstance(value, dict):
+            self.exchange_entries(value, dict.items, dict.__setitem__)
+        elif isinstance(value, list):
+            self.exchange_entries(value, enumerate, list.__setitem__)
+        elif isinstance(value, collections.deque):
+            self.exchange_entries(value, enumerate, collections.deque.__setitem__)
+        self.exchange_attributes(value)
+        return value
+
+    def exchange_tuple(self, value):
+        items = [self.exchange(item) for item in value]
+        if all(item is own for item, own in zip(items, value)):
+            return value
+        try:
+            made = tuple.__new__(type(value), items)
+        except TypeError:  # what an op of torch returns
+            made = type(value)(items)
+        if hasattr(value, "__dict__"):
+            made.__dict__.update(value.__dict__)
+        self.others[id(value)] = made
+        self.made_anew.append((value, made))
+        return made
+
+    def exchange_entries(self, container, entries_of, put) -> None:
+        for place, own in list(entries_of(container)):
+            other = self.exchange(own)
+            if other is not own:
+                put(container, place, other)
+
+    def exchange_attributes(self, value) -> None:
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            self.exchange_entries(attributes, dict.items, dict.__setitem__)
+        for kind in type(value).__mro__:
+            for name in names_of_slots(kind):
+                own = getattr(value, name, None)
+                other = self.exchange(own)
+                if other is not own:
+                    object.__setattr__(value, name, other)

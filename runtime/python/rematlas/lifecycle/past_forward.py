@@ -1,0 +1,35 @@
+"""Sees that a module trains though nobody calls it: its parts are called past its own forward, say."""
+
+import weakref
+
+import torch
+from torch.nn.parameter import is_lazy
+
+
+class PastForward:
+    """Tells `told` once in each backward in which a gradient comes to a parameter of the module, until it is
+    closed. `told` is a method, whose object may go before."""
+
+    def __init__(self, module, told):
+        self.handles, self.nodes = [], []  # the hooks live as long as the nodes
+        last_backward = None
+        told = weakref.WeakMethod(told)
+
+        def look(_):
+            nonlocal last_backward
+            backward = torch._C._current_graph_task_id()
+            tell = told()
+            if backward != last_backward and tell is not None:
+                last_backward = backward
+                tell()
+
+        for parameter in module.parameters():
+            if not is_lazy(parameter) and parameter.requires_grad and not parameter.is_inference():
+                node = torch.autograd.graph.get_gradient_edge(parameter).node
+                self.nodes.append(node)
+                self.handles.append(node.register_prehook(look))
+
+    def close(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+        self.handles, self.nodes = [], []
