@@ -11,6 +11,7 @@ import collections
 import operator
 import types
 
+from .call_inputs import unfit_class
 from .plain_values import shown
 from .walk import STATE, Walk
 
@@ -21,6 +22,8 @@ class Watch(Walk):
         self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
+        # Why no step of the module can be planned; empty: nothing is known
+        self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
 
     def unchanged(self) -> bool:
         for values_of, ids in self.containers:

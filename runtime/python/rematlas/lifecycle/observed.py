@@ -3,6 +3,7 @@
 import torch
 
 from ..calls import modes, structure
+from ..calls.call_inputs import unfit_class
 from ..calls.module_hooks import BeforeForward
 from .step_plan import Returned
 
@@ -88,6 +89,8 @@ class ObservedForward:
             self.why = f"the module returns what cannot be described: {error}"
             return
         self.why = self.before.changed() or self.change_of_arguments()
+        for tensor in self.tensors:
+            self.why = self.why or unfit_class("an output of the module", tensor)
         state = self.owner.state
         new = state.note_assigned(self.before.assigned())
         if new:
