@@ -22,10 +22,11 @@ std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
 std::atomic<std::thread::id> thread_within{};
 
-/// Fake tensors are of Python, and have a storage on the Meta device, whatever device they show.
+/// Fake tensors are of Python, and show another device than that of their storage, which is Meta.
 bool is_fake(const at::Tensor& tensor) {
     return runs_python(tensor) && tensor.has_storage() &&
-           tensor.unsafeGetTensorImpl()->unsafe_storage().device_type() == c10::kMeta;
+           tensor.unsafeGetTensorImpl()->unsafe_storage().device_type() == c10::kMeta &&
+           !tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::MetaBit);
 }
 
 /// The call is one of a program that is traced, and not one that computes anything.

@@ -1,16 +1,19 @@
 """Traps of Python below autograd: dispatch modes, and classes of tensors that are asked for each op."""
 
+import contextlib
 import functools
 
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, distribute_tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 from torch.utils.flop_counter import FlopCounterMode
 
-from traps import WIDTH, Trap, blocks, rows, trap
+from traps import WIDTH, Trap, blocks, host_trap, rows, trap
 
 
 class WithinMode(nn.Module):
@@ -339,3 +342,89 @@ def shapes_on_the_meta_device():
         return x.view(1, -1, WIDTH)[..., : shape[-1]].squeeze(0).repeat(1, 2)
 
     return Trap(Applied(function))
+
+
+@contextlib.contextmanager
+def one_rank():
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        yield
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@host_trap
+def distributed_tensor():
+    """What is between the layers is a DTensor."""
+
+    def function(x):
+        mesh = init_device_mesh("cpu", (1,))
+        whole = DTensor.from_local(x, mesh, [Replicate()], run_check=False)
+        return (nn.functional.gelu(whole) * whole).to_local()
+
+    return Trap(Applied(function), around=one_rank)
+
+
+@host_trap
+def parameters_distributed():
+    """The weights are DTensors, which FSDP and tensor parallelism make of them."""
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks()
+            self.mesh = None
+
+        def forward(self, x):
+            if self.mesh is None:
+                self.mesh = init_device_mesh("cpu", (1,))
+            weight = distribute_tensor(self.layers[0].weight, self.mesh, [Replicate()])
+            return (
+                self.layers(x)
+                + nn.functional.linear(
+                    DTensor.from_local(x, self.mesh, [Replicate()], run_check=False), weight
+                ).to_local()
+            )
+
+    return Trap(Model(), around=one_rank, expected="either")
+
+
+@trap
+def jagged_rows():
+    """Rows of different lengths in one tensor of a class of libtorch."""
+
+    def function(x):
+        offsets = torch.tensor([0, 10, 30, 64], device=x.device)
+        rows_of = torch.nested.nested_tensor_from_jagged(x * 1.0, offsets)
+        return nn.functional.gelu(rows_of * 2.0).values()
+
+    return Trap(Applied(function), expected="either")
+
+
+@trap
+def mode_within_no_grad():
+    """The part of the forward that runs in the mode needs no gradient."""
+
+    class Model(WithinMode):
+        def forward(self, x):
+            with torch.no_grad(), self.mode():
+                scale = self.before(x).sigmoid()
+            return self.after(self.within(x) * scale)
+
+    return Trap(Model(OtherGelu))
+
+
+@trap
+def ops_that_a_mode_hides():
+    """Python below autograd is turned off for a part."""
+
+    class Model(WithinMode):
+        def forward(self, x):
+            with self.mode():
+                x = self.before(x)
+                with torch._C._DisableTorchDispatch():
+                    x = self.within(x)
+                return self.after(x)
+
+    return Trap(Model(OtherGelu))
