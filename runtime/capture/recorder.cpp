@@ -203,8 +203,15 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
+/// Nobody knows who has moved it where others run.
+bool Recorder::is_moved(std::uint64_t now) {
+    if (!generator_ || *generator_ == now) return false;
+    generator_was_moved_ = true;
+    return !options_.others_run || !options_.others_run();
+}
+
 void Recorder::check_generator() {
-    if (options_.in_process && generator_ && *generator_ != device_.generator_state()->digest())
+    if (options_.in_process && is_moved(device_.generator_state()->digest()))
         refuse_step("the program sets the state of the random number generator");
 }
 

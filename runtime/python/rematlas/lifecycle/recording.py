@@ -101,6 +101,9 @@ class Recording(Unplanned):
             if alive:
                 recording.refuse(f"a tensor of the step is kept after it: {alive[0]}")
                 state = RecordingState.REFUSED
+        if state is RecordingState.DISTURBED:
+            self.call_plan.note_disturbed(recording.other_thread())
+            return
         if state is RecordingState.REFUSED:
             self.fail(recording.refusal())
             return
