@@ -21,6 +21,8 @@ namespace {
 std::atomic<std::int64_t> bytes_alive{0};
 std::atomic<std::int64_t> bytes_peak{0};
 std::atomic<std::int64_t> bytes_watermark{0};
+std::atomic<std::int64_t> bytes_apart{0};
+std::atomic<bool (*)()> counts_apart{nullptr};
 std::atomic<std::int64_t> from_system{0};
 std::atomic<bool> heap_is_kept{false};  ///< for good
 
@@ -98,9 +100,18 @@ void raise(std::atomic<std::int64_t>& peak, std::int64_t now) {
     }
 }
 
+bool is_apart() {
+    bool (*const asked)() = counts_apart.load(std::memory_order_relaxed);
+    return asked && asked();
+}
+
+/// Of memory that is taken; freed where they are negative.
 void count(std::int64_t bytes) {
+    const bool apart = is_apart();
+    if (apart) bytes_apart.fetch_add(bytes, std::memory_order_relaxed);
     const std::int64_t now = bytes_alive.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-    raise(bytes_peak, now);
+    if (bytes < 0) return;
+    if (!apart) raise(bytes_peak, now - bytes_apart.load(std::memory_order_relaxed));
     raise(bytes_watermark, now);
 }
 
@@ -117,13 +128,13 @@ void release(void* data) {
     if (!data) return;
     c10::profiledCPUMemoryReporter().Delete(data);
     if (const auto bytes = StepMemory::give_back(data)) {
-        bytes_alive.fetch_sub(*bytes, std::memory_order_relaxed);
+        count(-*bytes);
         return;
     }
     if (!is_ours(data)) return std::free(data);
     Header* const block = header_of(data);
     block->seal = 0;
-    bytes_alive.fetch_sub(block->bytes, std::memory_order_relaxed);
+    count(-block->bytes);
     free_block(block);
 }
 
@@ -221,7 +232,16 @@ std::int64_t CountingAllocator::system_allocations() {
     return from_system.load(std::memory_order_relaxed);
 }
 void CountingAllocator::reset_peak() {
-    bytes_peak.store(alive(), std::memory_order_relaxed);
+    if (!is_apart()) bytes_peak.store(alive() - apart(), std::memory_order_relaxed);
+}
+
+void CountingAllocator::count_apart(bool (*is_apart)()) {
+    counts_apart = is_apart;
+    bytes_apart = 0;
+}
+
+std::int64_t CountingAllocator::apart() {
+    return bytes_apart.load(std::memory_order_relaxed);
 }
 
 std::int64_t CountingAllocator::watermark() {

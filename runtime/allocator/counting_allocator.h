@@ -26,8 +26,14 @@ class CountingAllocator {
     static bool counts(const c10::DataPtr& memory);
 
     static std::int64_t alive();  ///< bytes
-    static std::int64_t peak();   ///< bytes, the most alive since the last reset_peak()
+    /// Bytes, the most alive since the last reset_peak() but for those that are counted apart.
+    static std::int64_t peak();
     static void reset_peak();
+
+    /// From now on what threads take and free for which `is_apart` is true is counted apart, from 0 on; null: all is
+    /// counted together. Such a thread's reset_peak() does nothing.
+    static void count_apart(bool (*is_apart)());
+    static std::int64_t apart();  ///< bytes alive that are counted apart; below 0 where more was freed
 
     /// A second peak, for who watches the process: nothing in here resets it.
     static std::int64_t watermark();  ///< bytes, the most alive since the last reset_watermark()

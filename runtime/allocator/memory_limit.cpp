@@ -2,12 +2,16 @@
 
 #include <atomic>
 
+#include "runtime/allocator/counting_allocator.h"
+
 namespace rematlas {
 namespace {
 std::atomic<RoomMaker*> asked{nullptr};
 }  // namespace
 
 RoomMaker* MemoryLimit::set(RoomMaker* maker) {
+    if (maker && maker->memory() == the_host)
+        CountingAllocator::count_apart(nullptr);  // the limit is for all
     return asked.exchange(maker, std::memory_order_acq_rel);
 }
 

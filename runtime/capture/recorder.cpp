@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "runtime/capture/op_traits.h"
+#include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
@@ -106,6 +107,9 @@ bool Recorder::is_known(const at::Tensor& tensor) const {
 /// The current version of a tensor's storage; a tensor seen for the first time is a constant.
 int Recorder::value_of(const at::Tensor& tensor) {
     if (const Place* place = place_of(tensor)) return place->value;
+    if (runs_python(tensor))
+        refuse("a tensor of a class with __torch_dispatch__",
+               "a plan knows the memory of plain tensors only");
     if (options_.in_process && tensor.requires_grad())
         refuse("a tensor that requires a gradient", "it is neither a parameter nor an input of the module");
     const int value = new_value(tensor, {.kind = TensorKind::constant, .name = "constant"});
@@ -183,9 +187,10 @@ void Recorder::refuse(const std::string& op, const std::string& why) {
 
 void Recorder::is_traced(const c10::OperatorHandle& op) {
     if (options_.in_process)
-        refuse_step(
-            op.schema().name() +
-            " is traced within the step (torch.compile): what the compiled program computes is not seen");
+        refuse_step(op.schema().name() +
+                    " runs on fake tensors within the step (FakeTensorMode), as torch.compile does while it "
+                    "traces: what "
+                    "a compiled program computes is not seen");
 }
 
 void Recorder::refuse_step(const std::string& why) {
@@ -198,8 +203,15 @@ bool Recorder::depends_on_data(const at::Tensor& tensor) const {
     return place && recording_.values[place->value].depends_on_data;
 }
 
+/// Nobody knows who has moved it where others run.
+bool Recorder::is_moved(std::uint64_t now) {
+    if (!generator_ || *generator_ == now) return false;
+    generator_was_moved_ = true;
+    return !options_.others_run || !options_.others_run();
+}
+
 void Recorder::check_generator() {
-    if (options_.in_process && generator_ && *generator_ != device_.generator_state()->digest())
+    if (options_.in_process && is_moved(device_.generator_state()->digest()))
         refuse_step("the program sets the state of the random number generator");
 }
 

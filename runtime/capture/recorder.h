@@ -49,6 +49,9 @@ struct RecorderOptions {
     bool in_process = false;
     /// Measures what ops take; null: the device does.
     MemoryMeter* memory = nullptr;
+    /// Whether other threads run ops meanwhile. Then the step goes on where somebody else moves the generator; see
+    /// Recorder::generator_was_moved.
+    std::function<bool()> others_run = {};
 };
 
 class Recorder final : public DispatchMode {
@@ -81,6 +84,10 @@ class Recorder final : public DispatchMode {
 
     /// After forward, for a step in process: the program left the generator where its random ops left it.
     void check_generator();
+    /// It did not, or another thread did.
+    bool generator_was_moved() const { return generator_was_moved_; }
+    /// Whether the step has drawn random numbers.
+    bool draws() const { return draws_; }
 
     /// Ends the recording, whose outputs are noted. A gradient whose memory is also something else's gets an
     /// op that copies it. With `in_process` it may refuse; the recording is empty then.
@@ -130,6 +137,7 @@ class Recorder final : public DispatchMode {
     void note_outputs_held();
     bool take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call);
     void follow_generator(const Call& call);
+    bool is_moved(std::uint64_t now);
     void poison(const at::Tensor& tensor);
     void refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses);
     const Place* place_of(const at::Tensor& tensor) const;
@@ -177,6 +185,7 @@ class Recorder final : public DispatchMode {
     std::unordered_map<int, std::uint64_t> poisoned_;  ///< digests of values that nobody has filled yet
     std::set<int> foreign_;                            ///< constants that the step met and did not make
     std::optional<std::uint64_t> generator_;           ///< digest of where the last random op left it
+    bool generator_was_moved_ = false, draws_ = false;
     Phase phase_ = Phase::forward;
     std::optional<std::string> refusal_;
     YieldingMutex<std::mutex> mutex_;  ///< autograd may run the backward of a device on a thread of its own

@@ -372,7 +372,8 @@ void Recorder::follow_generator(const Call& call) {
     if (!options_.in_process || !call.generator || call.again) return;
     const std::uint64_t now = device_.generator_state()->digest();
     if (now == call.generator->digest()) return;  // it draws nothing this time
-    if (generator_ && *generator_ != call.generator->digest())
+    draws_ = true;
+    if (is_moved(call.generator->digest()))
         refuse(call.record.tape.name, "the program sets the state of the random number generator before it");
     generator_ = now;
 }

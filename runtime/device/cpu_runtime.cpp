@@ -89,7 +89,9 @@ class CpuRuntime final : public DeviceRuntime {
     c10::Device device() const override { return c10::DeviceType::CPU; }
     std::string name() const override { return "cpu"; }
     Device description() const override { return {.name = "cpu", .memory = {}, .kind = "cpu"}; }
-    std::int64_t alive_bytes() const override { return CountingAllocator::alive(); }
+    std::int64_t alive_bytes() const override {
+        return CountingAllocator::alive() - CountingAllocator::apart();
+    }
     std::int64_t peak_bytes() const override { return CountingAllocator::peak(); }
     void reset_peak() override { CountingAllocator::reset_peak(); }
     bool counts(const c10::DataPtr& memory) const override { return CountingAllocator::counts(memory); }

@@ -1,5 +1,6 @@
 #include "runtime/dispatch/mode.h"
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/impl/TorchDispatchModeTLS.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/library.h>
@@ -7,28 +8,85 @@
 #include <atomic>
 #include <thread>
 
+#include "runtime/dispatch/stack_tensors.h"
+
 namespace rematlas {
 namespace {
+
+using c10::DispatchKey;
+using c10::DispatchKeySet;
+using c10::impl::TorchDispatchModeKey;
+using c10::impl::TorchDispatchModeTLS;
 
 std::atomic<DispatchMode*> mode_in_force{nullptr};
 std::atomic<DispatchMode*> mode_within{nullptr};
 std::atomic<std::thread::id> thread_within{};
 
-/// Fake and functional tensors are Python's, and lie on Meta tensors.
-bool runs_on_stand_ins(c10::DispatchKeySet keys) {
-    return keys.has_any(c10::python_ks) || keys.has(c10::DispatchKey::Meta) ||
-           c10::impl::TorchDispatchModeTLS::any_modes_set();
+/// Fake tensors are of Python, and show another device than that of their storage, which is Meta.
+bool is_fake(const at::Tensor& tensor) {
+    return runs_python(tensor) && tensor.has_storage() &&
+           tensor.unsafeGetTensorImpl()->unsafe_storage().device_type() == c10::kMeta &&
+           !tensor.unsafeGetTensorImpl()->key_set().has_backend(c10::BackendComponent::MetaBit);
 }
 
-void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
-    c10::impl::ExcludeDispatchKeyGuard inside(c10::DispatchKey::Fake);
+/// The call is one of a program that is traced, and not one that computes anything.
+bool traces(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+    const auto is_on = [](TorchDispatchModeKey key) {
+        return TorchDispatchModeTLS::get_mode(key).has_value();
+    };
+    bool found = is_on(TorchDispatchModeKey::FAKE) || is_on(TorchDispatchModeKey::PROXY) ||
+                 is_on(TorchDispatchModeKey::FUNCTIONAL);
+    for_each_tensor_of(stack, op.schema().arguments().size(),
+                       [&](std::size_t, int, const at::Tensor& tensor) { found = found || is_fake(tensor); });
+    return found;
+}
+
+/// Whose Python code the call runs: that of the innermost mode, or else that of a tensor's class.
+const c10::impl::PyInterpreter* interpreter_of(const c10::OperatorHandle& op,
+                                               const torch::jit::Stack& stack) {
+    if (const std::int64_t modes = TorchDispatchModeTLS::stack_len(); modes > 0)
+        return &TorchDispatchModeTLS::get_stack_at(modes - 1)->pyinterpreter();
+    const c10::impl::PyInterpreter* found = nullptr;
+    for_each_tensor_of(stack, op.schema().arguments().size(),
+                       [&](std::size_t, int, const at::Tensor& tensor) {
+                           if (!found && runs_python(tensor))
+                               found = tensor.unsafeGetTensorImpl()->pyobj_slot()->pyobj_interpreter();
+                       });
+    return found;
+}
+
+/// Does what libtorch's fallback for Python does, which leaves our key on the other side: what the Python code
+/// calls comes here again.
+void call_python(const c10::impl::PyInterpreter& interpreter, const c10::OperatorHandle& op,
+                 torch::jit::Stack* stack) {
+    constexpr DispatchKeySet from_python =
+        DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Python) | DispatchKeySet(DispatchKey::Python);
+    constexpr DispatchKeySet before_python =
+        (DispatchKeySet(DispatchKeySet::FULL) ^ from_python).remove(DispatchKey::Fake);
+    const c10::impl::ExcludeDispatchKeyGuard below(before_python);
+    interpreter->dispatch(op, stack);
+}
+
+void redispatch(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
+    op.redispatchBoxed(keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
+}
+
+/// Modes and classes of tensors that are written in Python come first: they are part of the program, and what
+/// they call on plain tensors is what is seen here.
+void fallback(const c10::OperatorHandle& op, DispatchKeySet keys, torch::jit::Stack* stack) {
     DispatchMode* mode = mode_in_force.load();
     if (!mode) mode = mode_within.load();
-    if (mode && !runs_on_stand_ins(keys)) return mode->call(op, keys, stack);
-    if (mode) mode->is_traced(op);
-    if (DispatchMode* inner = mode_within.load()) inner->is_traced(op);
-    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),
-                       stack);
+    if (keys.has(DispatchKey::Python)) {
+        if (mode && traces(op, *stack)) {
+            mode->is_traced(op);
+            if (DispatchMode* inner = mode_within.load()) inner->is_traced(op);
+        }
+        if (const auto* interpreter = interpreter_of(op, *stack)) return call_python(*interpreter, op, stack);
+        keys = keys.remove(DispatchKey::Python);
+    }
+    const c10::impl::ExcludeDispatchKeyGuard inside(DispatchKey::Fake);
+    // On the Meta device there is nothing to see.
+    mode && !keys.has(DispatchKey::Meta) ? mode->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
 TORCH_LIBRARY_IMPL(_, Fake, library) {
@@ -39,9 +97,7 @@ TORCH_LIBRARY_IMPL(_, Fake, library) {
 
 void DispatchMode::run_kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                               torch::jit::Stack* stack) {
-    if (has_inner()) return mode_within.load()->call(op, keys, stack);
-    op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),
-                       stack);
+    has_inner() ? mode_within.load()->call(op, keys, stack) : redispatch(op, keys, stack);
 }
 
 /// Of the thread that put the inner mode in force, and of what autograd does for it on threads of its own.

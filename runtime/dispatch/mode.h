@@ -11,6 +11,9 @@
 // state to the threads of its own. A process can hold one such fallback, so one mode is in force at a time,
 // and within one that takes it another, of one thread: the outer one's `run_kernel` is then its `call`.
 // Inside `call` the key is off: what kernels call in turn is not seen.
+//
+// Dispatch modes and classes of tensors of Python (__torch_dispatch__) are part of the program: they run first, and
+// what they call on plain tensors is what `call` sees.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -26,8 +29,8 @@ class DispatchMode {
     virtual ~DispatchMode() = default;
     /// Takes the arguments off the stack and leaves the returns; usually through `run_kernel`.
     virtual void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) = 0;
-    /// The call belongs to somebody who traces within the region (torch.compile, say): it runs on stand-ins,
-    /// without `call`.
+    /// The call is one of a program that is traced within the region, by torch.compile say: it has fake tensors
+    /// among its arguments, or a mode that traces is on. No `call` follows, unless it computes on real ones.
     virtual void is_traced(const c10::OperatorHandle& /*op*/) {}
     /// Whether another mode can be in force within this one.
     virtual bool takes_inner() const { return false; }

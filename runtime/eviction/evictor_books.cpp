@@ -35,7 +35,7 @@ bool lies_in_shared_memory(c10::StorageImpl& storage) {
 /// Its memory is this device's and can be taken away or kept. A ticket would hide that a write has to make a
 /// copy first.
 bool Evictor::can_be_known(const at::Tensor& tensor) const {
-    return tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
+    return !runs_python(tensor) && tensor.device() == device_.device() && tensor.storage().nbytes() > 0 &&
            !c10::impl::cow::is_cow_data_ptr(
                tensor.storage().unsafeGetStorageImpl()->_mutable_data_ptr_no_checks());
 }

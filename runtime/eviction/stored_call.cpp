@@ -59,6 +59,8 @@ StoredCall::StoredCall(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
       thread_keys_(c10::impl::tls_local_dispatch_key_set()),
       grad_mode_(at::GradMode::is_enabled()),
       places_(std::move(places)) {
+    // Modes that are on when it runs again are not asked.
+    thread_keys_.excluded_ = thread_keys_.excluded_ | c10::python_ks;
     const std::size_t count = op.schema().arguments().size(), base = stack.size() - count;
     arguments_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/device/device.h"
+#include "runtime/dispatch/stack_tensors.h"
 
 namespace rematlas {
 
@@ -71,23 +72,5 @@ class StoredCall {
     std::unique_ptr<GeneratorState> state_;
     std::optional<std::pair<std::size_t, at::Generator>> generator_;  ///< of its own, as it was
 };
-
-/// Visits each tensor among the last `count` values of the stack: (position, item or -1, tensor).
-template <class Visit>
-void for_each_tensor_of(const torch::jit::Stack& stack, std::size_t count, Visit&& visit) {
-    const std::size_t base = stack.size() - count;
-    for (std::size_t i = 0; i < count; ++i) {
-        const c10::IValue& value = stack[base + i];
-        if (value.isTensor()) {
-            visit(i, -1, value.toTensor());
-        } else if (value.isList() && (value.isTensorList() || value.isOptionalTensorList())) {
-            int item = 0;
-            for (const c10::IValue& element : value.toListRef()) {
-                if (element.isTensor()) visit(i, item, element.toTensor());
-                ++item;
-            }
-        }
-    }
-}
 
 }  // namespace rematlas

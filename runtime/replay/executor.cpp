@@ -284,6 +284,10 @@ void Executor::restore(std::uint64_t number) {
     if (Result<OpenForward*> found = state_->find(number)) (*found)->restore();
 }
 
+bool Executor::draws() const {
+    return !state_->model->random_ops.empty();
+}
+
 std::unique_ptr<Snapshot> Executor::snapshot() const {
     return std::make_unique<Snapshot>(*state_->model, Snapshot::Of::all_written);
 }

@@ -135,6 +135,8 @@ class Executor {
 
     /// Where the generator and everything that the step writes to stand now.
     std::unique_ptr<Snapshot> snapshot() const;
+    /// Whether some op of the step draws random numbers.
+    bool draws() const;
 
     /// Forgets a forward whose backward will not come.
     void drop(std::uint64_t number);

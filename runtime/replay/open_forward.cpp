@@ -59,7 +59,11 @@ Snapshot::Snapshot(const BoundModel& model, Of of)
 }
 
 void Snapshot::restore() const {
-    model_.device.set_generator_state(*generator_);
+    restore_generator();
+    restore_tensors();
+}
+
+void Snapshot::restore_tensors() const {
     for (const auto& [place, copy] : written_) {
         c10::Storage storage = model_.bound[place].storage();
         model_.device.copy(storage, copy);

@@ -17,6 +17,7 @@ class Snapshot {
     enum class Of { all_written, what_ops_read };
     Snapshot(const BoundModel& model, Of of);
     void restore() const;
+    void restore_tensors() const;
     void restore_generator() const { model_.device.set_generator_state(*generator_); }
     bool equals_generator(const Snapshot& other) const { return generator_->equals(*other.generator_); }
     /// The first tensor that differs, by name; empty when none does. Both are of the same kind.

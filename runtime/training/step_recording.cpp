@@ -55,9 +55,15 @@ std::vector<InputSpec> specs_of(const std::vector<at::Tensor>& inputs) {
 
 namespace {
 
-RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, MemoryMeter* memory) {
+RecorderOptions options_for(StepRecording::Kind kind, ShapeKernels* shapes, MemoryMeter* memory,
+                            std::shared_ptr<OtherThreads> others) {
     RecorderOptions options{
         .audit = kind == StepRecording::Kind::real_with_audit, .in_process = true, .memory = memory};
+    if (others)
+        options.others_run = [others = std::weak_ptr(others)] {
+            const std::shared_ptr<OtherThreads> still = others.lock();
+            return still && !still->op().empty();
+        };
     if (shapes)
         options.run_kernel = [shapes](const auto& op, auto keys, auto* stack) {
             return shapes->run(op, keys, stack);
@@ -77,12 +83,13 @@ at::Tensor gradient_shape(const at::Tensor& output) {
 StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std::vector<at::Tensor>& inputs,
                              DeviceRuntime& device, Kind kind)
     : device_(device),
+      others_(OtherThreads::watch(device)),
       memory_(&memory_without_eviction(device)),
       tensors_(tensors),
       inputs_(inputs),
       shapes_(kind == Kind::from_shapes ? std::optional<ShapeKernels>(device.device()) : std::nullopt),
       recorder_(tensors, inputs, specs_of(inputs), places, device,
-                options_for(kind, shapes_ ? &*shapes_ : nullptr, memory_)),
+                options_for(kind, shapes_ ? &*shapes_ : nullptr, memory_, others_)),
       trained_(trained_of(tensors)) {
     if (!shapes_) {
         device.prepare();
@@ -103,6 +110,7 @@ std::vector<at::Tensor> StepRecording::trained() const {
 }
 
 std::unique_ptr<DispatchModeGuard> StepRecording::in_force() {
+    if (!shapes_ && (!others_ || !others_->go_on())) return nullptr;
     return shapes_ ? DispatchModeGuard::unseen_by_outer(recorder_)
                    : DispatchModeGuard::unless_another(recorder_);
 }
@@ -114,8 +122,16 @@ std::vector<at::Tensor> StepRecording::begin() {
     return given_;
 }
 
+/// Random numbers that others have drawn are not the step's, and cannot be told from its own. Shapes have none.
+void StepRecording::watch_no_more() {
+    if (others_ && !shapes_ && (others_->drew() ? recorder_.draws() : recorder_.generator_was_moved()))
+        other_thread_ = others_->op();
+    others_ = nullptr;
+}
+
 void StepRecording::abandon() {
     guard_.reset();
+    others_ = nullptr;
     done_ = true;
     recorder_.refuse_step("the forward has failed");
 }
@@ -126,6 +142,7 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     recorder_.check_generator();
     if (recorder_.refusal()) {
         done_ = true;
+        watch_no_more();
         return;
     }
     std::vector<at::Tensor> residents;
@@ -152,16 +169,19 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     alive_after_forward_ = memory_->alive_bytes();
     blocks_after_forward_ = device_.loose_blocks();
     memory_->reset_peak();
+    if (others_) others_->rest();
 }
 
 void StepRecording::uncut() {
     recorder_.refuse_step("several forwards are open, and gradients of one are sums");
     cut_.uncut();
     done_ = true;
+    others_ = nullptr;
 }
 
 StepRecording::State StepRecording::state() const {
     if (unrecorded_ || out_of_memory_) return State::dropped;
+    if (!other_thread_.empty()) return State::disturbed;
     if (recorder_.refusal()) return State::refused;
     if (done_) return State::recorded;
     return cut_.is_dropped() ? State::dropped : State::open;
@@ -208,10 +228,14 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
             static_cast<std::uint32_t>(inputs_[i]._version()) != input_versions_[i])
             recorder_.refuse_step("input " + std::to_string(i) + " is written to before the backward");
 
+    const struct WatchNoMore {
+        StepRecording& recording;
+        ~WatchNoMore() { recording.watch_no_more(); }
+    } when_it_ends{*this};
     std::unique_ptr<DispatchModeGuard> guard = in_force();
     if (!guard) {
         unrecorded_ = true;
-        recorder_.refuse_step("another thread records a step");
+        recorder_.refuse_step("another step is recorded at the same time");
     }
     if (memory_ != &memory_without_eviction(device_)) {
         memory_ = &memory_without_eviction(device_);

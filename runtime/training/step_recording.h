@@ -17,6 +17,7 @@
 
 #include "runtime/capture/recorder.h"
 #include "runtime/device/device.h"
+#include "runtime/device/other_threads.h"
 #include "runtime/shapes/shape_kernels.h"
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/python_places.h"
@@ -32,8 +33,9 @@ struct LossMemory {
 
 class StepRecording : public std::enable_shared_from_this<StepRecording> {
   public:
-    /// `dropped`: nobody can call its backward any more.
-    enum class State { open, recorded, refused, dropped };
+    /// `dropped`: nobody can call its backward any more, or another step was recorded at the same time.
+    /// `disturbed`: another thread took part in what the recording tells; see `other_thread`.
+    enum class State { open, recorded, refused, dropped, disturbed };
 
     /// `with_audit`: see RecorderOptions. `from_shapes`: no real step but one on shape tensors (`tensors` are
     /// such, of a copy of the module; inputs are real), for a step that does not fit. Its forward throws
@@ -63,6 +65,9 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     bool out_of_memory() const { return out_of_memory_; }
     /// After the step; see Recorder::survivors.
     std::vector<std::string> survivors() const { return recorder_.survivors(); }
+
+    /// Of a disturbed step: an op that another thread ran meanwhile.
+    const std::string& other_thread() const { return other_thread_; }
 
     // Of a recorded step.
     const Recording& recording() const { return recording_; }
@@ -96,8 +101,11 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     void measure_loss();
     std::vector<at::Tensor> trained() const;
     std::unique_ptr<DispatchModeGuard> in_force();
+    void watch_no_more();
 
     DeviceRuntime& device_;
+    std::shared_ptr<OtherThreads> others_;  ///< while the step runs
+    std::string other_thread_;
     MemoryMeter* memory_;
     std::vector<NamedTensor> tensors_;
     std::vector<at::Tensor> inputs_, given_;  ///< the caller's, and as the forward was given them
@@ -118,7 +126,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     std::vector<int> unused_outputs_;
     std::optional<KernelSettings> settings_;
     bool sums_gradients_ = false, done_ = false;
-    bool unrecorded_ = false;  ///< another thread was recording
+    bool unrecorded_ = false;  ///< another step was recorded, or compared
     bool out_of_memory_ = false;
 };
 

@@ -403,11 +403,14 @@ TORCH_LIBRARY(rematlas, library) {
                          return "recorded";
                      case StepRecording::State::dropped:
                          return "dropped";
+                     case StepRecording::State::disturbed:
+                         return "disturbed";
                      default:
                          return "refused";
                  }
              })
         .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
+        .def("other_thread", [](const Recording& self) { return self->step->other_thread(); })
         .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
@@ -515,6 +518,8 @@ TORCH_LIBRARY(rematlas, library) {
                          return "different";
                      case TrialRun::Verdict::dropped:
                          return "dropped";
+                     case TrialRun::Verdict::disturbed:
+                         return "disturbed";
                      default:
                          return "other course";
                      case TrialRun::Verdict::no_room:
@@ -522,6 +527,7 @@ TORCH_LIBRARY(rematlas, library) {
                  }
              })
         .def("why", [](const Trial& self) { return self->trial->why(); })
+        .def("other_thread", [](const Trial& self) { return self->trial->other_thread(); })
         .def("measured_peak", [](const Trial& self) { return self->trial->measured_peak().value; });
 
     library.def("load_plan(str path, str device) -> __torch__.torch.classes.rematlas.Plan",

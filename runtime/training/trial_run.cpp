@@ -46,6 +46,11 @@ TrialRun::TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> te
 }
 
 std::vector<at::Tensor> TrialRun::begin() {
+    others_ = OtherThreads::watch(step_->device());
+    if (!others_) {
+        verdict_ = Verdict::dropped;
+        return inputs_;
+    }
     if (Result<void> bound = step_->executor().rebind(tensors_); !bound)
         verdict_ = Verdict::other_course, why_ = bound.error().message;
     const NotEvicted unseen(step_->device(), tensors_);
@@ -55,6 +60,7 @@ std::vector<at::Tensor> TrialRun::begin() {
 }
 
 void TrialRun::end(const std::vector<at::Tensor>& outputs) {
+    if (!others_) return;
     held_ = memory_without_eviction(step_->device()).alive_bytes() - alive_before_;
     {
         const NotEvicted unseen(step_->device(), outputs);
@@ -65,6 +71,14 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
     cut_.connect(
         outputs, trained_, "RematlasComparedBackward",
         [self = shared_from_this()](variable_list&& gradients) { return self->backward(gradients); });
+    if (others_) others_->rest();
+}
+
+/// After the backward: the verdict is there.
+void TrialRun::watch_no_more() {
+    if (others_) other_thread_ = others_->op();
+    others_ = nullptr;
+    if (verdict_ == Verdict::different && !other_thread_.empty()) verdict_ = Verdict::disturbed;
 }
 
 CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
@@ -73,6 +87,12 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     const bool keep_graph = torch::autograd::get_current_graph_task_keep_graph();
     const bool create_graph = at::GradMode::is_enabled(), around = cut_.is_reached_around();
     const bool keep = keep_graph || around || create_graph;
+    const struct WatchNoMore {
+        TrialRun& trial;
+        ~WatchNoMore() { trial.watch_no_more(); }
+    } when_it_ends{*this};
+    if (others_ && !others_->go_on()) others_ = nullptr;
+    if (!others_ && verdict_ == Verdict::open) verdict_ = Verdict::dropped;
     if (keep && verdict_ == Verdict::open)
         verdict_ = Verdict::other_course, why_ = "the backward is of another kind";
     std::unique_ptr<Snapshot> begun;
@@ -90,13 +110,14 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
         torch::autograd::Engine::get_default_engine().queue_callback(
             [self = shared_from_this()] { self->uncut(); });
     if (!first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
-    if (replayed) conclude(*replayed, made);
+    if (replayed) conclude(*replayed, made, *begun);
     return made;
 }
 
 void TrialRun::uncut() {
     if (verdict_ == Verdict::open)
         verdict_ = Verdict::other_course, why_ = "several forwards are open, and gradients of one are sums";
+    others_ = nullptr;
     cut_.uncut();
 }
 
@@ -116,6 +137,26 @@ at::Tensor TrialRun::apart(const at::Tensor& gradient) const {
     const NotEvicted read(step_->device(), {gradient});
     const at::Tensor plain = gradient.detach();
     return at::empty_strided(plain.sizes(), plain.strides(), plain.options()).copy_(plain);
+}
+
+/// The generator stays where it is if no op of the plan draws from it: other threads may.
+void TrialRun::put_back(const Snapshot& state) const {
+    step_->executor().draws() ? state.restore() : state.restore_tensors();
+}
+
+/// `begun` and `reached` are of the original, for the part of the step that is compared.
+bool TrialRun::moves_generator_otherwise(const Snapshot& replayed, const Snapshot& begun,
+                                         const Snapshot& reached) const {
+    if (step_->executor().draws()) return !replayed.equals_generator(reached);
+    return !begun.equals_generator(reached) && !others_->drew();
+}
+
+std::string TrialRun::difference_of_forward(const Forwarded& forward, const Snapshot& replayed) const {
+    if (moves_generator_otherwise(replayed, *before_, *after_forward_))
+        return "another state of the random number generator";
+    for (std::size_t i = 0; i < outputs_.size(); ++i)
+        if (digest_of(forward.outputs[i]) != outputs_[i]) return "another output " + std::to_string(i);
+    return {};
 }
 
 /// From where the step began, and back to where it stands. Nothing, and a verdict, where it cannot be.
@@ -158,28 +199,25 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
         }
     }
     const std::unique_ptr<Snapshot> now = executor.snapshot();
-    before_->restore();
+    put_back(*before_);
     Replay replay;
     const struct PutBack {
+        const TrialRun& trial;
         const Snapshot& state;
-        ~PutBack() { state.restore(); }
-    } when_it_ends{*now};
+        ~PutBack() { trial.put_back(state); }
+    } when_it_ends{*this, *now};
     Result<Forwarded> forward =
         executor.forward(step_->schedule().steps, inputs_, {}, step_->schedule().homes);
     if (!forward) return failed(forward.error());
     const std::unique_ptr<Snapshot> replayed_forward = executor.snapshot();
-    if (!replayed_forward->equals_generator(*after_forward_))
-        replay.differs = "another state of the random number generator";
-    for (std::size_t i = 0; i < outputs_.size() && replay.differs.empty(); ++i)
-        if (digest_of(forward->outputs[i]) != outputs_[i])
-            replay.differs = "another output " + std::to_string(i);
+    replay.differs = difference_of_forward(*forward, *replayed_forward);
     // Between the halves the caller's loss may have drawn random numbers, and another forward may have moved
     // the buffers on. A plan that moves buffers on in its backward goes on with what its own forward has
     // left.
     if (replayed_forward->different_tensor(*after_forward_).empty()) {
-        begun.restore();
+        put_back(begun);
     } else if (begun.different_tensor(*after_forward_).empty()) {
-        begun.restore_generator();
+        if (executor.draws()) begun.restore_generator();
     } else {
         return ends(Verdict::other_course, "another forward changes the buffers before the backward");
     }
@@ -203,7 +241,7 @@ bool TrialRun::Replay::made(std::size_t place, const at::Tensor& gradient) const
 }
 
 /// After both, the original's last or put back.
-void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made) {
+void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& made, const Snapshot& begun) {
     variable_list reads = made.parameters;
     reads.insert(reads.end(), made.inputs.begin(), made.inputs.end());
     const NotEvicted unseen(step_->device(), reads);
@@ -220,7 +258,7 @@ void TrialRun::conclude(const Replay& replayed, const CutForward::Gradients& mad
     const std::unique_ptr<Snapshot> now = step_->executor().snapshot();
     if (const std::string buffer = replayed.after->different_tensor(*now); why.empty() && !buffer.empty())
         why = "another " + buffer;
-    if (why.empty() && !replayed.after->equals_generator(*now))
+    if (why.empty() && moves_generator_otherwise(*replayed.after, begun, *now))
         why = "another state of the random number generator";
     verdict_ = why.empty() ? Verdict::same : Verdict::different;
     why_ = why.empty() ? "" : "its replay gives " + why;

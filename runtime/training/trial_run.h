@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/other_threads.h"
 #include "runtime/training/cut_forward.h"
 #include "runtime/training/planned_step.h"
 
@@ -24,7 +25,7 @@ namespace rematlas {
 
 class TrialRun : public std::enable_shared_from_this<TrialRun> {
   public:
-    enum class Verdict { open, same, different, other_course, no_room, dropped };
+    enum class Verdict { open, same, different, other_course, no_room, dropped, disturbed };
 
     TrialRun(std::shared_ptr<PlannedStep> step, std::vector<at::Tensor> tensors,
              std::vector<at::Tensor> inputs);
@@ -34,20 +35,25 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     /// Gives the comparison up: from now on the step's backward is the caller's graph's own.
     void uncut();
     /// The forward has thrown.
-    void abandon() { verdict_ = Verdict::other_course; }
+    void abandon() { verdict_ = Verdict::other_course, others_ = nullptr; }
 
     /// `other_course`: the step was not the recorded one (guards, gradients that arrive in another way), so
-    /// that nothing was compared. `no_room`: beside what cannot be evicted the plan has none. `dropped`: nobody can call its backward any more.
+    /// that nothing was compared. `no_room`: beside what cannot be evicted the plan has none. `dropped`: nobody can call its backward any more,
+    /// or another step was recorded or compared at the same time. `disturbed`: something differs, and another thread
+    /// may be why.
     Verdict verdict() const {
         return verdict_ == Verdict::open && cut_.is_dropped() ? Verdict::dropped : verdict_;
     }
     const std::string& why() const { return why_; }  ///< what differs
-    Bytes measured_peak() const { return peak_; }    ///< of the replay, residents included
+    /// An op that another thread ran meanwhile; empty: none.
+    const std::string& other_thread() const { return other_thread_; }
+    Bytes measured_peak() const { return peak_; }  ///< of the replay, residents included
     /// Bytes that the original's forward keeps for its backward, the outputs among them.
     std::int64_t held() const { return held_; }
 
   private:
     CutForward::Gradients backward(const torch::autograd::variable_list& gradients);
+    void watch_no_more();
     /// What the plan made of the step.
     struct Replay {
         torch::autograd::variable_list gradients;  ///< of Tape::gradients
@@ -59,9 +65,13 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
         bool made(std::size_t place, const at::Tensor& gradient) const;
     };
     std::optional<Replay> replay(const torch::autograd::variable_list& gradients, const Snapshot& begun);
+    std::string difference_of_forward(const Forwarded& forward, const Snapshot& replayed) const;
     std::int64_t bytes_of_replay() const;
     at::Tensor apart(const at::Tensor& gradient) const;
-    void conclude(const Replay& replayed, const CutForward::Gradients& made);
+    void conclude(const Replay& replayed, const CutForward::Gradients& made, const Snapshot& begun);
+    void put_back(const Snapshot& state) const;
+    bool moves_generator_otherwise(const Snapshot& replayed, const Snapshot& begun,
+                                   const Snapshot& reached) const;
 
     std::shared_ptr<PlannedStep> step_;
     std::vector<at::Tensor> tensors_, inputs_, trained_;
@@ -71,7 +81,8 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     std::vector<std::string> outputs_;  ///< digests
     std::unique_ptr<Snapshot> before_, after_forward_;
     Verdict verdict_ = Verdict::open;
-    std::string why_;
+    std::string why_, other_thread_;
+    std::shared_ptr<OtherThreads> others_;  ///< while the step runs
     Bytes peak_;
     std::int64_t alive_before_ = 0, held_ = 0;
 };

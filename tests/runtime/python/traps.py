@@ -31,6 +31,7 @@ MODULES = [
     "traps_inputs",
     "traps_layers",
     "traps_autograd",
+    "traps_modes",
     "traps_calls",
     "traps_loops",
 ]

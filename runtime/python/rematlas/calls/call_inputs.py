@@ -4,6 +4,24 @@ told."""
 import torch
 
 
+def runs_python(tensor) -> bool:
+    """Says whether the tensor is of a class that is asked for each op: what memory it has the class alone
+    knows."""
+    return type(tensor) is not torch.Tensor and torch._C._dispatch_keys(tensor).has(
+        torch._C.DispatchKey.Python
+    )
+
+
+def unfit_class(name, tensor) -> str:
+    """Says why a plan can neither take nor hand out such a tensor; empty where it can."""
+    if not runs_python(tensor):
+        return ""
+    return (
+        f"{name} is a {type(tensor).__name__}, a class of tensors with __torch_dispatch__: plans take and"
+        " hand out plain tensors"
+    )
+
+
 def unfit(inputs, device) -> str:
     for place, tensor in enumerate(inputs):
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer):

@@ -186,7 +186,9 @@ class ValuesRead(TorchFunctionMode):
         self.recording = recording
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        how = self.READS.get(function)
+        # Fake tensors are made of geometry alone
+        makes_fake = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+        how = not makes_fake and self.READS.get(function)
         if how and args and self.recording.depends_on_data(args[0]):
             self.refuse(f"{how}: the program takes values out of torch")
         if function in self.LENGTHS:

@@ -17,6 +17,7 @@ import zlib
 import torch
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from .call_inputs import runs_python
 from .code_names import globals_in, is_foreign, names_in, watched_global
 from .plain_values import digest_of_array, plain
 
@@ -164,6 +165,8 @@ class Walk:
 
     def add_value(self, path, value, depth):
         if self.add_what_is_compared(path, value):
+            if isinstance(value, torch.Tensor) and runs_python(value) and hasattr(value, "__dict__"):
+                self.add_dictionary(path + ".", value.__dict__, depth)  # the tensors that it holds
             return
         if id(value) in self.seen:
             self.facts.append((path, "seen"))

@@ -7,6 +7,7 @@ closures.
     watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
 """
 
+from .call_inputs import unfit_class
 from .plain_values import shown
 from .walk import STATE, Walk
 
@@ -17,6 +18,8 @@ class Watch(Walk):
         self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
+        # Why no step of the module can be planned; empty: nothing is known
+        self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
 
     def unchanged(self) -> bool:
         for values_of, ids in self.containers:

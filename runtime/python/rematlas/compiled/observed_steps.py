@@ -8,7 +8,8 @@ from ..library import classes
 class RecordingState(enum.Enum):
     OPEN = "open"  # its backward has not run
     RECORDED = "recorded"
-    DROPPED = "dropped"  # there will be no backward
+    DROPPED = "dropped"  # there will be no backward, or another step was recorded at the same time
+    DISTURBED = "disturbed"  # another thread took part in what it tells
     REFUSED = "refused"
 
 
@@ -23,6 +24,7 @@ class Verdict(enum.Enum):
     SAME = "same"
     DIFFERENT = "different"
     DROPPED = "dropped"
+    DISTURBED = "disturbed"  # it differs, and another thread may be why
     OTHER_COURSE = "other course"
     NO_ROOM = "no room"
 
@@ -66,6 +68,10 @@ class StepRecording:
 
     def refusal(self) -> str:
         return self.made.refusal()
+
+    def other_thread(self) -> str:
+        """Returns an op that another thread ran meanwhile, of a disturbed recording."""
+        return self.made.other_thread()
 
     def out_of_memory(self) -> bool:
         return self.made.out_of_memory()
@@ -125,6 +131,10 @@ class StepComparison:
 
     def why(self) -> str:
         return self.made.why()
+
+    def other_thread(self) -> str:
+        """Returns an op that another thread ran meanwhile; empty: there is none."""
+        return self.made.other_thread()
 
     def measured_peak(self) -> int:
         return self.made.measured_peak()

@@ -21,6 +21,7 @@ from .refused import Refused
 from .step_plan import Returned, StepPlan
 
 log = logging.getLogger("rematlas")
+MOST_DISTURBED = 12
 
 
 class CallPlan:
@@ -37,6 +38,7 @@ class CallPlan:
         self.answer = None  # of the planner, when it was asked last
         self.original = Original()
         self.comparisons = Comparisons()
+        self.disturbed = 0  # steps that told nothing, for another thread took part in what was seen
         self.state = Recording(self)
 
     @property
@@ -59,15 +61,16 @@ class CallPlan:
     # Between the steps.
 
     def settle(self) -> None:
-        """Takes note of what has happened since the last call."""
-        if self.open_steps:
+        """Takes note of what has happened since the last call. Who asks for the status may be another
+        thread."""
+        with self.owner.lock:
             steps, self.open_steps = self.open_steps, []
             for step in steps:
                 if step.is_open():
                     self.open_steps.append(step)
                 else:
                     step.settle(self)
-        self.state.settle()
+            self.state.settle()
 
     def settle_recorded(self, step) -> None:
         self.owner.hooks.stop(step.recording)
@@ -176,6 +179,15 @@ class CallPlan:
         """A recorded step has led to no plan."""
         self.reason = why
 
+    def note_disturbed(self, op) -> None:
+        """Another thread ran this op in a step that was recorded or compared. There will be other steps."""
+        self.disturbed += 1
+        if self.disturbed > MOST_DISTURBED:
+            self.refuse(
+                f"another thread of the program ran {op} in each of {self.disturbed} steps that were recorded"
+                " or compared: random numbers and memory are the process's, which cannot be told apart"
+            )
+
     # From state to state. These hold at once: what comes behind them may raise, and a wait be interrupted.
 
     def refuse(self, why, error=None) -> None:
@@ -212,14 +224,15 @@ class CallPlan:
 
     def start_planning(self) -> None:
         """Begins to solve, or to wait for the process that does."""
-        if not isinstance(self.state, Planning):
-            self.state = Planning(self)
-        if self.state.is_received():
-            return
-        try:
-            self.plan.start(self.owner.options, self.owner.device())
-        except RuntimeError as error:
-            self.refuse(message(error))
+        with self.owner.lock:
+            if not isinstance(self.state, Planning):
+                self.state = Planning(self)
+            if self.state.is_received():
+                return
+            try:
+                self.plan.start(self.owner.options, self.owner.device())
+            except RuntimeError as error:
+                self.refuse(message(error))
 
     def passes_gate(self) -> bool:
         """Refuses where the plan may not run the module's steps. Returns whether it may."""

@@ -60,12 +60,18 @@ class Comparing(Unplanned):
                 call_plan.refuse(
                     f"the step takes another course than the recorded one each time: {comparison.why()}"
                 )
+        elif verdict is Verdict.DISTURBED:
+            call_plan.note_disturbed(comparison.other_thread())
         elif verdict is not Verdict.DROPPED:
-            self.note_identical(comparison.measured_peak())
+            self.note_identical(comparison)
 
-    def note_identical(self, peak) -> None:
-        """The two were the same, and the plan took `peak` bytes."""
+    def note_identical(self, comparison) -> None:
+        """The two were the same."""
         call_plan, planned = self.call_plan, self.call_plan.answer.peak_bytes
+        peak = comparison.measured_peak()
+        if peak > planned and comparison.other_thread():
+            call_plan.note_disturbed(comparison.other_thread())
+            return
         call_plan.comparisons.note(peak, planned)
         if peak > planned:
             call_plan.refuse(

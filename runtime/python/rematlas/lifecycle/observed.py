@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from ..calls import effects, modes, structure
+from ..calls.call_inputs import unfit_class
 from ..calls.module_hooks import BeforeForward
 from . import gate
 from .step_plan import Returned
@@ -101,6 +102,8 @@ class ObservedForward:
         self.why = gate.why_no_forward(forward)
         if new:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
+        for tensor in self.tensors:
+            self.why = self.why or unfit_class("an output of the module", tensor)
         kept = state.assigned_places()
         self.add_kept(kept)
         made, why = self.before.effects.effects(known, self.log)

@@ -124,7 +124,7 @@ class PlannedModule:
             self.refusals.refuse_module(f"an argument cannot be described: {error}")
             return None, None
         device = self.device()
-        why = unfit(inputs, device) or modes.unplannable(device)
+        why = unfit(inputs, device) or state.watch.unfit or modes.unplannable(device)
         if why:
             self.refusals.refuse_module(why)
             return None, None

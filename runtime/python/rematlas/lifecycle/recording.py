@@ -102,6 +102,9 @@ class Recording(Unplanned):
     def settle_recorded(self, step) -> None:
         recording = step.recording
         state = recording.state()
+        if state is RecordingState.DISTURBED:
+            self.call_plan.note_disturbed(recording.other_thread())
+            return
         step.counted = self.owner.state.after_forward
         why = recording.refusal() if state is RecordingState.REFUSED else gate.why_no_step(step)
         if why:
