@@ -198,6 +198,9 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
             return ends(Verdict::no_room, error.what_without_backtrace());
         }
     }
+    // Another forward may have left the module other tensors since.
+    if (Result<void> bound = executor.rebind(tensors_); !bound)
+        return ends(Verdict::other_course, bound.error().message);
     const std::unique_ptr<Snapshot> now = executor.snapshot();
     put_back(*before_);
     Replay replay;

@@ -230,6 +230,46 @@ class Effects(GateCase):
         self.assertEqual((ours.calls, len(ours.log)), (STEPS, STEPS))
 
 
+class KindsOfCalls(GateCase):
+    def test_a_number_that_changes_is_named(self):
+        class Weighted(SharedNorm):
+            def forward(self, x, weight):
+                return super().forward(x) * weight
+
+        module = rematlas.apply(Weighted(), "80%", time_limit=0.2, shapes=4)
+        with self.assertWarnsRegex(rematlas.RefusedWarning, "argument 'weight' is another number in each"):
+            for step in range(6):
+                module(rows(), weight=0.9**step).square().mean().backward()
+        self.assertEqual(rematlas.status(module).state, "refused")
+
+
+class Budgets(GateCase):
+    def test_of_a_module_that_is_refused(self):
+        """Online eviction keeps them, and the warning says so."""
+
+        class WarmsUp(SharedNorm):
+            calls = 0
+
+            def forward(self, x):
+                self.calls += 1
+                return super().forward(x) * min(1.0, self.calls / 100)
+
+        gc.collect()
+        alive = models.reset_peak()
+        _, peaks = train(WarmsUp(), lambda module: module(rows(8 * ROWS)).square().mean(), 2)
+        needed = max(peaks) - alive
+        for unplanned, words in ((None, "under online eviction"), ("original", "may go beyond the budget")):
+            module = WarmsUp()
+            gc.collect()
+            budget = models.reset_peak() + int(0.8 * needed)
+            rematlas.apply(module, budget, time_limit=0.2, unplanned=unplanned)
+            with self.assertWarnsRegex(rematlas.RefusedWarning, words):
+                _, peaks = train(module, lambda module: module(rows(8 * ROWS)).square().mean())
+            self.assertEqual(rematlas.status(module).state, "refused")
+            self.assertEqual(max(peaks) <= budget, unplanned is None)
+            del module
+
+
 class Comparisons(GateCase):
     def mean_square(self, module):
         return module(rows(4 * ROWS)).square().mean()

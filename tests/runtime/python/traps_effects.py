@@ -188,3 +188,92 @@ def counter_within_a_checkpoint():
             return self.blocks(torch.utils.checkpoint.checkpoint(self.part, x, use_reentrant=False))
 
     return trap_of(Model, expected="refused")
+
+
+class Remembering(nn.Module):
+    """What a forward leaves for the next one is as good as a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = blocks(), blocks()
+        self.last = torch.zeros(64, WIDTH)
+
+    def forward(self, x):
+        x = self.first(x + 0.5 * self.last)
+        self.last = x.detach()
+        return self.second(x)
+
+
+def trap_of_last(model=Remembering, **others):
+    return Trap(model(), observe=lambda model: model.last, **others)
+
+
+@trap
+def tensor_for_the_next_step():
+    return trap_of_last()
+
+
+@trap
+def tensor_for_the_next_step_that_there_is_not_at_first():
+    class Model(Remembering):
+        def __init__(self):
+            super().__init__()
+            self.last = None
+
+        def forward(self, x):
+            if self.last is None:
+                x = self.first(x)
+                self.last = x.detach()
+                return self.second(x)
+            return super().forward(x)
+
+    return trap_of_last(Model)
+
+
+@trap
+def states_of_a_recurrent_layer():
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.last = (
+                nn.GRU(WIDTH, 4 * WIDTH, 2, batch_first=True),
+                torch.zeros(2, 8, 4 * WIDTH),
+            )
+
+        def forward(self, x):
+            x, last = self.layer(x.view(8, -1, WIDTH), self.last)
+            self.last = last.detach()
+            return x
+
+    return trap_of_last(Model, budget="90%")
+
+
+@trap
+def tensor_for_the_next_of_two_open_forwards():
+    def body(model, batch, step):
+        loss = (model(data(step, 64, WIDTH)) - model(data(step + 100, 64, WIDTH))).square().mean()
+        loss.backward()
+        return loss
+
+    return trap_of_last(body=body)
+
+
+@trap
+def tensor_for_the_next_step_where_the_original_runs_the_backward():
+    """It runs the forward again, which reads the tensor as it was."""
+
+    def body(model, batch, step):
+        loss = model(data(step, 64, WIDTH)).square().mean()
+        loss.backward(retain_graph=step > 7)
+        return loss
+
+    return trap_of_last(body=body)
+
+
+@trap
+def tensor_for_the_next_step_that_the_loop_sets_back():
+    def between(model, step):
+        if step in (5, 8):
+            model.last = torch.zeros(64, WIDTH)
+
+    return trap_of_last(between=between)

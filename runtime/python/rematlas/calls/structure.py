@@ -86,6 +86,28 @@ def flatten_call(args, kwargs):
     return tuple(template), tensors
 
 
+def number_that_varies(template, others, count) -> str:
+    """Names the argument, a number, in which alone the template differs from so many of the others; empty
+    where there is none. Numbers within containers are not told apart."""
+    found = {}
+    for other in others:
+        if type(template) is not tuple or type(other) is not tuple or len(template) != len(other):
+            continue
+        places = [place for place, (one, two) in enumerate(zip(template, other)) if one != two]
+        if len(places) == 1 and is_number(template[places[0]]) and is_number(other[places[0]]):
+            found[places[0]] = found.get(places[0], 0) + 1
+    varying = [place for place, times in found.items() if times >= count]
+    if not varying:
+        return ""
+    argument = template[varying[0]]
+    return f"argument {argument[0]!r}" if len(argument) == 3 else f"positional argument {varying[0]}"
+
+
+def is_number(argument) -> bool:
+    """An argument is (kind, value), or with its name before that; see `flatten_call`."""
+    return isinstance(argument, tuple) and argument[-2] in (int, float)
+
+
 def rebuild(template, tensors):
     if template == "tensor":
         return tensors[0]

@@ -104,6 +104,7 @@ class Walk:
             found.extend(
                 (entries, name, prefix + name) for name, value in entries.items() if value is not None
             )
+        self.add_kept_tensors(prefix, module.__dict__)
         for entries in (module._parameters, module._buffers):
             if any(value is None for value in entries.values()):
                 present = functools.partial(lambda e: [value is None for value in e.values()], entries)
@@ -111,6 +112,14 @@ class Walk:
             missing = tuple(value is None for value in entries.values())
             self.facts.append((prefix + "names", tuple(entries), missing))
         self.add_class(type(module))
+
+    def add_kept_tensors(self, prefix, values):
+        """What a forward leaves for the next one in attributes is as good as a buffer."""
+        for name, value in values.items():
+            is_kept = (id(values), name) in self.assigned and type(value) is torch.Tensor
+            if is_kept and not value.requires_grad and value.layout == torch.strided:
+                self.buffers.append((values, name, prefix + name))
+                self.facts.append((prefix + name, "kept"))
 
     def add_script_module(self, prefix, module):
         for name, _ in module.named_parameters(recurse=False):

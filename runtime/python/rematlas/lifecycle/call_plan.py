@@ -379,7 +379,7 @@ class CallPlan:
             return None
         outputs, why = self.owner.forward_by_plan(self, call, given)
         if why:
-            self.owner.note_original(why)
+            self.owner.note_original(why, begins=False)
             return None
         return outputs
 

@@ -83,8 +83,15 @@ class Twin:
             why = found.recording.difference(first.recording)
             if why or first.returned != found.returned:
                 raise Unknown(why or "the module returns another structure in another step")
+            self.check_what_is_kept()
             return found
         raise Unknown("the forward sets other attributes in each step")
+
+    def check_what_is_kept(self) -> None:
+        known = [(dictionary_at(self.module, place), name) for place, name in self.known | self.counted]
+        of_module = Watch(self.module, frozenset((id(values), name) for values, name in known))
+        if self.look().names != of_module.names:
+            raise Unknown("the forward leaves tensors for the next one, and there are none yet")
 
     def step(self):
         """Returns a recorded step; and what its forward has set, and what it has counted or logged by."""

@@ -1,16 +1,19 @@
 """A planned forward whose backward may come: what its original is called with, should it have to run."""
 
+import contextlib
+
 from ..calls import effects, structure
 
 
 class OpenForward:
-    __slots__ = ("call", "call_plan", "compiled", "effects", "owner")
+    __slots__ = ("call", "call_plan", "compiled", "effects", "kept", "owner")
 
-    def __init__(self, owner, call_plan, call, compiled):
+    def __init__(self, owner, call_plan, call, compiled, kept):
         self.owner = owner
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan that it ran by
+        self.kept = kept  # what it replaces, as it was: (dictionary, name, tensor)
         self.effects = call_plan.plan.returned.effects  # that it has had
 
     def run_original(self, given, used):
@@ -20,7 +23,21 @@ class OpenForward:
         outputs = self.call_plan.replan_for(call, given, tuple(used))
         if outputs is not None:
             return outputs
-        self.owner.leave_plan(self.compiled.last_step().why_original)
-        with self.owner.forwarding_original(), effects.undone(self.effects):
+        self.owner.leave_plan(self.compiled.last_step().why_original, begins=False)
+        with self.owner.forwarding_original(), effects.undone(self.effects), as_before(self.kept):
             output = call.run(self.owner.module.forward, given)
-        return call.given_for(structure.flatten(output)[1], given) + self.owner.state.assigned_values()
+            tensors = call.given_for(structure.flatten(output)[1], given)
+            return tensors + self.owner.state.assigned_values()
+
+
+@contextlib.contextmanager
+def as_before(kept):
+    """The module has its former values again while a forward begins that reads and replaces them."""
+    now = [(values, name, values.get(name)) for values, name, _ in kept]
+    for values, name, tensor in kept:
+        values[name] = tensor
+    try:
+        yield
+    finally:
+        for values, name, tensor in now:
+            values[name] = tensor

@@ -33,6 +33,7 @@ from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
+MAY_CHANGE = "counters that nothing reads may, and tensors that have an attribute of their own or are buffers"
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
@@ -146,18 +147,18 @@ class PlannedModule:
             if other[1] != number:
                 self.refusals.count_attempt(
                     base,
-                    f"the module changes between its steps: {self.state.change} (what only counts may)",
+                    f"the module changes between its steps: {self.state.change} ({MAY_CHANGE})",
                 )
         states = [
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
         ]
         if len(states) >= self.options.shapes:
-            most = self.options.shapes
+            most, differ = self.options.shapes, self.argument_that_varies(key) or "shapes, numbers, settings"
             if not any(state in PLANNED_OR_SOON for state in states):
-                self.refusals.refuse_module(f"more than {most} kinds of calls (shapes, numbers, settings)")
+                self.refusals.refuse_module(f"more than {most} kinds of calls ({differ})")
             else:
                 self.refusals.note_left_alone(
-                    f"of further kinds than {most} (shapes, numbers, settings)",
+                    f"of further kinds than {most} ({differ})",
                     "give rematlas.apply a larger number of shapes",
                     self.fallback.about_the_budget(None),
                 )
@@ -166,6 +167,13 @@ class PlannedModule:
         if self.refusals.is_hopeless(base):
             call_plan.refuse(self.refusals.reasons[base])
         return call_plan
+
+    def argument_that_varies(self, key) -> str:
+        """Says which number among the arguments is another one in call after call; empty where none is."""
+        (template, *others), *rest = key
+        same = [k[0][0] for k in self.call_plans if [*k[0][1:], *k[1:]] == [*others, *rest]]
+        name = structure.number_that_varies(template, same, self.options.shapes // 2)
+        return name and f"{name} is another number in each: give it as a tensor, which is an input"
 
     def forget(self, call_plan) -> None:
         """Drops a kind of call: it has another key from now on."""
@@ -212,19 +220,23 @@ class PlannedModule:
         self.past_forward.close()
         self.past_forward = None
 
-    def note_original(self, why) -> None:
-        """The plan cannot run a step. The original may not keep a budget in bytes."""
+    def note_original(self, why, begins=True) -> None:
+        """The plan cannot run a step, which begins, or whose backward does: that one is not evicted."""
         if self.options.budget_bytes is None or not self.refusals.is_first(why):
             log.info("rematlas: %s; this step runs the original", why)
         else:
-            about = self.fallback.about_the_budget(None)
-            log.warning("rematlas: %s; such steps run the original%s", why, about)
+            how = (
+                self.fallback.about_the_budget(None)
+                if begins
+                else " in their backward, and may go beyond the budget"
+            )
+            log.warning("rematlas: %s; such steps run the original%s", why, how)
 
-    def leave_plan(self, why) -> None:
+    def leave_plan(self, why, begins=True) -> None:
         """The plan could not run the step that has begun, and the original does."""
         if self.updates is not None:
             self.updates.note_original()
-        self.note_original(why)
+        self.note_original(why, begins)
 
     # What the states of calls ask for and tell of.
 
@@ -258,7 +270,8 @@ class PlannedModule:
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
         """Its backward may come."""
-        callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled)
+        kept = call_plan.plan.returned.kept and self.state.kept_tensors(call_plan.plan.returned.kept)
+        callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
 
     def count_replayed(self) -> None:
         self.replayed += 1
