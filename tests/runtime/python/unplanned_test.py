@@ -282,6 +282,7 @@ class Unplanned(unittest.TestCase):
         ):
             made = train(twin, 4)
         self.assertEqual(made[0], wanted[0])
+        self.assertIn("may go beyond the budget", rematlas.status(twin).unkept)
         rematlas.apply(strict, ops.counted_bytes() + (2 << 20), unplanned="evict", time_limit=0.3)
         self.addCleanup(rematlas.remove, strict)
         with self.assertRaisesRegex(
