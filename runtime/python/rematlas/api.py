@@ -172,7 +172,7 @@ def recorded(model, args, budget, kwargs, options, result):
     kwargs = kwargs or {}
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     devices = sorted({parameter.device.index for parameter in model.parameters() if parameter.is_cuda})
-    kept = KeptState(model, (args, kwargs), keeps_tensors=True)
+    kept = KeptState(model, (args, kwargs), runs_itself=True)
     if kept.uncopyable:
         raise Refused(
             f"rematlas: the forward may use {kept.uncopyable[0]}, which cannot be copied or put back"

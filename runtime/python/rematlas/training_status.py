@@ -94,18 +94,17 @@ class Status:
 
     @property
     def unkept(self) -> str:
-        """Says where a budget in bytes may not be kept, though steps that are refused run the original; empty
-        where it is kept or a share."""
+        """Says so where refused steps, or all without a plan, may go beyond a budget in bytes, and what would
+        keep it; else empty."""
+        fallback, of_module = self._planned.fallback, self._planned.refusals.of_module
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
-        if not refused and not self._planned.refusals.of_module:
+        if not (refused or of_module or fallback.has_failed):
             return ""
         # Where shapes have told that steps do not fit, they are evicted.
-        is_known = not self._planned.refusals.of_module and all(p.original.bytes for p in refused)
-        fallback = self._planned.fallback
-        fits = False if is_known else None
+        fits = None if of_module or not all(p.original.bytes for p in refused) else False
         if fallback.budget is None or fallback.evicts(fits):
             return ""
-        return f"refused steps run the original{fallback.about_the_budget(fits)}"
+        return f"steps without a plan run the original{fallback.about_the_budget(fits)}"
 
     @property
     def plans(self):

@@ -74,6 +74,8 @@ def described(value, depth=0):
         return f"{type(value).__name__} {sorted(described(item, depth + 1) for item in value)}"
     if isinstance(value, (int, float, str, type(None), numpy.ndarray)):
         return repr(value)
+    if isinstance(value, random.Random):
+        return str(value.getstate())
     return f"{type(value).__name__} {described_attributes(value, depth)}"
 
 
@@ -417,6 +419,20 @@ class Caches(Program):
 
     def seen(self, args):
         return described(args) + str(self.cache) + str(self.layers[0].last)
+
+
+class OwnArrayAndDice(Program):
+    def __init__(self):
+        super().__init__()
+        self.table, self.dice, self.total = numpy.ones(3), random.Random(5), torch.zeros(1)
+
+    def forward(self, batch):
+        self.table[1] += self.dice.random()
+        self.total.add_(1)
+        return self.loss(batch["x"] * float(self.table[1]) + self.total, batch["y"])
+
+    def seen(self, args):
+        return described(args) + described(self.table) + described(self.total) + str(self.dice.getstate())
 
 
 class CountsInItsClass(Program):

@@ -33,23 +33,26 @@ class KeptState(Walk):
     """All that the module and these arguments reach: attributes, containers, globals, closures, defaults and
     classes.
 
-    `keeps_tensors`: also the contents of tensors that are no parameters and no buffers, for forwards of the
-    module itself. `shared`: by id, what code reaches by name, in globals, closures and classes. No copy of
-    the module changes that there is one of it. `uncopyable`: paths of what is shared, moves on when it is
-    used, and cannot be put back: iterators, files, queues.
+    `runs_itself`: the module will run, and no copy of it; so the contents of its arrays and generators are
+    kept too, and of tensors that are no parameters and no buffers. `shared`: by id, what code reaches by
+    name, in globals, closures and classes. No copy of the module changes that there is one of it.
+    `uncopyable`: paths of what is not copied, moves on when it is used, and cannot be put back: iterators,
+    files, queues.
     """
 
-    def __init__(self, module, arguments=(), keeps_tensors=False):
+    def __init__(self, module, arguments=(), runs_itself=False):
         self.puts_back = []  # functions without arguments
         self.kept = {}  # by id, what is kept already; it stays alive as long
         self.shared = {}
         self.uncopyable = []
-        self.keeps_tensors = keeps_tensors
+        self.runs_itself = runs_itself
         self.is_in_code = False
         self.reaches_module = False  # from code
         self.own = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
         super().__init__(module, frozenset())
+        uncopyable = list(self.uncopyable)
         self.add_value("arguments", arguments, 0)
+        self.uncopyable = uncopyable  # arguments are copied
         self.walk_code()
 
     def walk_code(self) -> None:
@@ -127,9 +130,8 @@ class KeptState(Walk):
 
     def add_what_is_compared(self, path, value) -> bool:
         is_compared = super().add_what_is_compared(path, value)
-        if self.keeps_tensors and isinstance(value, torch.Tensor) and self.is_new(value):
-            self.keep_tensor(value)
-        if is_compared and self.is_in_code and plain(value) is None and self.is_new(value):
+        is_kept = is_compared and (self.is_in_code or self.runs_itself) and plain(value) is None
+        if is_kept and self.is_new(value):
             self.keep_state(path, value)
         return is_compared
 
@@ -149,7 +151,10 @@ class KeptState(Walk):
 
     def keep_state(self, path, value) -> None:
         kind = type(value)
-        if isinstance(value, random.Random):
+        if isinstance(value, torch.Tensor):
+            if self.runs_itself:
+                self.keep_tensor(value)
+        elif isinstance(value, random.Random):
             self.puts_back.append(partial(value.setstate, value.getstate()))
         elif isinstance(value, torch.Generator) or kind.__name__ == "RandomState":
             self.puts_back.append(partial(value.set_state, value.get_state()))
@@ -160,7 +165,7 @@ class KeptState(Walk):
             self.puts_back.append(partial(put_array_back, value, value.copy()))
         elif isinstance(value, (array.array, bytearray)):
             self.puts_back.append(partial(put_items_back, value, value[:]))
-        elif not isinstance(value, (torch.Tensor, torch.nn.Module)):
+        elif not isinstance(value, torch.nn.Module):
             self.uncopyable.append(path)
 
     def add_what_is_within(self, path, value, depth):
