@@ -1,10 +1,10 @@
 """One call of the module."""
 
-from . import structure
+from . import modes, structure
 
 
 class Call:
-    __slots__ = ("args", "device", "inputs", "kwargs", "template")
+    __slots__ = ("args", "autocast", "device", "inputs", "kwargs", "template")
 
     def __init__(self, args, kwargs, template, inputs, device):
         self.args = args
@@ -12,6 +12,7 @@ class Call:
         self.template = template  # of the arguments, see structure.py
         self.inputs = inputs  # their tensors
         self.device = device  # of the module, with its index: "cpu", or "cuda:1"
+        self.autocast = modes.Autocast(device)
 
     def run(self, forward, given):
         """Runs `forward` on these arguments, with other tensors in the place of theirs."""

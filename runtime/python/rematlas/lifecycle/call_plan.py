@@ -179,8 +179,7 @@ class CallPlan:
     def begin_planning(self, first, second) -> None:
         """Two recorded steps are of one course."""
         owner = self.owner
-        sums_within = second.recording.sums_gradients()
-        sums = sums_within or second.shares_casts
+        sums = second.recording.sums_gradients()
         if owner.several and sums:
             self.refuse(
                 "several forwards are open at a time, and share what they sum: it would be summed in another"
@@ -196,7 +195,6 @@ class CallPlan:
             compiled,
             second.returned,
             sums=sums,
-            sums_within=sums_within,
             other_bytes=second.other_bytes,
             frames=owner.frames,
             is_from_shapes=self.is_from_shapes,
@@ -319,12 +317,10 @@ class CallPlan:
         held = self.held_by_open_steps()
         owner.note_frames(len(held) + 1)
         self.used = found.used
-        sums_within = found.recording.sums_gradients()
         self.plan = StepPlan(
             compiled,
             found.returned._replace(kept=owner.state.assigned_places()),
-            sums=sums_within or found.shares_casts,
-            sums_within=sums_within,
+            sums=found.recording.sums_gradients(),
             other_bytes=self.other_bytes(call) - sum(held),
             frames=owner.frames,
             is_from_shapes=True,
@@ -363,10 +359,7 @@ class CallPlan:
         if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
             owner.forget(self)
             return
-        sums = packing.sums
-        self.plan = StepPlan(
-            compiled, returned, sums=sums, sums_within=sums, other_bytes=0, frames=owner.frames
-        )
+        self.plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
         if not compiled.state_names():
             self.bind()
             return

@@ -85,7 +85,6 @@ class Twin:
         ]
         recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
-        shares_casts = modes.shares_casts(call.device)
         self.hooks.start(self.twin, recording)
         try:
             with modes.ValuesRead(recording):
@@ -107,7 +106,7 @@ class Twin:
             watch.put_back()  # the program's own lists, which the copy shares, take no tensors without values
         if recording.refusal() and set_now <= self.known:
             raise Unknown(recording.refusal())
-        return Recorded(recording, returned, shares_casts, used=used), set_now
+        return Recorded(recording, returned, used=used), set_now
 
     def look(self) -> Watch:
         return Watch(

@@ -21,7 +21,7 @@ class Planned(State):
         if opened:
             owner.note_several()
             if plan.sums:
-                compiled.abandon_open_forwards()
+                owner.abandon_open_forwards(compiled, call.device)
                 return owner.run_original(call.args, call.kwargs)
             owner.note_frames(opened + 1)
         else:  # what open forwards hold is counted by the plan

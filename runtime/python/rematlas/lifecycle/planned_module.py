@@ -27,7 +27,7 @@ from ..updates.updates import Updates
 from . import from_shapes
 from .call_plan import CallPlan
 from .open_forward import OpenForward
-from .refusals import Refusals
+from .refusals import MOST_ATTEMPTS, Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
@@ -50,6 +50,8 @@ class PlannedModule:
         self.call_plans = {}  # by key
         self.frames = options.frames  # forwards that have been open at a time
         self.several = False  # there have been several
+        self.region = None  # of autocast, that the last forward was in: modes.CastRegion
+        self.shared_regions = 0  # in which several forwards have been open at a time
         self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
         self.replayed = 0
         self.original = 0
@@ -96,6 +98,8 @@ class PlannedModule:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
                 return self.run_original(args, kwargs)
+            if self.shares_casts(call_plan, call):
+                return self.run_original(args, kwargs, call_plan.fits(call), to_a_plan=True)
             output = call_plan.step(call)
             if output is not UNDECIDED:
                 return output
@@ -247,6 +251,59 @@ class PlannedModule:
                 if step.release_if_shared():
                     self.several = are_released = True
         return are_released
+
+    # Regions of autocast.
+
+    def shares_casts(self, call_plan, call) -> bool:
+        """A further forward begins, of this kind of call. Open ones in its region of autocast are given to
+        the caller, whose graph sums gradients of the casts that they share. Says whether there were such."""
+        if self.region is None or not self.region.goes_on():
+            self.region = modes.CastRegion(call.device) if modes.shares_casts(call.device) else None
+            return False
+        planned = [
+            forward for forward in list(callbacks.open_forwards.values()) if forward.region is self.region
+        ]
+        observed = [
+            (other, step)
+            for other in self.call_plans.values()
+            for step in other.open_steps
+            if step.is_open() and step.region is self.region
+        ]
+        if self.region.is_shared:  # what runs in it is the caller's already
+            return True
+        if not planned and not observed:
+            return False
+        self.region.is_shared = True
+        self.fallback.begin(call_plan.fits(call), to_a_plan=True)
+        for forward in planned:
+            forward.compiled.abandon_open_forwards()
+        for _, step in observed:
+            step.release(modes.SHARED_CASTS)
+        kinds = [call_plan, *(forward.call_plan for forward in planned), *(other for other, _ in observed)]
+        self.note_shared_casts(dict.fromkeys(kinds))
+        return True
+
+    def note_shared_casts(self, kinds) -> None:
+        self.note_several()
+        self.shared_regions += 1
+        is_refused = self.shared_regions >= MOST_ATTEMPTS or self.options.budget_bytes is not None
+        for call_plan in kinds:
+            call_plan.note_failure(modes.SHARED_CASTS)
+            if is_refused and call_plan.state.name is not StateName.REFUSED:
+                call_plan.refuse(modes.SHARED_CASTS)
+        if not is_refused:
+            log.info("rematlas: %s; this step runs the original", modes.SHARED_CASTS)
+
+    def abandon_open_forwards(self, compiled, device) -> None:
+        """Their backward will run the original, whose forward runs now. It shares no casts of weights with
+        the region of autocast that the program is in by now."""
+        has_casts = modes.shares_casts(device)
+        if has_casts:
+            torch.clear_autocast_cache()
+        compiled.abandon_open_forwards()
+        if has_casts:
+            torch.clear_autocast_cache()
+            self.region = modes.CastRegion(device)
 
     # Steps that may not fit.
 
