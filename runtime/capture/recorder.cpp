@@ -358,6 +358,7 @@ std::vector<std::string> Recorder::survivors() const {
         while (recording_.values[root].version_of >= 0) root = recording_.values[root].version_of;
         if (recording_.values[root].producer < 0)
             continue;  // the memory of a parameter, a buffer or an input
+        if (may_be_cached_cast(value)) continue;
         const RecordedOp& op = recording_.ops[value.producer];
         alive.push_back(op.tape.name + (op.module.empty() ? "" : " in " + op.module));
     }

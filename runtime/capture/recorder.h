@@ -141,6 +141,10 @@ class Recorder final : public DispatchMode {
     void poison(const at::Tensor& tensor);
     void refuse_foreign_writes(const RecordedOp& record, const std::vector<Use>& uses);
     const Place* place_of(const at::Tensor& tensor) const;
+    void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
+    void take_casts(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+    void take_cast(const at::Tensor& cast, const at::Tensor& parameter);
+    bool may_be_cached_cast(const RecordedValue& value) const;
     std::uint64_t digest(const at::Tensor& tensor) const;
     void add_inputs(const std::vector<at::Tensor>& inputs, const std::vector<InputSpec>& specs);
     int copied(int operand);

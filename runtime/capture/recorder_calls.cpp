@@ -465,6 +465,11 @@ void Recorder::after_kernel(const c10::OperatorHandle& op, const torch::jit::Sta
 void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     std::lock_guard lock(mutex_);
     TORCH_CHECK(!refusal_ || !options_.run_kernel, *refusal_);
+    if (options_.in_process && !options_.run_kernel && !refusal_) take_casts(op, *stack);
+    observe(op, keys, stack);
+}
+
+void Recorder::observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
     if (refusal_ && options_.in_process) return run(op, keys, stack);
     Call call;
     try {

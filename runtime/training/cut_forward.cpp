@@ -306,6 +306,32 @@ bool CutForward::is_reached_around() const {
     return found;
 }
 
+bool CutForward::shares_casts() const {
+    struct Uses {
+        long all = 0, own = 0;
+    };
+    std::unordered_map<const Node*, Uses> casts;
+    const auto count = [&](const edge_list& edges) {
+        for (const Edge& edge : edges) {
+            if (!edge.function || edge.function->name() != "ToCopyBackward0") continue;
+            Uses& uses = casts[edge.function.get()];
+            uses.all = edge.function.use_count();
+            ++uses.own;
+        }
+    };
+    count(output_edges_);
+    for_each_node(output_edges_, [&](const Node& node) {
+        if (!is_input_node(node)) count(node.next_edges());
+        return !is_input_node(node);
+    });
+    return std::any_of(casts.begin(), casts.end(), [](const auto& cast) {
+        const auto& edges = cast.first->next_edges();
+        const bool of_leaf = !edges.empty() && edges.front().function &&
+                             edges.front().function->name() == "torch::autograd::AccumulateGrad";
+        return of_leaf && cast.second.all > cast.second.own + 1;  // the cast itself is one
+    });
+}
+
 bool CutForward::uses_some_twice(const std::vector<at::Tensor>& parameters) const {
     std::unordered_map<const Node*, int> uses;
     for (const at::Tensor& parameter : parameters)

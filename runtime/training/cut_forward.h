@@ -65,6 +65,9 @@ class CutForward {
 
     /// Where the module's own graph begins, in the order that `end` named.
     const torch::autograd::edge_list& output_edges() const { return output_edges_; }
+    /// The module's own graph has casts of parameters that others still have in theirs, of the same region of
+    /// autocast say: gradients of these are summed before they are cast back.
+    bool shares_casts() const;
     /// The module's own graph has several edges to one of the parameters.
     bool uses_some_twice(const std::vector<at::Tensor>& parameters) const;
 

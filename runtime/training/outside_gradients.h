@@ -7,6 +7,10 @@
 
 namespace rematlas {
 
+inline constexpr const char* casts_are_shared =
+    "forwards share casts of weights in one autocast region: use one region for each forward, or "
+    "cache_enabled=False";
+
 /// Within a node of a backward that runs: some node that is none of ours leads to one of the parameters too. Cost: the nodes
 /// and edges of the caller's graph.
 bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);

@@ -148,6 +148,12 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     std::vector<at::Tensor> residents;
     for (const NamedTensor& named : tensors_) residents.push_back(named.tensor);
     cut_places_ = cut_.end(outputs, residents);
+    if (cut_.shares_casts()) {
+        recorder_.refuse_step(casts_are_shared);
+        done_ = true;
+        watch_no_more();
+        return;
+    }
     for (const at::Tensor& output : outputs) {
         const auto same = std::find_if(given_.begin(), given_.end(),
                                        [&](const at::Tensor& input) { return input.is_same(output); });
@@ -172,8 +178,8 @@ void StepRecording::end(const std::vector<at::Tensor>& outputs) {
     if (others_) others_->rest();
 }
 
-void StepRecording::uncut() {
-    recorder_.refuse_step("several forwards are open, and gradients of one are sums");
+void StepRecording::uncut(const std::string& why) {
+    recorder_.refuse_step(why);
     cut_.uncut();
     done_ = true;
     others_ = nullptr;
@@ -257,7 +263,7 @@ CutForward::Gradients StepRecording::record_backward(variable_list&& gradients, 
         // A further backward is the caller's graph's own; the edges may change when this one is over.
         if (keep)
             torch::autograd::Engine::get_default_engine().queue_callback(
-                [self = shared_from_this()] { self->uncut(); });
+                [self = shared_from_this()] { self->uncut("the backward may run twice"); });
     } else {
         recorder_.begin_backward(from, given);
         loss_.kept += recorder_.released_bytes();  // the graph counts them until the loss

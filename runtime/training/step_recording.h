@@ -91,7 +91,7 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     /// Gives the step up: from now on its backward is the caller's graph's own, as without us. For a step
     /// whose backward has not begun.
-    void uncut();
+    void uncut(const std::string& why);
 
     PythonPlaces places;
 

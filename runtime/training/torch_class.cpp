@@ -4,6 +4,7 @@
 //     torch.ops.load_library("librematlas_training.so")
 //
 // Errors are RuntimeErrors of one line. Answers of several fields are JSON.
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros.h>
 #include <torch/custom_class.h>
@@ -389,7 +390,7 @@ TORCH_LIBRARY(rematlas, library) {
              })
         .def("abandon", [](const Recording& self) { self->step->abandon(); })
         .def("refuse", [](const Recording& self, const std::string& why) { self->step->refuse(why); })
-        .def("uncut", [](const Recording& self) { self->step->uncut(); })
+        .def("uncut", [](const Recording& self, const std::string& why) { self->step->uncut(why); })
         .def("sums_gradients", [](const Recording& self) { return self->step->sums_gradients(); })
         .def("depends_on_data", [](const Recording& self,
                                    const at::Tensor& tensor) { return self->step->depends_on_data(tensor); })
@@ -505,7 +506,7 @@ TORCH_LIBRARY(rematlas, library) {
         .def("begin", [](const Trial& self) { return self->trial->begin(); })
         .def("end", [](const Trial& self, const Tensors& outputs) { self->trial->end(outputs); })
         .def("abandon", [](const Trial& self) { self->trial->abandon(); })
-        .def("uncut", [](const Trial& self) { self->trial->uncut(); })
+        .def("uncut", [](const Trial& self, const std::string& why) { self->trial->uncut(why); })
         .def("held", [](const Trial& self) { return self->trial->held(); })
         .def("verdict",
              [](const Trial& self) -> std::string {
@@ -591,6 +592,11 @@ TORCH_LIBRARY(rematlas, library) {
         const DeviceRuntime& runtime = *open_device_named(device);
         return runtime.most_footprint(large) > runtime.footprint(large);
     });
+    // As ops that autocast to this type take it, from the cache of the region where it is there.
+    library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
+                [](const at::Tensor& tensor, c10::ScalarType type) {
+                    return at::autocast::cached_cast(type, tensor, tensor.device().type());
+                });
     library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));

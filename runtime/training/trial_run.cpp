@@ -68,6 +68,11 @@ void TrialRun::end(const std::vector<at::Tensor>& outputs) {
         after_forward_ = step_->executor().snapshot();
     }
     cut_places_ = cut_.end(outputs, tensors_);
+    if (cut_.shares_casts()) {
+        verdict_ = Verdict::other_course, why_ = casts_are_shared;
+        others_ = nullptr;
+        return;
+    }
     cut_.connect(
         outputs, trained_, "RematlasComparedBackward",
         [self = shared_from_this()](variable_list&& gradients) { return self->backward(gradients); });
@@ -108,15 +113,14 @@ CutForward::Gradients TrialRun::backward(const variable_list& gradients) {
     CutForward::Gradients made = cut_.backward(gradients, trained_, keep, create_graph);
     if (keep)
         torch::autograd::Engine::get_default_engine().queue_callback(
-            [self = shared_from_this()] { self->uncut(); });
+            [self = shared_from_this()] { self->uncut("the backward may run twice"); });
     if (!first && verdict_ == Verdict::open) replayed = replay(gradients, *begun);
     if (replayed) conclude(*replayed, made, *begun);
     return made;
 }
 
-void TrialRun::uncut() {
-    if (verdict_ == Verdict::open)
-        verdict_ = Verdict::other_course, why_ = "several forwards are open, and gradients of one are sums";
+void TrialRun::uncut(const std::string& why) {
+    if (verdict_ == Verdict::open) verdict_ = Verdict::other_course, why_ = why;
     others_ = nullptr;
     cut_.uncut();
 }

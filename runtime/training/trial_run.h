@@ -33,7 +33,7 @@ class TrialRun : public std::enable_shared_from_this<TrialRun> {
     std::vector<at::Tensor> begin();
     void end(const std::vector<at::Tensor>& outputs);
     /// Gives the comparison up: from now on the step's backward is the caller's graph's own.
-    void uncut();
+    void uncut(const std::string& why);
     /// The forward has thrown.
     void abandon() { verdict_ = Verdict::other_course, others_ = nullptr; }
 

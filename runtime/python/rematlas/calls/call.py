@@ -2,19 +2,20 @@
 
 import copy
 
-from . import structure
+from . import modes, structure
 from .exchange import NotExchangeable, exchanged
 
 
 class Call:
-    __slots__ = ("args", "device", "inputs", "kwargs", "template")
+    __slots__ = ("args", "autocast", "device", "inputs", "kwargs", "template")
 
-    def __init__(self, args, kwargs, template, inputs, device):
+    def __init__(self, args, kwargs, template, inputs, device, autocast=None):
         self.args = args
         self.kwargs = kwargs
         self.template = template  # of the arguments, see structure.py
         self.inputs = inputs  # their tensors
         self.device = device  # of the module, with its index: "cpu", or "cuda:1"
+        self.autocast = autocast or modes.Autocast(device)  # the settings when it was made
 
     def run(self, forward, given):
         """Runs `forward` on the caller's own arguments, with other tensors in the place of theirs."""
@@ -55,7 +56,7 @@ class Call:
         if not isinstance(self.template, bytes) or not self.change():
             return self
         args, kwargs = structure.rebuild(self.template, self.inputs)
-        return Call(args, kwargs, self.template, self.inputs, self.device)
+        return Call(args, kwargs, self.template, self.inputs, self.device, self.autocast)
 
     def copied(self, memo) -> "Call":
         """Returns the call with a copy of each container among the arguments. `memo` is deepcopy's: what is
@@ -65,4 +66,4 @@ class Call:
         args, kwargs = copy.deepcopy((self.args, self.kwargs), memo | places)
         # Of a copied set another template is made, for its entries come in another order.
         template, _ = structure.flatten_call(args, kwargs)
-        return Call(args, kwargs, template, self.inputs, self.device)
+        return Call(args, kwargs, template, self.inputs, self.device, self.autocast)

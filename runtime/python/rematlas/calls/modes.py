@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ..compiled.memory import other_bytes
 from ..errors import message
+from ..library import ops
 
 
 def current(device: str):
@@ -60,6 +61,50 @@ def unplannable(device: str) -> str:
 def shares_casts(device: str) -> bool:
     """Whether forwards in one region of autocast share their casts of the weights."""
     return torch.is_autocast_enabled(device.partition(":")[0]) and torch.is_autocast_cache_enabled()
+
+
+SHARED_CASTS = (
+    "forwards share casts of weights in one autocast region: use one region for each forward, or"
+    " cache_enabled=False"
+)
+
+
+class CastRegion:
+    """The region of autocast that the program is in: it keeps the cast of what stands for weights."""
+
+    def __init__(self, device: str):
+        self.device = device.partition(":")[0]
+        self.weight = torch.zeros((), dtype=torch.float32, device=device, requires_grad=True)
+        self.is_shared = False  # several forwards in it were open at a time
+        self.cast = self.cast_now()
+
+    def cast_now(self):
+        with torch._C.DisableTorchFunction():
+            return ops.cached_cast(self.weight, torch.get_autocast_dtype(self.device))
+
+    def goes_on(self) -> bool:
+        """Says whether the program is still in it."""
+        return shares_casts(self.device) and self.cast_now() is self.cast
+
+    def clear(self) -> None:
+        """What was cast in it so far is cast anew from here on."""
+        torch.clear_autocast_cache()
+        self.cast = self.cast_now()
+
+
+class Autocast:
+    """The settings of autocast on a device now. `again` is a context that puts them in force."""
+
+    __slots__ = ("cache", "device", "dtype", "enabled")
+
+    def __init__(self, device: str):
+        self.device = device.partition(":")[0]
+        self.enabled = torch.is_autocast_enabled(self.device)
+        self.dtype = torch.get_autocast_dtype(self.device)
+        self.cache = torch.is_autocast_cache_enabled()
+
+    def again(self):
+        return torch.autocast(self.device, dtype=self.dtype, enabled=self.enabled, cache_enabled=self.cache)
 
 
 class Bystander(NamedTuple):

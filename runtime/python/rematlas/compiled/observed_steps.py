@@ -56,9 +56,9 @@ class StepRecording:
     def refuse(self, why: str) -> None:
         self.made.refuse(why)
 
-    def release_to_caller(self) -> None:
+    def release_to_caller(self, why: str) -> None:
         """Gives the recording up: the backward is part of the caller's graph from here on."""
-        self.made.uncut()
+        self.made.uncut(why)
 
     def state(self) -> RecordingState:
         return RecordingState(self.made.state())
@@ -117,8 +117,8 @@ class StepComparison:
     def abandon(self) -> None:
         self.made.abandon()
 
-    def release_to_caller(self) -> None:
-        self.made.uncut()
+    def release_to_caller(self, why: str) -> None:
+        self.made.uncut(why)
 
     def verdict(self) -> Verdict:
         return Verdict(self.made.verdict())

@@ -38,6 +38,8 @@ class CallPlan:
         self.answer = None  # of the planner, when it was asked last
         self.original = Original()
         self.comparisons = Comparisons()
+        self.shared_casts = 0  # regions of autocast in which its forwards shared casts with open ones
+        self.shared_region = None  # the last of these
         self.disturbed = 0  # steps that told nothing, for another thread took part in what was seen
         self.state = Recording(self)
 
@@ -56,6 +58,12 @@ class CallPlan:
     def step(self, call):
         """Returns what the call returns, or UNDECIDED: see State."""
         self.settle()
+        if self.owner.sharing.casts_now:
+            self.note_shared_casts(self.owner.regions.last)
+        if not isinstance(self.state, Refused):
+            why = gate.why_no_kind(self.shared_casts, self.owner.options.budget_bytes is not None)
+            if why:
+                self.refuse(why)
         return self.state.step(call)
 
     # Between the steps.
@@ -179,6 +187,16 @@ class CallPlan:
         """A recorded step has led to no plan."""
         self.reason = why
 
+    def note_shared_casts(self, region) -> None:
+        """One of its forwards, which was open or begins, shares casts of weights with another one."""
+        if region is self.shared_region:
+            return
+        self.shared_region = region
+        self.shared_casts += 1
+        if not isinstance(self.state, Refused):
+            self.note_failure(gate.SHARED_CASTS)
+            log.info("rematlas: %s; this step runs the original", gate.SHARED_CASTS)
+
     def note_disturbed(self, op) -> None:
         """Another thread ran this op in a step that was recorded or compared. There will be other steps."""
         self.disturbed += 1
@@ -205,12 +223,10 @@ class CallPlan:
         except RuntimeError as error:
             self.state.fail(message(error))
             return
-        sums_within = second.recording.sums_gradients()
         self.plan = StepPlan(
             compiled,
             second.returned,
-            sums=sums_within or second.shares_casts,
-            sums_within=sums_within,
+            sums=second.recording.sums_gradients(),
             other_bytes=second.other_bytes,
             frames=owner.frames,
         )
@@ -352,12 +368,10 @@ class CallPlan:
             return False
         held = self.held_by_open_steps()
         owner.note_frames(len(held) + 1)
-        sums_within = found.recording.sums_gradients()
         self.plan = StepPlan(
             compiled,
             found.returned._replace(kept=owner.state.assigned_places()),
-            sums=sums_within or found.shares_casts,
-            sums_within=sums_within,
+            sums=found.recording.sums_gradients(),
             other_bytes=self.other_bytes(call) - sum(held),
             frames=owner.frames,
             used=found.used,
@@ -401,10 +415,7 @@ class CallPlan:
         if owner.state.watch is None:  # what its forward sets is part of what is watched from now on
             owner.forget(self)
             return
-        sums = packing.sums
-        self.plan = StepPlan(
-            compiled, returned, sums=sums, sums_within=sums, other_bytes=0, frames=owner.frames
-        )
+        self.plan = StepPlan(compiled, returned, sums=packing.sums, other_bytes=0, frames=owner.frames)
         if not compiled.state_names():
             self.bind()
             return

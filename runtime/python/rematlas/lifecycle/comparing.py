@@ -43,7 +43,7 @@ class Comparing(Unplanned):
             comparison.abandon()
         else:
             comparison.end(forward.tensors)
-        self.call_plan.open_steps.append(Compared(comparison, plan.sums, why))
+        self.call_plan.open_steps.append(Compared(comparison, plan.sums, why, owner.regions.now))
         return output
 
     def settle_compared(self, step) -> None:

@@ -103,7 +103,6 @@ class Twin:
         recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
         copied = self.copy_of_call()
-        shares_casts = modes.shares_casts(call.device)
         self.hooks.start(self.twin, recording)
         try:
             log = effects.Log(None)
@@ -122,7 +121,7 @@ class Twin:
             further += log.tensors
             sources = structure.sources(tensors + further, recording.bound, given)
             returned = Returned(template, sources, kept, made)
-            found = Recorded(recording, returned, shares_casts, counted=counted)
+            found = Recorded(recording, returned, counted=counted)
             found.used = self.end(recording, tensors, further)
             if is_known and not recording.refusal():
                 self.check_step(found)

@@ -1,18 +1,21 @@
 """The gate that every plan passes before it may run a step, whichever way it was made: from steps that were
 recorded, from shapes, from a file, or by another process.
 
-There are four lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
+There are five lists of checks. Those of a forward look at one that has run, for real or on shapes, for what
 it did beside its tensors, which no plan repeats. Those of a step ask what is left of it when its backward is
-over. Those of a plan look at the training that it is for, and those of a planned step at what is open when it
-begins. What none can tell, whether the plan computes the same bits, a comparison with the original tells in
-the first steps that leave room for both (comparing.py).
+over. Those of a kind of call ask what its forwards share with others. Those of a plan look at the training
+that it is for, and those of a planned step at what is open when it begins. What none can tell, whether the
+plan computes the same bits, a comparison with the original tells in the first steps that leave room for both
+(comparing.py).
 """
 
 import gc
 import typing
 
 from ..calls.call import Call
+from ..calls.modes import SHARED_CASTS
 from ..calls.module_hooks import BeforeForward
+from .refusals import MOST_ATTEMPTS
 
 SHARED_SUMS = (
     "several forwards are open at a time, and share what they sum: it would be summed in another order"
@@ -88,20 +91,41 @@ def why_no_step(step) -> str:
     return first_reason(OF_STEPS, step)
 
 
+def shares_casts(times, keeps_bytes) -> str:
+    return SHARED_CASTS if times >= (1 if keeps_bytes else MOST_ATTEMPTS) else ""
+
+
+OF_KINDS = (Check("casts of several forwards", shares_casts),)
+
+
+def why_no_kind(times, keeps_bytes) -> str:
+    """Says why no plan may run steps of a kind of call; empty where one may. `times`: in how many regions of
+    autocast its forwards shared casts of weights with others that were open. `keeps_bytes`: there is a budget
+    in bytes, for which each such step would be planned once more."""
+    return first_reason(OF_KINDS, times, keeps_bytes)
+
+
 class Sharing:
-    """How often forwards came while others were open whose gradients are sums of their own. Each of these
-    would be added as a whole, and without a plan its terms are added one by one."""
+    """How often forwards came while others were open whose gradients are sums of their own, or who share
+    casts of weights with them. Each of these would be added as a whole, and without a plan its terms are
+    added one by one."""
 
     def __init__(self):
-        self.is_now = False  # so came the last forward
-        self.count = 0
+        self.sums_now = False  # so came the last forward
+        self.casts_now = False
+        self.count = 0  # of sums
         self.quiet = 0  # the last forwards that did not
 
-    def note(self, is_now) -> None:
-        """A forward begins. `is_now`: others were open, and were released to the caller."""
-        self.is_now = is_now
-        self.quiet = 0 if is_now else self.quiet + 1
-        self.count = self.count + is_now if self.quiet < QUIET else 0
+    def note(self, sums_now, casts_now) -> None:
+        """A forward begins. Others were open, and were released to the caller: for their sums, or as they
+        share casts with it."""
+        self.sums_now, self.casts_now = sums_now, casts_now
+        self.quiet = 0 if sums_now else self.quiet + 1
+        self.count = self.count + sums_now if self.quiet < QUIET else 0
+
+    @property
+    def is_now(self) -> bool:
+        return self.sums_now or self.casts_now
 
     @property
     def is_usual(self) -> bool:
@@ -113,11 +137,18 @@ def shares_sums(sharing, plan) -> str:
 
 
 def shares_sums_now(sharing, plan) -> str:
-    return SHARED_SUMS if sharing.is_now and plan.sums else ""
+    return SHARED_SUMS if sharing.sums_now and plan.sums else ""
+
+
+def shares_casts_now(sharing, plan) -> str:
+    return SHARED_CASTS if sharing.casts_now else ""
 
 
 OF_PLANS = (Check("sums of several forwards", shares_sums),)
-OF_PLANNED_STEPS = (Check("sums of what is open", shares_sums_now),)
+OF_PLANNED_STEPS = (
+    Check("sums of what is open", shares_sums_now),
+    Check("casts of what is open", shares_casts_now),
+)
 
 
 def why_no_plan(sharing, plan) -> str:

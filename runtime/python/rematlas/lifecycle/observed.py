@@ -4,22 +4,24 @@ import contextlib
 
 import torch
 
-from ..calls import effects, modes, structure
+from ..calls import effects, structure
 from ..calls.call_inputs import unfit_class
 from ..calls.module_hooks import BeforeForward
 from . import gate
 from .step_plan import Returned
 
+SUMS_RELEASED = "several forwards are open, and gradients of one are sums"
+
 
 class Recorded:
     """A step that is recorded."""
 
-    def __init__(self, recording, returned, shares_casts, other_bytes=0, used=(), counted=None):
+    def __init__(self, recording, returned, other_bytes=0, used=(), counted=None, region=None):
         self.recording = recording
         self.returned = returned
-        self.shares_casts = shares_casts  # with other forwards in the same region of autocast
         self.other_bytes = other_bytes  # that are neither the step's nor held by other open steps of its kind
         self.counted = counted  # effects.Kept, when the last forward was over
+        self.region = region  # of autocast, its forward was in; None: it shared no casts
         self.used = used  # from shapes: per output tensor, whether the loss was taken to depend on it
 
     def is_open(self) -> bool:
@@ -31,10 +33,14 @@ class Recorded:
     def release_if_shared(self) -> bool:
         """A further forward begins. A step that cannot share its backward with it is given to the caller.
         Returns whether it was."""
-        if not (self.is_open() and (self.recording.sums_gradients() or self.shares_casts)):
+        if not (self.is_open() and self.recording.sums_gradients()):
             return False
-        self.recording.release_to_caller()
+        self.release()
         return True
+
+    def release(self, why=SUMS_RELEASED) -> None:
+        """Gives the step to the caller."""
+        self.recording.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
         call_plan.settle_recorded(self)
@@ -43,9 +49,10 @@ class Recorded:
 class Compared:
     """A step in which the plan runs beside the original."""
 
-    def __init__(self, comparison, sums, why):
+    def __init__(self, comparison, sums, why, region):
         self.comparison = comparison
         self.sums = sums  # of the plan
+        self.region = region  # of autocast, see Recorded
         self.why = why  # the two are different, as far as the forward tells; empty: they are not
 
     def is_open(self) -> bool:
@@ -57,8 +64,12 @@ class Compared:
     def release_if_shared(self) -> bool:
         if not (self.is_open() and self.sums):
             return False
-        self.comparison.release_to_caller()
+        self.release()
         return True
+
+    def release(self, why=SUMS_RELEASED) -> None:
+        """Gives the step to the caller."""
+        self.comparison.release_to_caller(why)
 
     def settle(self, call_plan) -> None:
         call_plan.settle_compared(self)
@@ -77,7 +88,6 @@ class ObservedForward:
         self.bound = bound
         self.watch = owner.state.watch
         self.before = BeforeForward(owner.module)
-        self.shares_casts = modes.shares_casts(call.device)
         self.log = effects.Log(frozenset(owner.state.counted))
         self.returned, self.tensors, self.why = Returned(None, [], ()), [], ""
 

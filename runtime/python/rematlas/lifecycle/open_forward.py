@@ -6,13 +6,14 @@ from ..calls import effects, structure
 
 
 class OpenForward:
-    __slots__ = ("call", "call_plan", "compiled", "effects", "kept", "owner")
+    __slots__ = ("call", "call_plan", "compiled", "effects", "kept", "owner", "region")
 
     def __init__(self, owner, call_plan, call, compiled, kept):
         self.owner = owner
         self.call_plan = call_plan
         self.call = call
         self.compiled = compiled  # the plan that it ran by
+        self.region = owner.regions.now  # of autocast, see Recorded
         self.kept = kept  # what it replaces, as it was: (dictionary, name, tensor)
         self.effects = call_plan.plan.returned.effects  # that it has had
 
@@ -20,14 +21,16 @@ class OpenForward:
         """Runs the original's forward with gradients, for a backward that the plan cannot run, and returns
         its outputs. `used` says which outputs got gradients."""
         call = self.call.as_made()
-        outputs = self.call_plan.replan_for(call, given, tuple(used))
-        if outputs is not None:
-            return outputs
-        self.owner.leave_plan(self.compiled.last_step().why_original, begins=False)
-        with self.owner.forwarding_original(), effects.undone(self.effects), as_before(self.kept):
-            output = call.run(self.owner.module.forward, given)
-            tensors = call.given_for(structure.flatten(output)[1], given)
-            return tensors + self.owner.state.assigned_values()
+        # The program may be outside of the region of autocast by now that the forward was in.
+        with self.owner.regions.of(self), call.autocast.again():
+            outputs = self.call_plan.replan_for(call, given, tuple(used))
+            if outputs is not None:
+                return outputs
+            self.owner.leave_plan(self.compiled.last_step().why_original, begins=False)
+            with self.owner.forwarding_original(), effects.undone(self.effects), as_before(self.kept):
+                output = call.run(self.owner.module.forward, given)
+                tensors = call.given_for(structure.flatten(output)[1], given)
+                return tensors + self.owner.state.assigned_values()
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ class Planned(State):
     def step(self, call):
         call_plan = self.call_plan
         owner, plan = call_plan.owner, call_plan.plan
-        owner.fallback.end()
         tensors = owner.state.watch.tensors()
         compiled = plan.compiled
         opened = compiled.open_forwards()
@@ -25,6 +24,7 @@ class Planned(State):
             return UNDECIDED
         if gate.why_not_now(owner.sharing, plan):
             return owner.run_original(call.args, call.kwargs, call_plan.fits_perhaps(call))
+        owner.fallback.end()
         if opened:
             owner.note_frames(opened + 1)
         else:  # what open forwards hold is counted by the plan

@@ -26,6 +26,7 @@ from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
 from .call_plan import CallPlan
+from .cast_regions import CastRegions
 from .gate import Sharing
 from .open_forward import OpenForward
 from .past_forward import PastForward
@@ -54,6 +55,7 @@ class PlannedModule:
         self.frames = options.frames  # forwards that have been open at a time
         self.several = False  # there have been several
         self.sharing = Sharing()
+        self.regions = CastRegions()
         self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
         self.replayed = 0
         self.original = 0
@@ -84,7 +86,7 @@ class PlannedModule:
         if self.past_forward is not None and torch.is_grad_enabled():
             self.close_past_forward()
         if not self.is_forwarding and torch._C._get_tracing_state() is None:
-            self.sharing.note(self.release_open_forwards())
+            self.release_open_forwards()
             self.fallback.note_forward(self.sharing.is_now)
         if not module.training or not torch.is_grad_enabled() or self.is_forwarding:
             return module.forward(*args, **kwargs)
@@ -106,6 +108,7 @@ class PlannedModule:
             call_plan, call = self.kind_of_call(args, kwargs)
             if call_plan is None:
                 return self.run_original(args, kwargs)
+            self.regions.note_forward(call.device)
             output = call_plan.step(call)
             if output is not UNDECIDED:
                 return output
@@ -289,17 +292,33 @@ class PlannedModule:
         plans = [call_plan.plan for call_plan in self.call_plans.values() if call_plan.plan is not None]
         self.plans_that_move_buffers = [plan.compiled for plan in plans if plan.moves_buffers_in_backward]
 
-    def release_open_forwards(self) -> bool:
+    def release_open_forwards(self) -> None:
         """A further forward begins. Forwards that are open and cannot share their backward with it are given
-        to the caller: it runs as without us. Returns whether some were."""
-        are_released = False
+        to the caller: it runs as without us."""
+        shares_casts, are_released = torch.is_grad_enabled() and self.release_shared_casts(), False
         for plan in self.plans_that_move_buffers:
             are_released = plan.abandon_open_forwards() or are_released
         if torch.is_grad_enabled():
             for call_plan in self.call_plans.values():
                 are_released = call_plan.release_what_sums() or are_released
-        self.several = self.several or are_released
-        return are_released
+        self.sharing.note(are_released, shares_casts)
+        self.several = self.several or self.sharing.is_now
+
+    def release_shared_casts(self) -> bool:
+        """The same of open forwards in the same region of autocast. Says whether it is shared."""
+        if self.regions.last is None:
+            return False
+        bystander = modes.bystander()
+        if bystander is not None and not bystander.allows_eviction:
+            return False  # it would see what is asked here
+        return self.regions.release_open_forwards(self.call_plans.values(), self.before_release)
+
+    def before_release(self) -> None:
+        """The original's forwards run now for what is released, whose gradients come to `.grad`."""
+        if self.updates is not None:
+            self.updates.note_several()
+        self.fallback.note_forward(True)
+        self.fallback.begin(None)
 
     # Steps that may not fit.
 

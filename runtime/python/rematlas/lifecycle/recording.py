@@ -94,7 +94,8 @@ class Recording(Unplanned):
         # batch for it.
         spare = sum(tensor.nbytes for tensor in call.inputs) if owner.fallback.eviction else 0
         other_bytes = recording.other_bytes() - sum(held) + spare
-        call_plan.open_steps.append(Recorded(recording, forward.returned, forward.shares_casts, other_bytes))
+        region = owner.regions.now
+        call_plan.open_steps.append(Recorded(recording, forward.returned, other_bytes, region=region))
         return output, None, ""
 
     # Between the steps.

@@ -52,7 +52,7 @@ class Returned(typing.NamedTuple):
 class StepPlan:
     """`compiled` runs the step. Until it is bound, it is only the step's graph."""
 
-    def __init__(self, compiled, returned, *, sums, sums_within, other_bytes, frames, used=None):
+    def __init__(self, compiled, returned, *, sums, other_bytes, frames, used=None):
         self.compiled = compiled
         self.returned = returned
         self.is_one_output = (
@@ -60,8 +60,8 @@ class StepPlan:
             and returned.template == "tensor"
             and returned.sources[0][0] == "plan"
         )
-        self.sums = sums  # several open forwards cannot be planned
-        self.sums_within = sums_within  # the module uses some parameter several times
+        # The module uses some parameter several times: several open forwards cannot be planned
+        self.sums = sums
         self.other_bytes = other_bytes  # that lived beside the step when it was planned
         self.frames = frames  # forwards open at a time that it was made for
         # Of a plan from shapes: per output tensor, whether the loss was taken to depend on it
@@ -97,7 +97,7 @@ class StepPlan:
     def bind(self, watch, owner) -> None:
         """Makes the schedule that was found ready to run. Raises RuntimeError."""
         self.compiled.bind(watch, watch.tensors(), owner)
-        self.compiled.set_sums_gradients(self.sums_within)
+        self.compiled.set_sums_gradients(self.sums)
         self.moves_buffers_in_backward = None
 
     def note_first_forward(self, compiled) -> None:

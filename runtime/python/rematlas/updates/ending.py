@@ -48,7 +48,7 @@ class Ending:
             return infeasible_text(solver, self.answer)
         return self.answer.error or ""
 
-    def bind(self, context, states, groups, sums_within) -> None:
+    def bind(self, context, states, groups, sums) -> None:
         """Makes the plan ready for the step that begins. Raises NoEnding."""
         told = [told for _, told in groups]
         try:
@@ -56,7 +56,7 @@ class Ending:
                 self.plan.rebind_states(states)
             else:
                 self.plan.bind(context.watch, context.tensors, context.owner, states)
-                self.plan.set_sums_gradients(sums_within)
+                self.plan.set_sums_gradients(sums)
                 self.is_bound = True
             numbers = [group["optimizer"] | {"lr": 0} for group in told]
             if self.numbers != numbers:
@@ -124,7 +124,7 @@ class Endings:
         states = self.states.of_plan(ending.plan, role, groups, context.parameters(), makes_missing)
         if states is None:
             return "the optimizer has not made its states yet"
-        ending.bind(context, states, groups, step_plan.sums_within)
+        ending.bind(context, states, groups, step_plan.sums)
         budget = context.options.budget_bytes
         if budget is not None:
             others = self.other_bytes(context, role)

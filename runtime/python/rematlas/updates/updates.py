@@ -89,6 +89,10 @@ class Updates:
         else:
             self.refuse_for_good(why)
 
+    def note_several(self) -> None:
+        """A forward begins while another one is open, which was given to the caller."""
+        self.refuse_this_step("several forwards are open at a time")
+
     # What training does.
 
     def before_forward(self) -> None:
@@ -108,7 +112,7 @@ class Updates:
         self.count_forward()
         if self.open is not None and self.open.open_forwards():
             self.open.abandon_open_forwards()
-            self.refuse_this_step("several forwards are open at a time")
+            self.note_several()
         self.open = None
 
     def count_forward(self) -> None:

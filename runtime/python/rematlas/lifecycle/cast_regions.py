@@ -1,0 +1,79 @@
+"""Regions of autocast. The forwards in one share its casts of weights: gradients of a cast are summed before
+they are cast back, which a plan of a single forward cannot do."""
+
+import contextlib
+
+import torch
+
+from ..calls import modes
+from ..compiled import callbacks
+
+
+class CastRegions:
+    """The regions that the module's forwards are in."""
+
+    def __init__(self):
+        self.last = None  # that some forward was in: modes.CastRegion
+        self.now = None  # that the forward is in which runs, or ran last; None: it shares no casts
+
+    def note_forward(self, device) -> None:
+        """A forward begins that is recorded, compared or planned perhaps."""
+        if not modes.shares_casts(device):
+            self.now = None
+            return
+        if not self.goes_on():
+            self.last = modes.CastRegion(device)
+        self.now = self.last
+
+    def goes_on(self) -> bool:
+        """Says whether the program is still in the last region."""
+        return self.last is not None and self.last.goes_on()
+
+    def release_open_forwards(self, call_plans, before_release) -> bool:
+        """A further forward begins. Open ones in its region are given to the caller, whose graph sums the
+        gradients of the casts that they share with it. Says whether the region has or had such. Calls
+        `before_release` where there are some now."""
+        if not self.goes_on():
+            return False
+        region = self.last
+        if region.is_shared:  # what runs in it is the caller's already
+            return True
+        planned = [forward for forward in list(callbacks.open_forwards.values()) if forward.region is region]
+        observed = [
+            (call_plan, step)
+            for call_plan in call_plans
+            for step in call_plan.open_steps
+            if step.is_open() and step.region is region
+        ]
+        if not planned and not observed:
+            return False
+        region.is_shared = True
+        before_release()
+        for forward in planned:
+            forward.compiled.abandon_open_forwards()
+        for _, step in observed:
+            step.release(modes.SHARED_CASTS)
+        kinds = [*(forward.call_plan for forward in planned), *(call_plan for call_plan, _ in observed)]
+        for call_plan in dict.fromkeys(kinds):
+            call_plan.note_shared_casts(region)
+        return True
+
+    @contextlib.contextmanager
+    def of(self, forward):
+        """The original runs again for this open forward. It shares casts with the region that the program is
+        in by now only where the forward was in that one."""
+        is_another = forward.region is not None and not (forward.region is self.last and self.goes_on())
+        if is_another:
+            self.clear()
+        try:
+            yield
+        finally:
+            if is_another:
+                self.clear()
+
+    def clear(self) -> None:
+        """Forwards before and after this share no casts."""
+        if self.goes_on():
+            self.last.clear()
+        else:
+            torch.clear_autocast_cache()

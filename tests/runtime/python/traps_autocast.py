@@ -1,0 +1,337 @@
+"""Traps of autocast, which keeps casts of the weights for all forwards of one region."""
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from traps import DEVICE, Trap, blocks, trap
+
+
+def region(**options):
+    return torch.autocast(DEVICE.type, torch.bfloat16, **options)
+
+
+def difference(one, other):
+    return (one.float() - other.float()).square().mean()
+
+
+def with_step(step_of, **options):
+    """A trap whose step is this function of the model, the batch and the number of the step."""
+
+    def body(model, batch, step):
+        loss = step_of(model, batch, step)
+        loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, **options)
+
+
+@trap
+def two_forwards_in_one_region():
+    """Their gradients of the casts are summed before they are cast back."""
+
+    def step_of(model, batch, step):
+        with region():
+            return difference(model(*batch(step)[0]), model(*batch(step + 100)[0]))
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def three_forwards_in_one_region():
+    def step_of(model, batch, step):
+        with region():
+            one, other, third = (model(*batch(step + 100 * n)[0]) for n in range(3))
+        return difference(one, other) + third.float().abs().mean()
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def two_forwards_in_two_regions():
+    def step_of(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+        with region():
+            other = model(*batch(step + 100)[0])
+        return difference(one, other)
+
+    return with_step(step_of)
+
+
+@trap
+def two_forwards_without_a_cache():
+    def step_of(model, batch, step):
+        with region(cache_enabled=False):
+            return difference(model(*batch(step)[0]), model(*batch(step + 100)[0]))
+
+    return with_step(step_of)
+
+
+@trap
+def two_forwards_in_nested_regions():
+    """The cache is that of the outermost region."""
+
+    def step_of(model, batch, step):
+        with region():
+            with region():
+                one = model(*batch(step)[0])
+            with region():
+                other = model(*batch(step + 100)[0])
+        return difference(one, other)
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def two_forwards_of_other_shapes():
+    """Each is planned for itself, were they not in one region."""
+
+    def step_of(model, batch, step):
+        x = batch(step)[0][0]
+        with region():
+            return difference(model(x).mean(0), model(x[: len(x) // 2]).mean(0))
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def a_second_forward_from_the_seventh_step():
+    """What was planned for one forward meets another one in its region."""
+
+    def step_of(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+            other = model(*batch(step + 100)[0]) if step > 6 else one * 0.5
+        return difference(one, other)
+
+    return with_step(step_of, expected="either", least_replayed=2)
+
+
+@trap
+def a_second_forward_in_another_region_from_the_seventh_step():
+    """The layers are used twice, so that several forwards cannot be planned."""
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = blocks()
+
+        def forward(self, x):
+            return self.layers(self.layers(x))
+
+    def body(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+        with region():
+            other = model(*batch(step + 100)[0]) if step > 6 else one * 0.5
+        loss = difference(one, other)
+        loss.backward()
+        return loss
+
+    return Trap(Twice(), body=body, expected="either")
+
+
+@trap
+def a_teacher_first():
+    """The casts were made by a forward without gradients."""
+
+    def step_of(model, batch, step):
+        with region():
+            with torch.no_grad():
+                target = model(*batch(step + 100)[0])
+            return difference(model(*batch(step)[0]), target)
+
+    return with_step(step_of)
+
+
+@trap
+def a_teacher_that_evaluates_first():
+    def step_of(model, batch, step):
+        with region():
+            model.eval()
+            with torch.no_grad():
+                target = model(*batch(step + 100)[0])
+            model.train()
+            return difference(model(*batch(step)[0]), target)
+
+    return with_step(step_of)
+
+
+@trap
+def a_teacher_afterwards():
+    def step_of(model, batch, step):
+        with region():
+            output = model(*batch(step)[0])
+            with torch.no_grad():
+                target = model(*batch(step + 100)[0])
+            return difference(output, target)
+
+    return with_step(step_of)
+
+
+@trap
+def a_part_of_the_model_first():
+    """Its gradients of the casts are summed with the model's."""
+
+    def step_of(model, batch, step):
+        with region():
+            first = model[0](*batch(step + 100)[0]).float().square().mean()
+            return first + model(*batch(step)[0]).float().square().mean()
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def small_batches_in_one_region():
+    """A backward comes before the next forward of the region."""
+
+    def body(model, batch, step):
+        with region():
+            for part in range(3):
+                loss = model(*batch(step + 100 * part)[0]).float().square().mean()
+                loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body)
+
+
+@trap
+def small_batches_with_checkpoints_in_one_region():
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stacks = nn.ModuleList(blocks() for _ in range(3))
+
+        def forward(self, x):
+            for stack in self.stacks:
+                x = checkpoint(stack, x, use_reentrant=False)
+            return x
+
+    def body(model, batch, step):
+        with region():
+            for part in range(2):
+                loss = model(*batch(step + 100 * part)[0]).float().square().mean()
+                loss.backward()
+        return loss
+
+    return Trap(Checkpointed(), body=body, expected="either")
+
+
+@trap
+def a_step_of_the_optimizer_within_the_region():
+    """The casts are older than the weights."""
+
+    def body(model, batch, step):
+        with region():
+            for part in range(2):
+                loss = model(*batch(step + 100 * part)[0]).float().square().mean()
+                loss.backward()
+                with torch.no_grad():
+                    for parameter in model.parameters():
+                        parameter.add_(parameter.grad, alpha=-0.1)
+        return loss
+
+    return Trap(blocks(4), body=body, expected="either")
+
+
+@trap
+def a_backward_twice_outside_of_the_region():
+    """The original runs again for it, as it ran within the region."""
+
+    def body(model, batch, step):
+        with region():
+            loss = model(*batch(step)[0]).float().square().mean()
+        if step > 6:
+            loss.backward(retain_graph=True)
+        loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, least_replayed=2)
+
+
+@trap
+def a_backward_twice_in_another_region():
+    """The original runs again for it as it ran, without autocast."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).float().square().mean()
+        with region():
+            if step > 6:
+                loss.backward(retain_graph=True)
+            loss.backward()
+        return loss
+
+    return Trap(blocks(4), body=body, least_replayed=2)
+
+
+@trap
+def a_float16_loss_scaled():
+    def step_of(model, batch, step):
+        with torch.autocast(DEVICE.type, torch.float16):
+            return difference(model(*batch(step)[0]), model(*batch(step + 100)[0])) * 256.0
+
+    return with_step(step_of, expected="refused")
+
+
+@trap
+def a_second_forward_under_hooks_from_the_seventh_step():
+    """Nothing is planned under the program's own hooks; the region's casts are shared all the same."""
+
+    def step_of(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+            if step <= 6:
+                return difference(one, one * 0.5)
+            with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+                return difference(one, model(*batch(step + 100)[0]))
+
+    return with_step(step_of, expected="either", least_replayed=2)
+
+
+@trap
+def a_second_forward_that_evaluates_from_the_seventh_step():
+    """With gradients."""
+
+    def step_of(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+            if step <= 6:
+                return difference(one, one * 0.5)
+            model.eval()
+            other = model(*batch(step + 100)[0])
+            model.train()
+            return difference(one, other)
+
+    return with_step(step_of, expected="either", least_replayed=2)
+
+
+@trap
+def a_forward_without_autocast_between_two_from_the_eighth_step():
+    """The region is the same before and after it."""
+
+    def step_of(model, batch, step):
+        with region():
+            one = model(*batch(step)[0])
+            if step <= 7:
+                return difference(one, one * 0.5)
+            with region(enabled=False):
+                between = model(*batch(step + 200)[0])
+            return difference(one, model(*batch(step + 100)[0])) + between.abs().mean()
+
+    return with_step(step_of, expected="either", least_replayed=2)
+
+
+@trap
+def forwards_that_are_open_in_two_regions():
+    """Two in one region are released while one of another region is open, whose plan they had."""
+
+    def step_of(model, batch, step):
+        with region():
+            first = model(*batch(step + 200)[0])
+        with region():
+            one = model(*batch(step)[0])
+            other = model(*batch(step + 100)[0]) if step > 6 else one * 0.5
+        return difference(one, other) + first.float().abs().mean()
+
+    return with_step(step_of, expected="either", least_replayed=2)
