@@ -320,6 +320,8 @@ class PlannedModule:
             return None
         self.state.note_assigned(found.returned.kept)
         self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
+        if found.reads_kept:
+            self.state.note_reads_kept()
         return found
 
     def original_bytes(self, answer) -> int:
