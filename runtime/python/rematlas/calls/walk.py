@@ -57,7 +57,7 @@ class ByName:
 
 
 class Walk:
-    def __init__(self, module, assigned, reads_kept):
+    def __init__(self, module, assigned, reads_kept=False):
         """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at.
         `reads_kept`: a forward reads what the one before has left there."""
         self.module = module
