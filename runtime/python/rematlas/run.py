@@ -110,6 +110,34 @@ def same_bits(a, b) -> bool:
     return a.numel() == 0 or torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
 
 
+class StepsByPlan:
+    """Which steps of a planned model its plan has run."""
+
+    def __init__(self, model):
+        self.status = status(model)
+        self.model = type(model).__name__
+        self.count = self.replayed = self.by_original = self.measured_peak = 0
+        self.why_original = ""  # of the last step that the plan did not run
+
+    def count_step(self) -> None:
+        """A step is over. One whose forward or backward the original has run is none of the plan's."""
+        last = self.status.plans[0].last if self.status.plans else {}
+        by_original = last.get("originals", 0)
+        is_by_plan = self.status.replayed > self.replayed and by_original == self.by_original
+        self.replayed, self.by_original = self.status.replayed, by_original
+        if is_by_plan:
+            self.count += 1
+            self.measured_peak = max(self.measured_peak, last["peak_bytes"])
+        else:
+            self.why_original = self.status.reason or self.status.why_original
+
+    def info(self):
+        """Raises Refused where the plan has run no step."""
+        if self.count == 0:
+            raise Refused(f"rematlas: the plan does not run on this {self.model}: {self.why_original}")
+        return self.status.plans[0]
+
+
 def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     """What `rematlas run --json` tells. Changes the weights. Raises Refused where the plan does not run on
     the module."""
@@ -126,20 +154,11 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
     of(model).measure_peaks()
     used = plan.used_outputs()
     same = dict.fromkeys(("outputs", "gradients", "buffers", "random_state"), True)
-    measured = of_original = 0
+    by_plan, of_original = StepsByPlan(model), 0
     try:
         for step in range(steps + 1):  # the first one warms up
             planned.step(args, kwargs, seed + step, used)
-            found = status(model)
-            if found.replayed <= step or found.plans[0].last["originals"]:
-                why = (
-                    (found.plans and found.plans[0].last["why_original"])
-                    or found.reason
-                    or "its course is another one"
-                )
-                raise Refused(f"rematlas: the plan does not run on this {type(model).__name__}: {why}")
-            info = found.plans[0]
-            measured = max(measured, info.last["peak_bytes"])
+            by_plan.count_step()
             if not verify:
                 continue
             of_original = max(of_original, original.step(args, kwargs, seed + step, used))
@@ -153,8 +172,11 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
         remove(model)
         if planned.device.type == "cuda":
             ops.wait_for_autograd(str(planned.device))
+    info, measured = by_plan.info(), by_plan.measured_peak
     report = {
         "steps": steps,
+        "original_steps": steps + 1 - by_plan.count,
+        "why_original": by_plan.why_original,
         "step_seconds": planned.seconds[1:],
         "predicted_peak_bytes": info.peak_bytes,
         "measured_peak_bytes": measured,
@@ -190,6 +212,11 @@ def text_of(report) -> str:
         f"step {number}      {1e3 * seconds:.1f} ms"
         for number, seconds in enumerate(report["step_seconds"], 1)
     ]
+    if report["original_steps"]:
+        lines.append(
+            f"unplanned   the original ran {report['original_steps']} of {report['steps'] + 1} steps, the one"
+            f" that warms up included: {report['why_original']}"
+        )
     lines.append(
         f"peak        {mib['predicted_peak_bytes']} predicted, {mib['measured_peak_bytes']} measured, budget"
         f" {mib['budget_bytes']}"

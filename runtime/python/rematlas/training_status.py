@@ -87,6 +87,11 @@ class Status:
         return reasons[-1] if reasons else ""
 
     @property
+    def why_original(self) -> str:
+        """Says why the original ran the last of the steps that a plan should have run; empty where none."""
+        return self._planned.why_original
+
+    @property
     def left_alone(self) -> list:
         """Says of each kind of calls that were left to the original how many there were, and why."""
         left = self._planned.refusals.left_alone

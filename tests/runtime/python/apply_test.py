@@ -418,6 +418,22 @@ class RunsOfPlans(unittest.TestCase):
             self.assertGreater(report["measured_peak_bytes"], 0.97 * report["predicted_peak_bytes"])
             self.assertLess(report["measured_peak_bytes"], report["original_peak_bytes"])
 
+    def test_steps_that_take_another_course_are_counted(self):
+        """The codes of `one_hot` are checked on the host: where their least or largest is another one, the
+        original runs the step."""
+        *_, plan = planned_by_the_command_line("sample_with_a_codebook")
+        run = [*COMMAND, "run", "apply_test:sample_with_a_codebook", plan, "--steps", "4", "--verify"]
+        done = self.run_of(*run, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertTrue(report["verified"], report)
+        self.assertLess(report["original_steps"], 5)
+        if report["original_steps"]:
+            self.assertIn("its course depends on the data", report["why_original"])
+            self.assertIn(
+                "steps, the one that warms up included: the program reads", self.run_of(*run).stdout
+            )
+
     def test_a_model_that_computes_something_else_is_told(self):
         *_, plan = planned_by_the_command_line("sample_that_remembers")
         done = self.run_of(
@@ -590,6 +606,46 @@ def sample_of_another_shape():
 
 def sample_that_remembers():
     return Remembers(), (models.images(0)[0],)
+
+
+class Codebook(nn.Module):
+    """Replaces rows by the nearest of some codes, which follow the rows (van den Oord et al., NeurIPS 2017,
+    appendix A.1)."""
+
+    def __init__(self, codes: int = 16, width: int = 32, decay: float = 0.9):
+        super().__init__()
+        self.decay = decay
+        self.register_buffer("codes", torch.randn(codes, width))
+        self.register_buffer("sizes", torch.ones(codes))
+        self.register_buffer("sums", self.codes.clone())
+
+    def forward(self, rows):
+        nearest = torch.cdist(rows, self.codes).argmin(1)
+        found = nn.functional.embedding(nearest, self.codes)
+        if self.training:
+            with torch.no_grad():
+                chosen = nn.functional.one_hot(nearest, len(self.codes)).to(rows.dtype)
+                self.sizes.mul_(self.decay).add_(chosen.sum(0), alpha=1 - self.decay)
+                self.sums.mul_(self.decay).add_(chosen.t() @ rows, alpha=1 - self.decay)
+                self.codes.copy_(self.sums / self.sizes.unsqueeze(1))
+        return rows + (found - rows).detach(), (rows - found.detach()).square().mean()
+
+
+class Quantized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Linear(128, 32))
+        self.codebook = Codebook()
+        self.decoder = nn.Sequential(nn.Linear(32, 128), nn.GELU(), nn.Linear(128, 64))
+
+    def forward(self, x):
+        rows, commitment = self.codebook(self.encoder(x))
+        return (self.decoder(rows) - x).square().mean() + 0.25 * commitment
+
+
+def sample_with_a_codebook():
+    torch.manual_seed(0)
+    return Quantized(), (torch.randn(256, 64),)
 
 
 def sample_with_a_region_without_gradients():

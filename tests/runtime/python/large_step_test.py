@@ -330,8 +330,10 @@ class LargeSteps(unittest.TestCase):
                     losses = train(module, rows, lambda module, x: module(x))[0]
                 results.append((losses, random.random(), numpy.random.rand()))
             self.assertEqual(*results, kind)
-            self.assertEqual([w.category for w in caught], [rematlas.RefusedWarning], kind)
-            self.assertIn(why, rematlas.status(module).reason)
+            # What is left in an attribute for the next step is planned.
+            refused = [] if kind == "state" else [rematlas.RefusedWarning]
+            self.assertEqual([w.category for w in caught], refused, kind)
+            self.assertIn("" if kind == "state" else why, rematlas.status(module).reason)
 
     def test_where_shapes_do_not_tell_the_original_runs(self):
         module = rematlas.apply(Reads(), 12 << 20, config=models.by_moves())

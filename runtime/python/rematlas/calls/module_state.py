@@ -7,6 +7,7 @@ import torch
 from . import effects
 from .watch import Watch
 
+OTHER_CONTENTS = "has other contents in the next step"  # as the recorder says of a tensor beside its buffers
 log = logging.getLogger("rematlas")
 
 
@@ -19,6 +20,7 @@ class ModuleState:
         self.number = None  # of the state: the same for equal states
         self.change = ""  # the last one, in words
         self.assigned = {}  # (id of dictionary, name) to (dictionary, name): what forward sets
+        self.reads_kept = False  # a forward reads what the one before has set
         self.counted = {}  # the same of what forward counts or logs by, and never reads
         self.after_forward = effects.Kept(())  # the same, when the last forward was over
         self.numbers = {}  # by fingerprint, for short keys
@@ -43,7 +45,7 @@ class ModuleState:
 
     def look(self) -> Watch:
         """Looks without taking note of what it finds."""
-        return Watch(self.module, frozenset([*self.assigned, *self.counted]))
+        return Watch(self.module, frozenset([*self.assigned, *self.counted]), self.reads_kept)
 
     def forget(self) -> None:
         """The module must be looked at again before the next step."""
@@ -76,6 +78,19 @@ class ModuleState:
             self.assigned[id(values), name] = (values, name)
             self.forget()
         return [name for _, name in new]
+
+    def note_difference(self, why) -> bool:
+        """Two steps are not of one course. Where a forward has read what another one has set, such tensors
+        are buffers from now on. Returns whether that is so, and was not known."""
+        is_new = bool(self.assigned) and OTHER_CONTENTS in why and not self.reads_kept
+        if is_new:
+            self.note_reads_kept()
+        return is_new
+
+    def note_reads_kept(self) -> None:
+        if not self.reads_kept:
+            self.reads_kept = True
+            self.forget()
 
     def note_counted(self, changed, watch) -> list:
         """`changed`: (module, dictionary, name) of host values that a forward has changed. Those that nothing

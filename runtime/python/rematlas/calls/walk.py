@@ -57,9 +57,11 @@ class ByName:
 
 
 class Walk:
-    def __init__(self, module, assigned):
-        """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at."""
+    def __init__(self, module, assigned, reads_kept=False):
+        """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at.
+        `reads_kept`: a forward reads what the one before has left there."""
         self.module = module
+        self.reads_kept = reads_kept
         self.assigned = assigned
         self.containers = []  # (values, ids): a function that lists the values now, and what they were
         self.held = []  # what ids stand for must stay alive
@@ -115,7 +117,7 @@ class Walk:
 
     def add_kept_tensors(self, prefix, values):
         """What a forward leaves for the next one in attributes is as good as a buffer."""
-        for name, value in values.items():
+        for name, value in values.items() if self.reads_kept else ():
             is_kept = (id(values), name) in self.assigned and type(value) is torch.Tensor
             if is_kept and not value.requires_grad and value.layout == torch.strided:
                 self.buffers.append((values, name, prefix + name))

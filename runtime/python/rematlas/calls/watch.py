@@ -13,8 +13,8 @@ from .walk import STATE, Walk
 
 
 class Watch(Walk):
-    def __init__(self, module, assigned=frozenset()):
-        super().__init__(module, assigned)
+    def __init__(self, module, assigned=frozenset(), reads_kept=False):
+        super().__init__(module, assigned, reads_kept)
         self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]

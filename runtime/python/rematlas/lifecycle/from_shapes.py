@@ -16,6 +16,7 @@ from ..calls import effects, modes, structure
 from ..calls.assignments import dictionary_at, places_of
 from ..calls.kept_state import KeptState
 from ..calls.module_hooks import BeforeForward
+from ..calls.module_state import OTHER_CONTENTS
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import message
@@ -25,7 +26,7 @@ from .observed import Recorded
 from .step_plan import Returned
 
 LARGEST_KEPT = 1 << 20  # bytes of a buffer that keeps its contents
-MOST_STEPS = 5
+MOST_STEPS = 6
 
 
 class Unknown(Exception):
@@ -61,6 +62,7 @@ class Twin:
         self.hooks = hooks
         self.used = used
         self.known = frozenset()
+        self.reads_kept = False  # see Walk
         self.counted = frozenset()  # the same of what it counts or logs by
         self.places = {}  # see `places_of`
 
@@ -81,15 +83,20 @@ class Twin:
                 first = found
                 continue
             why = found.recording.difference(first.recording)
+            if self.known and OTHER_CONTENTS in why and not self.reads_kept:
+                self.reads_kept, first = True, None
+                continue
             if why or first.returned != found.returned:
                 raise Unknown(why or "the module returns another structure in another step")
             self.check_what_is_kept()
+            found.reads_kept = self.reads_kept
             return found
         raise Unknown("the forward sets other attributes in each step")
 
     def check_what_is_kept(self) -> None:
         known = [(dictionary_at(self.module, place), name) for place, name in self.known | self.counted]
-        of_module = Watch(self.module, frozenset((id(values), name) for values, name in known))
+        places = frozenset((id(values), name) for values, name in known)
+        of_module = Watch(self.module, places, self.reads_kept)
         if self.look().names != of_module.names:
             raise Unknown("the forward leaves tensors for the next one, and there are none yet")
 
@@ -136,7 +143,7 @@ class Twin:
         return found, (set_now, counted_now)
 
     def look(self) -> Watch:
-        return Watch(self.twin, self.places_in_twin(self.known | self.counted))
+        return Watch(self.twin, self.places_in_twin(self.known | self.counted), self.reads_kept)
 
     def places_in_twin(self, places) -> frozenset:
         return frozenset((id(dictionary_at(self.twin, place)), name) for place, name in places)

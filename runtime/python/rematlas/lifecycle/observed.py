@@ -22,6 +22,7 @@ class Recorded:
         self.other_bytes = other_bytes  # that are neither the step's nor held by other open steps of its kind
         self.counted = counted  # effects.Kept, when the last forward was over
         self.region = region  # of autocast, its forward was in; None: it shared no casts
+        self.reads_kept = False  # see Walk
         self.used = used  # from shapes: per output tensor, whether the loss was taken to depend on it
 
     def is_open(self) -> bool:

@@ -59,6 +59,7 @@ class PlannedModule:
         self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
         self.replayed = 0
         self.original = 0
+        self.why_original = ""  # why the last step that a plan should have run was not run by it
         self.is_forwarding = False  # the original's forward runs
         self.measures = False  # peaks of planned steps, see `measure_peaks`
         self.past_forward = PastForward(module, self.note_gradients_past_forward)  # until the first call
@@ -225,6 +226,7 @@ class PlannedModule:
 
     def note_original(self, why, begins=True) -> None:
         """The plan cannot run a step, which begins, or whose backward does: that one is not evicted."""
+        self.why_original = why
         if self.options.budget_bytes is None or not self.refusals.is_first(why):
             log.info("rematlas: %s; this step runs the original", why)
         else:
@@ -337,6 +339,8 @@ class PlannedModule:
             return None
         self.state.note_assigned(found.returned.kept)
         self.state.note_effects([(values, name) for values, name, _ in found.returned.effects])
+        if found.reads_kept:
+            self.state.note_reads_kept()
         return found
 
     def original_bytes(self, answer) -> int:

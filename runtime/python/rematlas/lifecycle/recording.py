@@ -119,6 +119,8 @@ class Recording(Unplanned):
         if not why:
             self.call_plan.begin_planning(first, step)
             return
+        if self.owner.state.note_difference(why):
+            return  # what is recorded next is another kind of call
         self.fail(why)
         if self.call_plan.state is self:
             self.first = step

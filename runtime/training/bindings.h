@@ -1,0 +1,53 @@
+// What the classes and ops for Python share. Errors are RuntimeErrors of one line; answers of several fields are JSON.
+#pragma once
+
+#include <torch/custom_class.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/solving/copies.h"
+#include "runtime/device/device.h"
+#include "runtime/model/named_tensor.h"
+#include "runtime/training/open_devices.h"
+#include "runtime/training/step_recording.h"
+
+namespace rematlas {
+
+template <class T>
+T or_throw(Result<T> result) {
+    TORCH_CHECK(result, "rematlas: ", result.error().message);
+    return result.take();
+}
+
+/// The first `parameters` of them are parameters, the others buffers.
+std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                                std::int64_t parameters);
+
+/// {"offload": "all", "links": "pcie4", "host_budget": "100GiB"}; "" for none. Links by name, or by the path of a
+/// profile; none stand for the graph's.
+Copies copies_from(const std::string& text);
+
+StepRecording::Kind kind_named(const std::string& name);
+
+struct TorchRecording : torch::CustomClassHolder {
+    TorchRecording(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                   std::int64_t parameters, const std::vector<at::Tensor>& inputs,
+                   const std::string& device_name, const std::string& kind)
+        : device(open_device_named(device_name)),
+          step(std::make_shared<StepRecording>(paired(names, tensors, parameters), inputs, *device,
+                                               kind_named(kind))) {}
+    std::shared_ptr<DeviceRuntime> device;
+    std::shared_ptr<StepRecording> step;
+};
+
+// They are defined in this order, for each takes the classes before it as arguments.
+void define_recording(torch::Library& library);
+void define_plan(torch::Library& library);
+void define_comparison(torch::Library& library);
+void define_original(torch::Library& library);
+void define_ops(torch::Library& library);
+
+}  // namespace rematlas

@@ -1,0 +1,290 @@
+#include "runtime/training/plan_class.h"
+
+#include "core/base/files.h"
+#include "core/base/sizes.h"
+#include "core/checking/check.h"
+#include "core/graph/graph_file.h"
+#include "core/schedule/homes.h"
+#include "core/schedule/schedule_file.h"
+#include "runtime/capture/build_graph.h"
+#include "runtime/capture/optimizer_ops.h"
+#include "runtime/replay/room.h"
+#include "runtime/training/original_of_frame.h"
+#include "runtime/training/python_error.h"
+
+namespace rematlas {
+namespace {
+
+using nlohmann::json;
+
+/// [{"optimizer": {"name": "adamw", "lr": 0.001, ...}, "parameters": ["layer.weight", ...]}, ...]
+std::vector<OptimizerGroup> groups_from(const std::string& text) {
+    std::vector<OptimizerGroup> groups;
+    for (const json& group : json::parse(text))
+        groups.push_back({.optimizer = or_throw(optimizer_from_json(group.at("optimizer"))),
+                          .parameters = group.at("parameters").get<std::vector<std::string>>()});
+    return groups;
+}
+
+/// {"sums": true, "updates": false, "clip_norm": 1.0, "scaled": true}; what is not there is as in StepEnd.
+StepEnd step_end_from(const std::string& text) {
+    const json item = json::parse(text);
+    StepEnd end{.sums = item.value("sums", false),
+                .updates = item.value("updates", true),
+                .scaled = item.value("scaled", false)};
+    if (item.contains("clip_norm")) end.clip_norm = item.at("clip_norm").get<double>();
+    return end;
+}
+
+std::vector<std::int64_t> as_int64(const std::vector<int>& numbers) {
+    return {numbers.begin(), numbers.end()};
+}
+
+}  // namespace
+
+TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
+                     const c10::intrusive_ptr<TorchRecording>& second, const std::string& name)
+    : device(second->device),
+      planner(or_throw(Planner::create(*first->step, *second->step, name, *second->device))),
+      passed_inputs(second->step->passed_inputs()) {}
+
+TorchPlan::TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name,
+                     bool timed, const std::vector<NamedTensor>& there)
+    : device(from_shapes->device),
+      planner(or_throw(Planner::from_shapes(*from_shapes->step, name, *from_shapes->device, timed, there))),
+      passed_inputs(from_shapes->step->passed_inputs()) {}
+
+TorchPlan::TorchPlan(const std::string& path, const std::string& device_name)
+    : device(open_device_named(device_name)) {
+    Plan plan = or_throw(read_plan_or_schedule(path));
+    const CheckReport checked = check(plan.graph, plan.schedule);
+    TORCH_CHECK(checked.ok(), "rematlas: ", path,
+                ": the schedule is not valid for its graph: ", checked.violations.front());
+    const Result<void> possible = moves_in_training(plan.graph, plan.schedule.steps, plan.schedule.homes);
+    TORCH_CHECK(possible, "rematlas: ", path, ": the plan cannot run: ", possible.error().message);
+    Tape tape = or_throw(tape_of(plan.graph));
+    passed_inputs.assign(tape.outputs.size(), -1);
+    loaded = plan.schedule;
+    planner = Planner::with(std::move(plan.graph), std::move(tape));
+}
+
+TorchPlan::TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end)
+    : device(plain.device),
+      planner(
+          or_throw(plain.planner->with_optimizer(groups_from(groups), step_end_from(end), *plain.device))),
+      passed_inputs(plain.passed_inputs) {}
+
+const Schedule* TorchPlan::schedule() {
+    if (loaded) return &*loaded;
+    const PlanAnswer* answer = planner->answer();
+    return answer ? std::get_if<Schedule>(&answer->found) : nullptr;
+}
+
+void TorchPlan::bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                     std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states) {
+    const Schedule* found = schedule();
+    TORCH_CHECK(found, "rematlas: there is no schedule yet");
+    step =
+        or_throw(PlannedStep::create(planner->shared_graph(), planner->tape(), *found,
+                                     paired(names, tensors, parameters), owner, device, std::move(states)));
+}
+
+std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> TorchPlan::forward(
+    const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
+    bool measured) {
+    Result<PlannedForward> made = step->forward(tensors, inputs, arena, measured, original_of_frames());
+    if (made) return {std::move(made->outputs), made->frame, ""};
+    if (made.error().kind == ErrorKind::failure) throw_as_torch_does(made.error());
+    return {{}, made.error().kind == ErrorKind::negative ? 0 : -1, made.error().message};
+}
+
+json TorchPlan::works(const PlanAnswer& answer, const Infeasible& infeasible) const {
+    if (!infeasible.smallest_found) return nullptr;
+    const Bytes bytes = *infeasible.smallest_found + answer.beside + planner->kept_by_loss();
+    return {
+        {"bytes", bytes.value},
+        {"share", share_of(*infeasible.smallest_found, Budget::Of::peak, answer.step)},
+        {"share_of_activations", share_of(*infeasible.smallest_found, Budget::Of::activations, answer.step)}};
+}
+
+std::string TorchPlan::answer() {
+    const Graph& graph = planner->graph();
+    const Tape& tape = planner->tape();
+    std::int64_t gradients = 0;
+    for (const GradientOf& made : tape.gradients)
+        if (made.operand != no_operand)
+            gradients += graph.tensors[tape.operands[made.operand].tensor].bytes.value;
+    json item = {{"ops", graph.ops.size()},
+                 {"whole_peak_bytes", planner->whole_peak().value},
+                 {"whole_held_bytes", (planner->whole_peak(2) - planner->whole_peak()).value},
+                 {"resident_bytes", planner->residents().value},
+                 {"gradient_bytes", gradients},
+                 {"kept_by_loss_bytes", planner->kept_by_loss().value},
+                 {"unused_outputs", tape.unused_outputs},
+                 {"busy", planner->busy()}};
+    const Schedule* found = schedule();
+    if (const PlanAnswer* answer = planner->answer()) {
+        item["step_budget_bytes"] = answer->budget.value;
+        item["beside_bytes"] = answer->beside.value;
+        item["others_bytes"] = answer->others.value;
+        item["seconds"] = answer->seconds;
+        if (const auto* error = std::get_if<Error>(&answer->found)) item["error"] = error->message;
+        if (const auto* infeasible = std::get_if<Infeasible>(&answer->found)) {
+            item["infeasible"] = {
+                {"needed_bytes", infeasible->needed.value},
+                {"proven", infeasible->proven},
+                {"smallest_found_bytes",
+                 infeasible->smallest_found ? json(infeasible->smallest_found->value) : json(nullptr)},
+                {"reason", infeasible->reason},
+                {"works", works(*answer, *infeasible)}};
+        }
+    }
+    if (found) {
+        if (const auto room = room_for(graph, found->steps, *device, found->homes, found->links)) {
+            item["allocated_peak_bytes"] = room->allocated.value;
+            item["reserved_peak_bytes"] = room->reserved.value;
+            const std::int64_t arena = step ? step->memory.arena_bytes : 0;
+            item["device_bytes"] =
+                room->context.value + device->bytes_of_segments_in_use() - arena +
+                std::max(room->reserved.value - residents_on_device(graph, found->homes).value, arena);
+        }
+        item["solver"] = found->solver;
+        item["peak_bytes"] = found->peak.value;
+        item["budget_bytes"] = found->budget.value;
+        item["overhead"] = found->overhead;
+        item["host_peak_bytes"] = found->host_peak ? json(found->host_peak->value) : json(0);
+        item["status"] = found->status;
+        item["bound"] = found->bound ? json(found->bound->overhead) : json(nullptr);
+        item["gap"] = found->bound ? json(found->bound->gap) : json(nullptr);
+    }
+    return item.dump();
+}
+
+std::string TorchPlan::last() const {
+    if (!step) return "{}";
+    return json{{"peak_bytes", step->last_peak ? json(step->last_peak->value) : json()},
+                {"arena_bytes", step->memory.arena_bytes},
+                {"system_allocations", step->memory.system_allocations},
+                {"originals", step->originals},
+                {"why_original", step->why_original},
+                {"open", step->open()}}
+        .dump();
+}
+
+std::string TorchPlan::graph_text() {
+    CapturedStep step{.graph = planner->graph(), .tape = planner->tape()};
+    if (Result<void> made = make_replayable(step, step.graph.name); !made)
+        TORCH_CHECK(false, "rematlas: ", made.error().message);
+    return rematlas::graph_text(step.graph);
+}
+
+void TorchPlan::save(const std::string& path) {
+    const Schedule* found = schedule();
+    TORCH_CHECK(found, "rematlas: there is no schedule yet");
+    const std::string text = graph_text();
+    Schedule schedule = *found;
+    schedule.graph_sha256 = sha256(text);
+    const Result<void> written = write_plan(text, schedule, path);
+    TORCH_CHECK(written, "rematlas: ", written.error().message);
+}
+
+void define_plan(torch::Library& library) {
+    using Recording = c10::intrusive_ptr<TorchRecording>;
+    using Planned = c10::intrusive_ptr<TorchPlan>;
+    using Tensors = std::vector<at::Tensor>;
+    library.class_<TorchPlan>("Plan")
+        .def(torch::init<const Recording&, const Recording&, const std::string&>())
+        .def("start",
+             [](const Planned& self, const std::string& budget, const std::string& solver,
+                const std::string& options, double seconds, std::int64_t frames, std::int64_t beside,
+                const std::string& copies, bool in_arena) {
+                 SolveRequest request{.solver = solver,
+                                      .budget = or_throw(parse_budget(budget)),
+                                      .copies = copies_from(copies)};
+                 if (!options.empty()) request.options = std::make_shared<const json>(json::parse(options));
+                 request.limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
+                 self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside), in_arena);
+             })
+        .def("busy", [](const Planned& self) { return self->planner->busy(); })
+        .def("wait", [](const Planned& self) { self->planner->wait(); })
+        .def("answer", [](const Planned& self) { return self->answer(); })
+        .def("bind", [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
+                        std::int64_t parameters,
+                        const std::string& owner) { self->bind(names, tensors, parameters, owner); })
+        .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs, bool arena,
+                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("with_optimizer",
+             [](const Planned& self, const std::string& groups, const std::string& end) {
+                 return c10::make_intrusive<TorchPlan>(*self, groups, end);
+             })
+        .def("bind_with_states",
+             [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
+                std::int64_t parameters, const std::string& owner,
+                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
+        .def("rebind_states",
+             [](const Planned& self, const Tensors& states) {
+                 const Result<void> bound = self->step->executor().rebind_states(states);
+                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
+             })
+        .def("change_numbers",
+             [](const Planned& self, const std::string& groups) {
+                 const Result<void> changed =
+                     change_numbers(self->step->executor().change_values(), groups_from(groups));
+                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
+             })
+        .def("set_sums_gradients", [](const Planned& self, bool sums) { self->step->sums_gradients = sums; })
+        .def("state_names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const StateTensor& state : self->planner->tape().states) names.push_back(state.name);
+                 return names;
+             })
+        .def("gradient_names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const GradientOf& gradient : self->planner->tape().gradients)
+                     names.push_back(gradient.parameter);
+                 return names;
+             })
+        .def("gradients_are_as_handed_out",
+             [](const Planned& self, const c10::List<std::optional<at::Tensor>>& gradients) {
+                 std::vector<std::optional<at::Tensor>> asked(gradients.begin(), gradients.end());
+                 return self->step && self->step->are_as_handed_out(asked);
+             })
+        .def("give_open_forwards_up",
+             [](const Planned& self) {
+                 if (self->step) self->step->give_open_forwards_up();
+             })
+        .def("moves_buffers_late",
+             [](const Planned& self) { return self->step && self->step->executor().moves_buffers_late(); })
+        .def("passed_inputs", [](const Planned& self) { return as_int64(self->passed_inputs); })
+        .def("pack",
+             [](const Planned& self, const std::string& packing) { self->planner->note_packing(packing); })
+        .def("packing", [](const Planned& self) { return self->planner->tape().packing; })
+        .def("names",
+             [](const Planned& self) {
+                 std::vector<std::string> names;
+                 for (const Binding& binding : self->planner->tape().bindings) names.push_back(binding.name);
+                 return names;
+             })
+        .def("last", [](const Planned& self) { return self->last(); })
+        .def("open",
+             [](const Planned& self) {
+                 return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
+             })
+        .def("graph_text", [](const Planned& self) { return self->graph_text(); })
+        .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
+    library.def("load_plan(str path, str device) -> __torch__.torch.classes.rematlas.Plan",
+                [](const std::string& path, const std::string& device) {
+                    return c10::make_intrusive<TorchPlan>(path, device);
+                });
+    library.def(
+        "plan_from_shapes(__torch__.torch.classes.rematlas.Recording recording, str name, bool timed, "
+        "str[] names, Tensor[] tensors) -> __torch__.torch.classes.rematlas.Plan",
+        [](const Recording& recording, const std::string& name, bool timed,
+           const std::vector<std::string>& names, const Tensors& tensors) {
+            return c10::make_intrusive<TorchPlan>(recording, name, timed, paired(names, tensors, 0));
+        });
+}
+
+}  // namespace rematlas

@@ -1,0 +1,44 @@
+// torch.classes.rematlas.Plan: a step that is planned, and then runs by its plan.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "runtime/training/bindings.h"
+#include "runtime/training/planned_step.h"
+#include "runtime/training/planner.h"
+
+namespace rematlas {
+
+struct TorchPlan : torch::CustomClassHolder {
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& first,
+              const c10::intrusive_ptr<TorchRecording>& second, const std::string& name);
+    TorchPlan(const c10::intrusive_ptr<TorchRecording>& from_shapes, const std::string& name, bool timed,
+              const std::vector<NamedTensor>& there);
+    TorchPlan(const std::string& path, const std::string& device_name);
+    TorchPlan(const TorchPlan& plain, const std::string& groups, const std::string& end);
+
+    /// The one that was found or loaded; null where there is none.
+    const Schedule* schedule();
+    /// Binds the schedule that was found last. `states`: of the optimizer, where the step ends with its updates.
+    void bind(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+              std::int64_t parameters, const std::string& owner, std::vector<at::Tensor> states = {});
+    /// Outputs, the number of the frame, and why there are none: then the original has to run. The number is
+    /// 0 then where the program's course has changed, and -1 where tensors do not fit the plan.
+    std::tuple<std::vector<at::Tensor>, std::int64_t, std::string> forward(
+        const std::vector<at::Tensor>& tensors, const std::vector<at::Tensor>& inputs, bool arena,
+        bool measured);
+    /// A budget that is known to work: in bytes with what lives beside the step, and as shares. Null where none is known.
+    nlohmann::json works(const PlanAnswer& answer, const Infeasible& infeasible) const;
+    std::string answer();
+    std::string last() const;
+    std::string graph_text();
+    void save(const std::string& path);
+    std::shared_ptr<DeviceRuntime> device;
+    std::shared_ptr<Planner> planner;
+    std::vector<int> passed_inputs;
+    std::optional<Schedule> loaded;
+    std::shared_ptr<PlannedStep> step;
+};
+
+}  // namespace rematlas

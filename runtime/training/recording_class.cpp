@@ -1,0 +1,58 @@
+// torch.classes.rematlas.Recording
+#include "runtime/training/bindings.h"
+
+namespace rematlas {
+
+StepRecording::Kind kind_named(const std::string& name) {
+    if (name == "from shapes") return StepRecording::Kind::from_shapes;
+    return name == "with audit" ? StepRecording::Kind::real_with_audit : StepRecording::Kind::real;
+}
+
+void define_recording(torch::Library& library) {
+    using Recording = c10::intrusive_ptr<TorchRecording>;
+    using Tensors = std::vector<at::Tensor>;
+    library.class_<TorchRecording>("Recording")
+        .def(torch::init<const std::vector<std::string>&, const Tensors&, std::int64_t, const Tensors&,
+                         const std::string&, const std::string&>())
+        .def("begin", [](const Recording& self) { return self->step->begin(); })
+        .def("enter", [](const Recording& self, const std::string& path) { self->step->places.enter(path); })
+        .def("leave", [](const Recording& self) { self->step->places.leave(); })
+        .def("end", [](const Recording& self, const Tensors& outputs) { self->step->end(outputs); })
+        .def("run_backward",
+             [](const Recording& self, const c10::List<bool>& used) {
+                 self->step->run_backward({used.begin(), used.end()});
+             })
+        .def("abandon", [](const Recording& self) { self->step->abandon(); })
+        .def("refuse", [](const Recording& self, const std::string& why) { self->step->refuse(why); })
+        .def("uncut", [](const Recording& self, const std::string& why) { self->step->uncut(why); })
+        .def("sums_gradients", [](const Recording& self) { return self->step->sums_gradients(); })
+        .def("depends_on_data", [](const Recording& self,
+                                   const at::Tensor& tensor) { return self->step->depends_on_data(tensor); })
+        .def("line", [](const Recording& self) { return self->step->places.line(); })
+        .def("state",
+             [](const Recording& self) -> std::string {
+                 switch (self->step->state()) {
+                     case StepRecording::State::open:
+                         return "open";
+                     case StepRecording::State::recorded:
+                         return "recorded";
+                     case StepRecording::State::dropped:
+                         return "dropped";
+                     case StepRecording::State::disturbed:
+                         return "disturbed";
+                     default:
+                         return "refused";
+                 }
+             })
+        .def("refusal", [](const Recording& self) { return self->step->refusal().value_or(""); })
+        .def("other_thread", [](const Recording& self) { return self->step->other_thread(); })
+        .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
+        .def("survivors", [](const Recording& self) { return self->step->survivors(); })
+        .def("beside", [](const Recording& self) { return self->step->beside(); })
+        .def("held", [](const Recording& self) { return self->step->held(); })
+        .def("difference", [](const Recording& self, const Recording& other) {
+            return difference(self->step->recording(), other->step->recording()).value_or("");
+        });
+}
+
+}  // namespace rematlas

@@ -1,0 +1,144 @@
+// torch.classes.rematlas and torch.ops.rematlas: what the Python package stands on.
+//
+//     torch.ops.load_library("librematlas_training.so")
+#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/sizes.h"
+#include "core/costs/link_profile.h"
+#include "core/planning/config.h"
+#include "runtime/allocator/counting_allocator.h"
+#include "runtime/device/host_tensors.h"
+#include "runtime/shapes/shape_tensor.h"
+#include "runtime/training/bindings.h"
+#include "runtime/training/within_eviction.h"
+
+namespace rematlas {
+
+std::vector<NamedTensor> paired(const std::vector<std::string>& names, const std::vector<at::Tensor>& tensors,
+                                std::int64_t parameters) {
+    TORCH_CHECK(names.size() == tensors.size(), "rematlas: ", names.size(), " names for ", tensors.size(),
+                " tensors");
+    std::vector<NamedTensor> pairs;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        pairs.push_back({names[i], tensors[i], static_cast<std::int64_t>(i) < parameters});
+    return pairs;
+}
+
+Copies copies_from(const std::string& text) {
+    if (text.empty()) return {};
+    const nlohmann::json item = nlohmann::json::parse(text);
+    const std::string name = item.at("offload").get<std::string>();
+    const std::optional<Offload> what = offload_from(name);
+    TORCH_CHECK(what, "rematlas: offload is '", name, "'; expected none, activations, weights or all");
+    Copies copies{.what = *what, .in_training = true};
+    if (item.contains("links")) copies.links = or_throw(links_named(item.at("links").get<std::string>()));
+    if (item.contains("host_budget"))
+        copies.host_budget = or_throw(parse_bytes(item.at("host_budget").get<std::string>()));
+    return copies;
+}
+
+namespace {
+
+using nlohmann::json;
+
+std::vector<at::Tensor> shapes_like(const std::vector<at::Tensor>& tensors, std::int64_t largest_kept) {
+    const at::NoGradGuard no_grad;
+    std::map<const c10::StorageImpl*, c10::Storage> twins;
+    std::vector<at::Tensor> result;
+    for (const at::Tensor& tensor : tensors) {
+        c10::Storage& twin = twins[tensor.storage().unsafeGetStorageImpl()];
+        const auto bytes = static_cast<std::int64_t>(tensor.storage().nbytes());
+        if (!twin) {
+            // All of the storage: the tensor may be a view of a part of it.
+            at::Tensor whole = shape_tensor({bytes}, c10::ScalarType::Byte, tensor.device());
+            if (bytes <= largest_kept) {
+                whole = at::empty({0}, tensor.options().dtype(c10::ScalarType::Byte));
+                whole.set_(tensor.storage(), 0, {bytes}, {1});
+                whole = whole.clone();
+            }
+            twin = whole.storage();
+        }
+        result.push_back(shape_on(twin, tensor));
+    }
+    return result;
+}
+
+const bool counting = [] {
+    CountingAllocator::install(CountingAllocator::Heap::callers);
+    return true;
+}();
+
+/// Returns when autograd's thread of the device has dropped all that earlier backwards left it. A backward
+/// returns before its thread frees the gradients it handed out, and for tensors that Python knows that takes
+/// Python's lock: libtorch ends the process when Python is going down by then. The backward here comes after
+/// the others in the thread's queue, and Python knows none of its tensors.
+void wait_for_autograd(const std::string& device) {
+    const at::AutoGradMode with_gradients(true);
+    const at::Tensor leaf = at::zeros({}, at::TensorOptions(c10::Device(device))).requires_grad_();
+    leaf.mul(1).backward();
+}
+
+}  // namespace
+
+void define_ops(torch::Library& library) {
+    using Tensors = std::vector<at::Tensor>;
+    // Shape tensors that share storages as these do. Those of at most `largest_kept` bytes of storage are
+    // copied.
+    library.def("shapes_like(Tensor[] tensors, int largest_kept) -> Tensor[]", &shapes_like);
+    library.def("beside(Tensor[] tensors, Tensor[] inputs, str device) -> int",
+                [](const Tensors& tensors, const Tensors& inputs, const std::string& device) {
+                    std::vector<NamedTensor> named;
+                    for (const at::Tensor& tensor : tensors) named.push_back({"", tensor, true});
+                    DeviceRuntime& runtime = *open_device_named(device);
+                    runtime.prepare();
+                    return memory_without_eviction(runtime).alive_bytes() -
+                           counted_residents(named, inputs, runtime);
+                });
+    library.def("hands_out_larger_blocks(str device) -> bool", [](const std::string& device) {
+        constexpr std::int64_t large = std::int64_t{2} << 20;
+        const DeviceRuntime& runtime = *open_device_named(device);
+        return runtime.most_footprint(large) > runtime.footprint(large);
+    });
+    // As ops that autocast to this type take it, from the cache of the region where it is there.
+    library.def("cached_cast(Tensor tensor, ScalarType type) -> Tensor",
+                [](const at::Tensor& tensor, c10::ScalarType type) {
+                    return at::autocast::cached_cast(type, tensor, tensor.device().type());
+                });
+    library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
+    library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
+        const Budget budget = or_throw(parse_budget(text));
+        if (budget.of != Budget::Of::nothing) return std::nullopt;
+        return budget.bytes.value;
+    });
+    // One like each, of the device, whose memory is the host's; without a `fill` with its contents.
+    library.def("host_tensors(Tensor[] like, str device, float? fill) -> Tensor[]",
+                [](const Tensors& like, const std::string& device, std::optional<double> fill) {
+                    return or_throw(host_tensors(like, fill, *open_device_named(device)));
+                });
+    library.def("check_copies(str text) -> ()", [](const std::string& text) { copies_from(text); });
+    library.def("generate_config(str type) -> str",
+                [](const std::string& type) { return or_throw(generate_config(type)); });
+    library.def("check_config(str text) -> str", [](const std::string& text) {
+        const Config config = or_throw(parse_config(text, "the configuration"));
+        return json{{"solver", config.solver}, {"options", config.options ? *config.options : json::object()}}
+            .dump();
+    });
+    library.def("counted_bytes() -> int", [] { return CountingAllocator::alive(); });
+    library.def("counted_peak_bytes() -> int", [] { return CountingAllocator::watermark(); });
+    library.def("reset_counted_peak() -> ()", [] { CountingAllocator::reset_watermark(); });
+}
+
+TORCH_LIBRARY(rematlas, library) {
+    define_recording(library);
+    define_plan(library);
+    define_comparison(library);
+    define_original(library);
+    define_ops(library);
+}
+
+}  // namespace rematlas
