@@ -36,6 +36,10 @@ bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters) {
     return some_leads_to(parameters, [](const Node& node) { return !node.name().starts_with("Rematlas"); });
 }
 
+bool get_gradients_by_casts_from_outside(const std::vector<at::Tensor>& parameters) {
+    return some_leads_to(parameters, [](const Node& node) { return node.name() == "ToCopyBackward0"; });
+}
+
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters) {
     const std::shared_ptr<Node> here = torch::autograd::get_current_node();
     return some_leads_to(parameters,

@@ -21,6 +21,10 @@ bool get_gradients_from_outside(const std::vector<at::Tensor>& parameters);
 /// sum in any case. Cost: as above.
 bool get_gradients_before_this_sum(const std::vector<at::Tensor>& parameters);
 
+/// Within a node of a backward that runs: some cast of one of the parameters that is none of ours leads there too. In a
+/// region of autocast it may be the cast that the module's own forward would have read. Cost: as above.
+bool get_gradients_by_casts_from_outside(const std::vector<at::Tensor>& parameters);
+
 inline constexpr const char* summed_otherwise =
     "a parameter that the module uses several times gets gradients from outside of it as well (a penalty in "
     "the loss, say): they would be summed in another order";

@@ -1,5 +1,6 @@
 #include "runtime/training/planned_step.h"
 
+#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
@@ -416,12 +417,14 @@ bool PlannedStep::is_taken(std::size_t place) const {
 
 /// In a backward that has begun.
 void PlannedStep::check_sums() const {
-    if (!sums_gradients) return;
+    if (!sums_gradients && !may_share_casts_) return;
     std::vector<at::Tensor> trained;
     for (const int binding : trained_)
         if (binding >= 0) trained.push_back(tensors_[binding]);
-    TORCH_CHECK(!get_gradients_before_this_sum(trained), "rematlas: ", summed_otherwise,
+    TORCH_CHECK(!sums_gradients || !get_gradients_before_this_sum(trained), "rematlas: ", summed_otherwise,
                 "; train without a plan (rematlas.remove)");
+    TORCH_CHECK(!may_share_casts_ || !get_gradients_by_casts_from_outside(trained),
+                "rematlas: ", casts_are_shared, "; or train without a plan (rematlas.remove)");
 }
 
 /// In a backward that has begun: why gradients that the step takes itself have to be handed out. `has_hooks`: asked where some seem
@@ -487,6 +490,8 @@ Result<PlannedForward> PlannedStep::forward(const std::vector<at::Tensor>& tenso
                                             const std::vector<at::Tensor>& inputs, bool arena, bool measured,
                                             OriginalForward original) {
     if (Result<void> bound = executor_.rebind(tensors); !bound) return bound.error();
+    may_share_casts_ = at::autocast::is_autocast_enabled(device_->device().type()) &&
+                       at::autocast::is_autocast_cache_enabled();
     tensors_ = tensors;
     buffers_.clear();
     for (std::size_t i = 0; i < tensors.size(); ++i)

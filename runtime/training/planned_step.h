@@ -115,6 +115,7 @@ class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
     std::vector<at::Tensor> tensors_;  ///< bound now
     std::vector<int> updated_;         ///< those that the step's own optimizer updates
     bool takes_gradients_ = false;     ///< the step ends with ops that do
+    bool may_share_casts_ = false;     ///< with others in the region of autocast that its last forward ran in
     struct HandedOut {
         bool is_there = false;
         const c10::StorageImpl* memory = nullptr;  ///< to be compared, not looked at; null: it is copied

@@ -313,5 +313,41 @@ class Comparisons(GateCase):
         self.assertEqual((plan.compared, plan.measured_peak_bytes), (0, None))
 
 
+class SharedCasts(unittest.TestCase):
+    """A planned forward does not read what others have cast in its region of autocast: a backward through
+    both is an error, for the gradients would be summed in another order."""
+
+    def planned(self):
+        torch.manual_seed(0)
+        blocks = [nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 32)) for _ in range(4)]
+        model = rematlas.apply(nn.Sequential(*blocks), "100%", config=models.by_moves())
+        for _ in range(6):
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = model(torch.randn(16, 32)).float().square().mean()
+            loss.backward()
+            rematlas.status(model).wait()
+        self.assertEqual(rematlas.status(model).state, "planned")
+        return model
+
+    def in_evaluation(self, model, x):
+        model.eval()
+        output = model(x)
+        model.train()
+        return output
+
+    def test_what_others_cast_in_the_region(self):
+        x = torch.randn(16, 32)
+        for first, second in (
+            (lambda model: model[0](x), lambda model: model(x)),
+            (lambda model: model(x), lambda model: model[0](x)),
+            (lambda model: self.in_evaluation(model, x), lambda model: model(x)),
+        ):
+            model = self.planned()
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = (first(model).float() - second(model).float()).square().mean()
+            with self.assertRaisesRegex(RuntimeError, "share casts of weights in one autocast region"):
+                loss.backward()
+
+
 if __name__ == "__main__":
     unittest.main()
