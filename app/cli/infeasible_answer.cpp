@@ -21,7 +21,6 @@ InfeasibleAnswer::InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, co
 void InfeasibleAnswer::print() const {
     std::fflush(stdout);
     print_reason();
-    print_known_to_work();
     if (answer_.op.valid())
         std::printf("most is needed at op %d, %s %s:\n", answer_.op.value,
                     graph_.ops[answer_.op].name.c_str(), graph_.ops[answer_.op].module.c_str());
@@ -32,22 +31,23 @@ void InfeasibleAnswer::print() const {
 }
 
 void InfeasibleAnswer::print_reason() const {
+    const std::string works = known_to_work();
     const Bytes budget = outcome_.budget;
     if (answer_.proven) {
         std::fprintf(stderr,
                      "rematlas: infeasible: the budget is %s (%lld bytes); every schedule needs at least %s "
-                     "(%lld bytes), %s more\n",
+                     "(%lld bytes), %s more%s\n",
                      format_bytes(budget).c_str(), static_cast<long long>(budget.value),
                      format_bytes(answer_.needed).c_str(), static_cast<long long>(answer_.needed.value),
-                     format_bytes(answer_.needed - budget).c_str());
+                     format_bytes(answer_.needed - budget).c_str(), works.c_str());
     } else {
         std::string found =
             answer_.smallest_found ? ", its smallest is " + format_bytes(*answer_.smallest_found) : "";
         if (!answer_.reason.empty()) found += " (" + answer_.reason + ")";
         std::fprintf(stderr,
-                     "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s\n",
+                     "rematlas: infeasible: %s found no schedule within %s%s; none can need less than %s%s\n",
                      solver_.c_str(), format_bytes(budget).c_str(), found.c_str(),
-                     format_bytes(answer_.needed).c_str());
+                     format_bytes(answer_.needed).c_str(), works.c_str());
     }
     if (answer_.under_pins && answer_.without_pins)
         std::fprintf(stderr,
@@ -58,13 +58,13 @@ void InfeasibleAnswer::print_reason() const {
                      format_bytes(*answer_.without_pins).c_str());
 }
 
-void InfeasibleAnswer::print_known_to_work() const {
-    if (!enough_) return;
+std::string InfeasibleAnswer::known_to_work() const {
+    if (!enough_) return {};
     const std::string share = share_of(*enough_, Budget::Of::peak, step_);
     const std::string of_activations = share_of(*enough_, Budget::Of::activations, step_);
-    std::fprintf(stderr, "rematlas: a budget that works: %lld%s%s\n", static_cast<long long>(enough_->value),
-                 share.empty() ? "" : (", or " + share).c_str(),
-                 of_activations.empty() ? "" : (", or '" + of_activations + "'").c_str());
+    return "; a budget that works: " + std::to_string(enough_->value) +
+           (share.empty() ? "" : ", or " + share) +
+           (of_activations.empty() ? "" : ", or '" + of_activations + "'");
 }
 
 json InfeasibleAnswer::dominant_json() const {

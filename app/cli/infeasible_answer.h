@@ -23,7 +23,7 @@ class InfeasibleAnswer {
 
   private:
     void print_reason() const;
-    void print_known_to_work() const;
+    std::string known_to_work() const;  ///< the end of the reason
     nlohmann::json dominant_json() const;
     nlohmann::json known_to_work_json() const;
 
