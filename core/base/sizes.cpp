@@ -139,10 +139,11 @@ std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step) {
     const std::int64_t whole = (step.peak - beside).value;
     if (of == Budget::Of::nothing || whole <= 0) return {};
     const double tenths = static_cast<double>((bytes - beside).value) / static_cast<double>(whole) * 1000;
+    const double first = std::max(1.0, std::floor(tenths));
     Budget budget;
     budget.of = of;
     // Rounding may leave the first candidate a byte short.
-    for (double candidate = std::max(1.0, std::floor(tenths)); candidate < tenths + 3; ++candidate) {
+    for (double candidate = first; candidate < first + 3; ++candidate) {
         budget.percent = candidate / 10;
         const Result<Bytes> meant = bytes_of(budget, step);
         if (!meant || *meant < bytes) continue;

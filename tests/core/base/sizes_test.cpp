@@ -71,6 +71,7 @@ TEST(Sizes, the_smallest_share_that_is_enough_can_be_given_as_a_budget) {
     for (const std::int64_t bytes : {1, 7, 400'002, 615'000, 999'999, 1'000'003, 1'500'000})
         for (const Budget::Of of : {Budget::Of::peak, Budget::Of::activations}) {
             const std::string share = share_of(Bytes(bytes), of, step);
+            ASSERT_TRUE(parse_budget(share)) << bytes;
             const Result<Bytes> meant = bytes_of(*parse_budget(share), step);
             ASSERT_TRUE(meant) << share;
             EXPECT_GE(*meant, Bytes(bytes)) << share;
