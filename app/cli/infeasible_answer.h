@@ -1,4 +1,4 @@
-// What `rematlas solve` says where no schedule keeps the budget.
+// The answer of `rematlas solve` where no schedule keeps the budget.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,7 +17,8 @@ class InfeasibleAnswer {
     InfeasibleAnswer(const Graph& graph, const FlatGraph& flat, const std::string& solver,
                      const Outcome& outcome);
 
-    /// The reason, the missing bytes and a budget that works go to standard error, what needs most to standard output.
+    /// Prints the reason, the missing bytes and a budget that works to standard error, and to standard output
+    /// which tensors need most.
     void print() const;
     nlohmann::json as_json() const;
 

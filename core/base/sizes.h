@@ -40,8 +40,8 @@ Result<Budget> parse_budget(std::string_view text);
 /// Rounded down. Errors: a share that is less than a byte, or 2^62 bytes and more.
 Result<Bytes> bytes_of(const Budget& budget, const StepBytes& step);
 
-/// The smallest share, to a tenth of a percent, that is at least `bytes`: as `parse_budget` takes it. Empty where no
-/// share above 0 is, as of a step in which nothing but residents lives.
+/// Returns the smallest share, to a tenth of a percent, that is at least `bytes`, as `parse_budget` takes it.
+/// The text is empty where no share is as much, as of a step in which nothing but residents lives.
 std::string share_of(Bytes bytes, Budget::Of of, const StepBytes& step);
 
 /// "60s", "500ms", "2m", "1h", "10" (seconds).

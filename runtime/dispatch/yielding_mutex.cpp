@@ -1,12 +1,11 @@
 #include "runtime/dispatch/yielding_mutex.h"
 
-#include <dlfcn.h>
+#include "runtime/dispatch/python_symbol.h"
 
 namespace rematlas {
 namespace {
 
-/// What CPython's stable interface offers. The process is asked for it, so that programs without Python need no
-/// Python library.
+/// Functions of CPython's stable interface; each is null in a process without Python.
 struct Interpreter {
     int (*is_initialized)();
     int (*holds_lock)();
@@ -14,15 +13,10 @@ struct Interpreter {
     void (*take)(void*);
 };
 
-template <class Function>
-Function symbol(const char* name) {
-    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-}
-
 const Interpreter* interpreter() {
     static const Interpreter found{
-        symbol<int (*)()>("Py_IsInitialized"), symbol<int (*)()>("PyGILState_Check"),
-        symbol<void* (*)()>("PyEval_SaveThread"), symbol<void (*)(void*)>("PyEval_RestoreThread")};
+        python_symbol<int()>("Py_IsInitialized"), python_symbol<int()>("PyGILState_Check"),
+        python_symbol<void*()>("PyEval_SaveThread"), python_symbol<void(void*)>("PyEval_RestoreThread")};
     const bool complete = found.is_initialized && found.holds_lock && found.release && found.take;
     return complete && found.is_initialized() ? &found : nullptr;
 }

@@ -1,4 +1,5 @@
-// What the classes and ops for Python share. Errors are RuntimeErrors of one line; answers of several fields are JSON.
+// Declarations that the classes and ops for Python share. Errors are RuntimeErrors of one line; answers of
+// several fields are JSON.
 #pragma once
 
 #include <torch/custom_class.h>

@@ -1,33 +1,28 @@
 #include "runtime/training/python_error.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 
+#include "runtime/dispatch/python_symbol.h"
+
 namespace rematlas {
 namespace {
 
-/// The library is not linked with Python: programs in C++ use it too.
-template <class Function>
-Function* of_python(const char* name) {
-    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
 struct Python {
-    int (*ensure)() = of_python<int()>("PyGILState_Ensure");
-    void (*release)(int) = of_python<void(int)>("PyGILState_Release");
-    void (*clear)() = of_python<void()>("PyErr_Clear");
-    int (*check_signals)() = of_python<int()>("PyErr_CheckSignals");
-    void (*fetch)(void**, void**, void**) = of_python<void(void**, void**, void**)>("PyErr_Fetch");
-    void (*restore)(void*, void*, void*) = of_python<void(void*, void*, void*)>("PyErr_Restore");
+    int (*ensure)() = python_symbol<int()>("PyGILState_Ensure");
+    void (*release)(int) = python_symbol<void(int)>("PyGILState_Release");
+    void (*clear)() = python_symbol<void()>("PyErr_Clear");
+    int (*check_signals)() = python_symbol<int()>("PyErr_CheckSignals");
+    void (*fetch)(void**, void**, void**) = python_symbol<void(void**, void**, void**)>("PyErr_Fetch");
+    void (*restore)(void*, void*, void*) = python_symbol<void(void*, void*, void*)>("PyErr_Restore");
     void (*normalize)(void**, void**,
-                      void**) = of_python<void(void**, void**, void**)>("PyErr_NormalizeException");
-    int (*append)(void*, void*) = of_python<int(void*, void*)>("PyList_Append");
-    std::ptrdiff_t (*size)(void*) = of_python<std::ptrdiff_t(void*)>("PyList_Size");
-    void (*drop)(void*) = of_python<void(void*)>("Py_DecRef");
+                      void**) = python_symbol<void(void**, void**, void**)>("PyErr_NormalizeException");
+    int (*append)(void*, void*) = python_symbol<int(void*, void*)>("PyList_Append");
+    std::ptrdiff_t (*size)(void*) = python_symbol<std::ptrdiff_t(void*)>("PyList_Size");
+    void (*drop)(void*) = python_symbol<void(void*)>("Py_DecRef");
     bool is_there() const {
         return ensure && release && clear && check_signals && fetch && restore && normalize && append &&
                size && drop;

@@ -1,5 +1,5 @@
-// An allocator of a GPU's memory that hands every request on to another one. Those that do something of their own derive
-// from it.
+// An allocator of a GPU's memory that hands every request on to another one. Allocators that do something of
+// their own derive from it.
 #pragma once
 
 #include <c10/cuda/CUDACachingAllocator.h>

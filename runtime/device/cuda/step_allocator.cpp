@@ -276,9 +276,9 @@ class StepAllocator final : public ForwardingAllocator {
         return data;
     }
 
-    /// Memory of the driver's own for a large request of a step that is logged, of which libtorch's allocator might
-    /// hand out a larger block whole: then the step would count for more than its plan. Null where the allocator
-    /// splits all blocks, during the capture of a graph, and where the driver has no memory left.
+    /// Takes memory from the driver for a large request of a step that is logged. Libtorch's allocator might hand
+    /// out a larger block whole, and the step would count for more than its plan. Returns null where the
+    /// allocator splits all blocks, while a graph is captured, and where the driver has no memory left.
     void* single_block(c10::DeviceIndex device, std::size_t bytes) {
         constexpr std::size_t always_split = std::size_t{1} << 20;
         if (bytes <= always_split || AllocatorConfig::use_expandable_segments() ||

@@ -73,10 +73,10 @@ def apply(
     default on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable segments: without them
     libtorch hands out blocks that are up to 1 MiB larger than a tensor. The process holds the arena also
     between steps, when the optimizer needs memory too; where that runs out, an arena of which nothing is held
-    gives way. `unplanned`: how steps
-    run that no plan runs, "original" or "evict", which keeps a budget in bytes by online eviction (see
-    `evict`) unless the step is known to fit; by default a step that is known not to fit is planned from
-    shapes, and evicted where that cannot be, as are recorded steps of which nobody knows.
+    gives way. `unplanned`: how steps run that no plan runs, "original" or "evict", which keeps a budget in
+    bytes by online eviction (see `evict`) unless the step is known to fit; by default a step that is known
+    not to fit is planned from shapes, and evicted where that cannot be, as are recorded steps of which nobody
+    knows.
 
     `optimizer`: a torch.optim.SGD without dampening, Adam or AdamW, with fused=True, whose updates become
     part of the plan: each parameter is updated during backward, as soon as its gradient is final, which is

@@ -23,9 +23,6 @@ class Effect(typing.NamedTuple):
     name: str
     amount: int | None  # that a counter grows by; None: a number is appended to a log
 
-    def place(self):
-        return id(self.values), self.name
-
 
 class Before:
     """The whole numbers and lists of the modules, as a forward finds them."""
