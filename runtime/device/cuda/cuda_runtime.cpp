@@ -24,7 +24,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "core/addresses/caching_allocator.h"
 #include "runtime/device/cuda/generator.h"
@@ -185,6 +187,7 @@ class CudaRuntime final : public DeviceRuntime {
         return blocks;
     }
     std::int64_t library_workspace() const override {
+        const std::lock_guard lock(prepares_);
         const auto found = workspaces_.find(c10::cuda::getCurrentCUDAStream(index_).id());
         return found == workspaces_.end() ? 0 : found->second;
     }
@@ -209,7 +212,15 @@ class CudaRuntime final : public DeviceRuntime {
     void prepare() override {
         const c10::cuda::CUDAGuard guard(index_);
         const c10::cuda::CUDAStream stream = c10::cuda::getCurrentCUDAStream(index_);
-        if (workspaces_.contains(stream.id())) return;
+        thread_local std::set<std::pair<c10::DeviceIndex, c10::StreamId>> prepared;
+        if (prepared.contains({index_, stream.id()})) return;
+        const std::lock_guard lock(prepares_);
+        if (workspaces_.contains(stream.id())) {
+            at::cuda::getCurrentCUDABlasHandle();
+            at::cuda::getCUDABlasLtWorkspace();
+            prepared.emplace(index_, stream.id());
+            return;
+        }
         const std::int64_t before = alive_bytes();
         {
             const c10::AutoGradMode with_history(true);
@@ -224,6 +235,7 @@ class CudaRuntime final : public DeviceRuntime {
         if (own_process_ && !place_of_generator_)
             place_of_generator_ = std::make_shared<PlaceOfGenerator>(device());
         workspaces_[stream.id()] = alive_bytes() - before;
+        prepared.emplace(index_, stream.id());
     }
 
     std::optional<ArenaMemory> arena_memory() override { return device_arena_memory(index_); }
@@ -304,6 +316,7 @@ class CudaRuntime final : public DeviceRuntime {
     c10::DeviceIndex index_;
     bool own_process_;
     std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
+    mutable std::mutex prepares_;
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
     std::int64_t context_bytes_ = 0;

@@ -1,5 +1,6 @@
 """Traps of calls of the model beside training steps: evaluation, errors, copies, transformations, threads."""
 
+import atexit
 import copy
 import io
 import pickle
@@ -390,6 +391,31 @@ def steps_in_threads():
         thread = threading.Thread(target=lambda: losses.append(ordinary(model, batch, step)))
         thread.start()
         thread.join()
+        return losses[0]
+
+    return Trap(Noisy(), body=body, expected="either", least_replayed=1)
+
+
+@trap
+def steps_in_threads_that_live_on():
+    """Each step runs in a thread of its own, and no thread ends before the process. Libraries of a GPU keep
+    memory for each thread."""
+    process_ends = threading.Event()
+
+    def body(model, batch, step):
+        losses, is_done = [], threading.Event()
+
+        def run():
+            try:
+                losses.append(ordinary(model, batch, step))
+            finally:
+                is_done.set()
+            process_ends.wait()
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        atexit.register(lambda: (process_ends.set(), thread.join()))
+        is_done.wait()
         return losses[0]
 
     return Trap(Noisy(), body=body, expected="either", least_replayed=1)
