@@ -315,7 +315,7 @@ class CudaRuntime final : public DeviceRuntime {
 
     c10::DeviceIndex index_;
     bool own_process_;
-    std::unique_ptr<DeviceRuntime> host_;               ///< whose generator ops on host tensors draw from
+    std::unique_ptr<DeviceRuntime> host_;  ///< whose generator ops on host tensors draw from
     mutable std::mutex prepares_;
     std::map<c10::StreamId, std::int64_t> workspaces_;  ///< bytes, by the stream they are for
     std::shared_ptr<PlaceOfGenerator> place_of_generator_;
