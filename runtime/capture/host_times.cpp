@@ -10,7 +10,7 @@
 
 #include "runtime/device/measured_time.h"
 #include "runtime/replay/op_signature.h"
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 namespace {

@@ -9,22 +9,11 @@
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/capture/op_traits.h"
 #include "runtime/capture/recorder.h"
+#include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/shape_tensor.h"
 
 namespace rematlas {
 namespace {
-
-template <class Visit>
-void for_each_tensor(const c10::IValue& value, Visit&& visit) {
-    if (value.isTensor()) {
-        visit(value.toTensor());
-    } else if (value.isTensorList()) {
-        for (const at::Tensor& tensor : value.toTensorVector()) visit(tensor);
-    } else if (value.isList()) {
-        for (const c10::IValue& element : value.toListRef())
-            if (element.isTensor()) visit(element.toTensor());
-    }
-}
 
 /// Views read nothing of what they look at.
 bool makes_views(const c10::FunctionSchema& schema) {
@@ -67,18 +56,6 @@ std::uint64_t digest_on_device(const at::Tensor& tensor) {
     const std::int64_t words = bytes / word;
     return static_cast<std::uint64_t>(sum(0, words, c10::ScalarType::Long)) * 0x9e3779b97f4a7c15u +
            static_cast<std::uint64_t>(sum(words * word, bytes % word, c10::ScalarType::Byte));
-}
-
-/// Equal texts exactly where the values are equal, numbers to the last bit.
-void append(std::string& text, const c10::IValue& value) {
-    if (value.isDouble()) {
-        const double number = value.toDouble();
-        text.append(reinterpret_cast<const char*>(&number), sizeof number);
-    } else if (value.isList()) {
-        for (const c10::IValue& item : value.toListRef()) append(text, item), text += ',';
-    } else {
-        text += c10::str(value);
-    }
 }
 
 }  // namespace
@@ -291,80 +268,6 @@ void Recorder::refuse_foreign_writes(const RecordedOp& record, const std::vector
             refuse(record.tape.name,
                    "writes to a tensor that is neither the step's nor a parameter nor a buffer");
     }
-}
-
-/// The op writes all of a tensor that holds nothing yet: which one that is does not matter.
-bool Recorder::fills_empty(const Call& call, std::size_t argument) const {
-    if (!overwrites_everything(call.record.tape.name, call.record.tape.overload)) return false;
-    return std::any_of(call.uses.begin(), call.uses.end(), [&](const Use& use) {
-        const RecordedValue& value = recording_.values[use.value];
-        return use.argument == argument && use.written && value.version_of < 0 && value.producer >= 0 &&
-               makes_uninitialized(recording_.ops[value.producer].tape.name);
-    });
-}
-
-std::string Recorder::shape_text(int operand) const {
-    if (operand == no_operand) return "none ";
-    const Operand& of = recording_.operands[operand];
-    return c10::str(of.dtype, c10::IntArrayRef(of.sizes), c10::IntArrayRef(of.strides), of.offset, ' ');
-}
-
-/// What a checkpoint computes again in backward is the forward op with the same arguments and, where it is
-/// random, the same state of the generator.
-void Recorder::recognize(Call& call) {
-    const TapeOp& op = call.record.tape;
-    std::string what = op.name + '.' + op.overload;
-    for (std::size_t i = 0; i < op.arguments.size(); ++i) {
-        what += '|';
-        const bool statistics = call.record.updates_statistics &&
-                                std::any_of(call.uses.begin(), call.uses.end(),
-                                            [&](const Use& use) { return use.argument == i && use.written; });
-        if (statistics) continue;
-        if (op.arguments[i].kind == Argument::Kind::value) append(what, op.arguments[i].value);
-        for (int operand : op.arguments[i].operands)
-            what += fills_empty(call, i) ? shape_text(operand) : std::to_string(operand) + ' ';
-    }
-    if (call.generator) what += '|' + std::to_string(call.generator->digest());
-    if (phase_ == Phase::forward) {
-        call.computes = std::move(what);
-    } else if (phase_ == Phase::backward && at::GradMode::is_enabled()) {
-        if (const auto found = computed_.find(what); found != computed_.end()) call.again = found->second;
-    }
-}
-
-/// Gives what was computed again the names of what was computed first.
-bool Recorder::take_earlier_values(const torch::jit::Stack& stack, std::size_t returns, const Call& call) {
-    const RecordedOp& first = recording_.ops[*call.again];
-    struct Named {
-        at::Tensor tensor;
-        TensorId value;
-    };
-    std::vector<Named> named;
-    std::size_t next = 0;
-    for (std::size_t i = stack.size() - returns; i < stack.size(); ++i)
-        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
-            const TensorId value = next < first.tape.returns.size() ? first.tape.returns[next] : TensorId();
-            ++next;
-            if (value.valid() && tensor.defined()) named.push_back({tensor, value});
-        });
-    if (!call.record.updates_statistics) {
-        std::set<int> seen;
-        std::size_t overwrite = 0;
-        for (const Use& use : call.uses)
-            if (use.written && seen.insert(use.value).second && overwrite < first.tape.overwrites.size())
-                named.push_back({use.tensor, first.tape.overwrites[overwrite++].after});
-        if (overwrite != first.tape.overwrites.size()) return false;
-    }
-    for (const Named& one : named)
-        if (recording_.values[one.value.value].bytes !=
-            static_cast<std::int64_t>(one.tensor.storage().nbytes()))
-            return false;
-    for (const Named& one : named)
-        places_.insert_or_assign(
-            one.tensor.storage().unsafeGetStorageImpl(),
-            Place{c10::weak_intrusive_ptr<c10::StorageImpl>(one.tensor.storage().getWeakStorageImpl()),
-                  one.value.value, 0, recording_.values[one.value.value].bytes});
-    return true;
 }
 
 /// Between random ops nobody else may move the generator.

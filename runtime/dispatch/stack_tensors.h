@@ -14,6 +14,17 @@ inline bool runs_python(const at::Tensor& tensor) {
     return tensor.unsafeGetTensorImpl()->key_set().has(c10::DispatchKey::Python);
 }
 
+/// Visits each tensor of the value: itself, or those of a list.
+template <class Visit>
+void for_each_tensor(const c10::IValue& value, Visit&& visit) {
+    if (value.isTensor()) {
+        visit(value.toTensor());
+    } else if (value.isList()) {
+        for (const c10::IValue& element : value.toListRef())
+            if (element.isTensor()) visit(element.toTensor());
+    }
+}
+
 /// Visits each tensor among the last `count` values of the stack: (position, item or -1, tensor).
 template <class Visit>
 void for_each_tensor_of(const torch::jit::Stack& stack, std::size_t count, Visit&& visit) {

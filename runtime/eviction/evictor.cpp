@@ -20,7 +20,7 @@ Evictor::Evictor(DeviceRuntime& device, EvictorOptions options)
     : device_(device),
       options_(options),
       log_(options.log ? std::optional<ProgramLog>(std::in_place) : std::nullopt),
-      record_(options.record ? std::optional<StepRecord>(std::in_place) : std::nullopt),
+      record_(options.record ? std::optional<EvictionTrace>(std::in_place) : std::nullopt),
       eviction_(*this, options.policy),
       departures_(std::make_shared<Departures>()),
       limit_(options.budget) {}

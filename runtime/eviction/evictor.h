@@ -44,10 +44,10 @@
 #include "runtime/device/device.h"
 #include "runtime/dispatch/mode.h"
 #include "runtime/dispatch/yielding_mutex.h"
+#include "runtime/eviction/eviction_trace.h"
 #include "runtime/eviction/op_facts.h"
 #include "runtime/eviction/op_times.h"
 #include "runtime/eviction/program_log.h"
-#include "runtime/eviction/step_record.h"
 #include "runtime/eviction/stored_call.h"
 #include "runtime/eviction/ticket.h"
 
@@ -60,7 +60,7 @@ struct EvictorOptions {
     /// Where the budget cannot be kept it is given up for good, in place of an error; see Status::given_up.
     bool gives_up = false;
     bool log = false;     ///< keeps what happens; see ProgramLog
-    bool record = false;  ///< keeps the last step; see StepRecord
+    bool record = false;  ///< keeps the last step; see EvictionTrace
     /// Costs of ops are not measured but follow from their bytes: runs repeat exactly.
     bool costs_from_bytes = false;
 };
@@ -129,7 +129,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     /// With EvictorOptions::log.
     const ProgramLog* log() const { return log_ ? &*log_ : nullptr; }
     /// With EvictorOptions::record.
-    const StepRecord* record() const { return record_ ? &*record_ : nullptr; }
+    const EvictionTrace* record() const { return record_ ? &*record_ : nullptr; }
 
   private:
     /// A storage that is known: a version of one of the program's, or what a rerun has made.
@@ -195,8 +195,8 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void see_change(int storage) const;
     std::uint64_t digest_of_memory(int storage);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                      std::int64_t time, StepRecord::Span span);
-    void record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span);
+                      std::int64_t time, EvictionTrace::Span span);
+    void record_call(const Call& call, int op, std::int64_t workspace, EvictionTrace::Span span);
     bool lies_in_an_input(const Call& call, const c10::StorageImpl& made);
     std::int64_t cost_from_bytes(const Call& call, const std::vector<Trace::Output>& outputs) const;
     void step_is_over();
@@ -265,7 +265,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     DeviceRuntime& device_;
     EvictorOptions options_;
     std::optional<ProgramLog> log_;
-    std::optional<StepRecord> record_;
+    std::optional<EvictionTrace> record_;
     OnlineEviction eviction_;
     std::shared_ptr<Departures> departures_;
     std::unique_ptr<DispatchModeGuard> guard_;

@@ -300,14 +300,14 @@ void Evictor::run_stored(int id, bool in_place) {
 }
 
 /// The op has run for the first time; its outputs are declared.
-void Evictor::record_call(const Call& call, int op, std::int64_t workspace, StepRecord::Span span) {
+void Evictor::record_call(const Call& call, int op, std::int64_t workspace, EvictionTrace::Span span) {
     const StorageGraph::Op& made = eviction_.graph().op(op);
-    StepRecord::Called called{.name = call.op.schema().name(),
-                              .inputs = call.inputs,
-                              .time = made.time,
-                              .workspace = workspace,
-                              .random = call.facts.random,
-                              .recomputable = made.recomputable};
+    EvictionTrace::Called called{.name = call.op.schema().name(),
+                                 .inputs = call.inputs,
+                                 .time = made.time,
+                                 .workspace = workspace,
+                                 .random = call.facts.random,
+                                 .recomputable = made.recomputable};
     std::vector<std::int64_t> bytes;
     for (std::size_t i = 0; i < made.outputs.size(); ++i) {
         if (i < made.in_place.size()) called.in_place.emplace_back(made.outputs[i], made.in_place[i].input);

@@ -73,7 +73,7 @@ void Evictor::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torc
     make_ready(call);
 
     std::unique_ptr<StoredCall> stored;
-    StepRecord::Span span;
+    EvictionTrace::Span span;
     std::int64_t time = 0;
     engine.unlock();
     try {
@@ -236,7 +236,7 @@ void Evictor::make_ready(const Call& call) {
 }
 
 void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
-                           std::int64_t time, StepRecord::Span span) {
+                           std::int64_t time, EvictionTrace::Span span) {
     struct Made {
         c10::StorageImpl* storage;
         std::int64_t bytes;

@@ -3,11 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/verify/paired_run.h"
+
 namespace rematlas {
 
-/// `Report`: RunReport or EvictedReport, of a run that was verified.
-template <class Report>
-void add_comparison(nlohmann::json& object, const Report& report) {
+/// Of a run that was verified.
+inline void add_comparison(nlohmann::json& object, const PairedReport& report) {
     object["outputs_identical"] = report.outputs_identical;
     object["gradients_identical"] = report.gradients_identical;
     object["buffers_identical"] = report.buffers_identical;

@@ -10,7 +10,7 @@
 #include "runtime/program/progress_line.h"
 #include "runtime/program/run_evicting.h"
 #include "runtime/replay/chrome_trace.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 
 namespace rematlas {
 namespace {

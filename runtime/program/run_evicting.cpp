@@ -7,10 +7,10 @@
 #include "core/base/files.h"
 #include "core/base/sizes.h"
 #include "core/dtr/eviction_names.h"
-#include "runtime/eviction/evicted_training.h"
 #include "runtime/program/comparison_fields.h"
 #include "runtime/program/progress_line.h"
 #include "runtime/replay/chrome_trace.h"
+#include "runtime/verify/evicted_run.h"
 
 namespace rematlas {
 namespace {

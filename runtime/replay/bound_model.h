@@ -1,7 +1,7 @@
 // A captured step bound to the tensors of a model: everything that all runs of the step share.
 //
 //     Result<std::unique_ptr<BoundModel>> model = BoundModel::bind(graph, tape, tensors, "model.pt",
-//     *device); StepRun run(**model);
+//     *device); ReplayRun run(**model);
 //
 // The caller keeps its parameters and buffers, and may exchange their memory between steps. Threads: one at a
 // time.

@@ -65,7 +65,7 @@ Result<std::unique_ptr<DeviceGraphStep>> DeviceGraphStep::capture(const BoundMod
             return Error{model.label(op) + ": how far it moves the random number generator is not known",
                          ErrorKind::negative};
     std::unique_ptr<DeviceGraphStep> captured(new DeviceGraphStep(model));
-    Result<StepPlan> plan = StepPlan::make(model, steps);
+    Result<ReplayPlan> plan = ReplayPlan::make(model, steps);
     if (!plan) return plan.error();
     captured->plan_ = plan.take();
     captured->inputs_ = copies_of(inputs);

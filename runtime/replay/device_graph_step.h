@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 
@@ -28,8 +28,8 @@ class DeviceGraphStep {
     explicit DeviceGraphStep(const BoundModel& model) : run_(model) {}
     Result<void> capture();
 
-    StepRun run_;
-    StepPlan plan_;
+    ReplayRun run_;
+    ReplayPlan plan_;
     std::unique_ptr<DeviceGraphs> graphs_;
     std::vector<at::Tensor> inputs_, output_gradients_;
     std::vector<const void*> bound_;  ///< addresses of parameters and buffers

@@ -22,40 +22,40 @@ Nanoseconds since(Clock::time_point began) {
 struct Executor::State {
     std::unique_ptr<BoundModel> model;
     std::unique_ptr<DeviceGraphStep> graph_step;
-    std::vector<std::unique_ptr<StepRun>> idle;  ///< runs that are not in use, to save their preparation
-    std::map<std::uint64_t, OpenForward> open;   ///< by number
+    std::vector<std::unique_ptr<ReplayRun>> idle;  ///< runs that are not in use, to save their preparation
+    std::map<std::uint64_t, OpenForward> open;     ///< by number
     std::uint64_t last_number = 0;
     std::vector<Step> whole_steps, halves_steps;  ///< that `whole` and `halves` were made from
     Homes whole_homes, halves_homes;
-    std::shared_ptr<const StepPlan> whole, halves;
+    std::shared_ptr<const ReplayPlan> whole, halves;
 
-    std::unique_ptr<StepRun> free_run() {
-        if (idle.empty()) return std::make_unique<StepRun>(*model);
-        std::unique_ptr<StepRun> run = std::move(idle.back());
+    std::unique_ptr<ReplayRun> free_run() {
+        if (idle.empty()) return std::make_unique<ReplayRun>(*model);
+        std::unique_ptr<ReplayRun> run = std::move(idle.back());
         idle.pop_back();
         return run;
     }
 
-    Result<std::shared_ptr<const StepPlan>> whole_plan(std::span<const Step> steps, const Homes& homes) {
+    Result<std::shared_ptr<const ReplayPlan>> whole_plan(std::span<const Step> steps, const Homes& homes) {
         if (whole && homes == whole_homes &&
             std::equal(steps.begin(), steps.end(), whole_steps.begin(), whole_steps.end()))
             return whole;
-        Result<StepPlan> plan = StepPlan::make(*model, steps, homes);
+        Result<ReplayPlan> plan = ReplayPlan::make(*model, steps, homes);
         if (!plan) return plan.error();
         whole_steps.assign(steps.begin(), steps.end());
         whole_homes = homes;
-        return whole = std::make_shared<const StepPlan>(plan.take());
+        return whole = std::make_shared<const ReplayPlan>(plan.take());
     }
 
-    Result<std::shared_ptr<const StepPlan>> halves_plan(std::span<const Step> steps, const Homes& homes) {
+    Result<std::shared_ptr<const ReplayPlan>> halves_plan(std::span<const Step> steps, const Homes& homes) {
         if (halves && homes == halves_homes &&
             std::equal(steps.begin(), steps.end(), halves_steps.begin(), halves_steps.end()))
             return halves;
-        Result<StepPlan> plan = StepPlan::make_halves(*model, steps, homes, most_parts);
+        Result<ReplayPlan> plan = ReplayPlan::make_halves(*model, steps, homes, most_parts);
         if (!plan) return plan.error();
         halves_steps.assign(steps.begin(), steps.end());
         halves_homes = homes;
-        return halves = std::make_shared<const StepPlan>(plan.take());
+        return halves = std::make_shared<const ReplayPlan>(plan.take());
     }
 
     Result<OpenForward*> find(std::uint64_t number) {
@@ -131,9 +131,9 @@ Result<void> Executor::rebind_states(std::vector<at::Tensor> tensors) {
 Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                                const ReplayOptions& options, const Homes& homes) {
     State& state = *state_;
-    const Result<std::shared_ptr<const StepPlan>> plan = state.whole_plan(steps, homes);
+    const Result<std::shared_ptr<const ReplayPlan>> plan = state.whole_plan(steps, homes);
     if (!plan) return plan.error();
-    std::unique_ptr<StepRun> run = state.free_run();
+    std::unique_ptr<ReplayRun> run = state.free_run();
     if (Result<void> begun = run->begin(**plan, inputs, options); !begun) return begun.error();
     run->fill_gradients = [&](std::vector<at::Tensor>& made) {
         draw_output_gradients(made, options.gradient_seed);
@@ -160,7 +160,7 @@ Result<Replayed> Executor::run(std::span<const Step> steps, const std::vector<at
 
 Result<std::shared_ptr<const StepTransferPlan>> Executor::transfers_of(std::span<const Step> steps,
                                                                        const Homes& homes) {
-    const Result<std::shared_ptr<const StepPlan>> plan = state_->whole_plan(steps, homes);
+    const Result<std::shared_ptr<const ReplayPlan>> plan = state_->whole_plan(steps, homes);
     if (!plan) return plan.error();
     return (*plan)->transfers;
 }
@@ -199,7 +199,7 @@ void Executor::drop_graphs() {
 Result<Forwarded> Executor::forward(std::span<const Step> steps, const std::vector<at::Tensor>& inputs,
                                     const ReplayOptions& options, const Homes& homes) {
     State& state = *state_;
-    Result<std::shared_ptr<const StepPlan>> plan = state.halves_plan(steps, homes);
+    Result<std::shared_ptr<const ReplayPlan>> plan = state.halves_plan(steps, homes);
     if (!plan) return plan.error();
     OpenForward forward(state.free_run(), plan.take());
     Result<std::vector<at::Tensor>> outputs = forward.forward(inputs, options);
@@ -266,7 +266,7 @@ Result<Replayed> Executor::backward(std::uint64_t number, std::vector<at::Tensor
 }
 
 Result<std::vector<std::vector<int>>> Executor::parts_of(std::span<const Step> steps, const Homes& homes) {
-    const Result<std::shared_ptr<const StepPlan>> plan = state_->halves_plan(steps, homes);
+    const Result<std::shared_ptr<const ReplayPlan>> plan = state_->halves_plan(steps, homes);
     if (!plan) return plan.error();
     std::vector<std::vector<int>> parts;
     for (const BackwardPart& part : (*plan)->parts) parts.push_back(part.gradients);

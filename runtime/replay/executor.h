@@ -26,7 +26,7 @@
 #include "runtime/device/device.h"
 #include "runtime/model/model.h"
 #include "runtime/replay/open_forward.h"
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/model/model.h"
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 

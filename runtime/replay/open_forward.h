@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 
@@ -31,7 +31,7 @@ class Snapshot {
 
 class OpenForward {
   public:
-    OpenForward(std::unique_ptr<StepRun> run, std::shared_ptr<const StepPlan> plan)
+    OpenForward(std::unique_ptr<ReplayRun> run, std::shared_ptr<const ReplayPlan> plan)
         : run_(std::move(run)), plan_(std::move(plan)) {}
 
     /// The first half. Where the course has changed, generator and buffers are restored.
@@ -48,10 +48,10 @@ class OpenForward {
     /// in its backward stay as the rerun has left them.
     void restore();
 
-    StepRun& run() { return *run_; }
-    const StepPlan& plan() const { return *plan_; }
+    ReplayRun& run() { return *run_; }
+    const ReplayPlan& plan() const { return *plan_; }
     /// Gives the run up, for another forward.
-    std::unique_ptr<StepRun> release() { return std::move(run_); }
+    std::unique_ptr<ReplayRun> release() { return std::move(run_); }
 
   private:
     /// Something of the caller's that must not be written to between the halves of a step.
@@ -65,8 +65,8 @@ class OpenForward {
     Result<void> check_watched() const;
     std::int64_t take_given(std::vector<at::Tensor> gradients);
 
-    std::unique_ptr<StepRun> run_;
-    std::shared_ptr<const StepPlan> plan_;
+    std::unique_ptr<ReplayRun> run_;
+    std::shared_ptr<const ReplayPlan> plan_;
     std::vector<Watched> watched_;
     std::vector<at::Tensor> given_;  ///< gradients of outputs that have to be copied
     std::size_t part_ = 0;

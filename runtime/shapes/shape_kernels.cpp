@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "runtime/dispatch/stack_tensors.h"
 #include "runtime/shapes/meta_kernels.h"
 #include "runtime/shapes/shape_tensor.h"
 
@@ -14,13 +15,10 @@ namespace {
 constexpr std::size_t largest_known = std::size_t{1} << 20;
 
 template <class Visit>
-void for_each_tensor(const c10::IValue& value, Visit&& visit) {
-    if (value.isTensor()) {
-        if (value.toTensor().defined()) visit(value.toTensor());
-    } else if (value.isList()) {
-        for (const c10::IValue& element : value.toListRef())
-            if (element.isTensor() && element.toTensor().defined()) visit(element.toTensor());
-    }
+void for_each_defined(const c10::IValue& value, Visit&& visit) {
+    for_each_tensor(value, [&](const at::Tensor& tensor) {
+        if (tensor.defined()) visit(tensor);
+    });
 }
 
 /// The value with every tensor in it replaced.
@@ -55,7 +53,7 @@ c10::Device device_of_results(const c10::FunctionSchema& schema, const torch::ji
         if (schema.arguments()[i].name() == "device" && stack[base + i].isDevice() &&
             !stack[base + i].toDevice().is_cpu())
             return stack[base + i].toDevice();
-        for_each_tensor(stack[base + i], [&](const at::Tensor& tensor) {
+        for_each_defined(stack[base + i], [&](const at::Tensor& tensor) {
             if (!tensor.device().is_cpu()) device = tensor.device();
         });
     }
@@ -128,7 +126,7 @@ bool mixes_devices(const c10::FunctionSchema& schema, const torch::jit::Stack& s
     if (name.find("index") != name.npos || name.find("copy") != name.npos) return false;
     bool mixes = false;
     for (std::size_t i = base; i < stack.size(); ++i)
-        for_each_tensor(stack[i], [&](const at::Tensor& tensor) {
+        for_each_defined(stack[i], [&](const at::Tensor& tensor) {
             mixes = mixes || (tensor.device().is_cpu() && tensor.dim() > 0);
         });
     return mixes;
@@ -177,8 +175,8 @@ void ShapeKernels::run_on_twins(const c10::OperatorHandle& op, torch::jit::Stack
             inner.push_back(with_tensors(value, [&](const at::Tensor& tensor) { return twins.of(tensor); }));
         }
         if (!writes(schema.arguments()[i])) continue;
-        for_each_tensor(value,
-                        [&](const at::Tensor& tensor) { written.emplace_back(tensor, twins.of(tensor)); });
+        for_each_defined(value,
+                         [&](const at::Tensor& tensor) { written.emplace_back(tensor, twins.of(tensor)); });
     }
     try {
         at::AutoDispatchBelowADInplaceOrView below_autograd;
@@ -208,7 +206,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
     if (!device_of_results(schema, *stack, base).is_cpu()) return false;
     bool known = true, reads = false;
     for (std::size_t i = base; i < stack->size(); ++i) {
-        for_each_tensor((*stack)[i], [&](const at::Tensor& tensor) {
+        for_each_defined((*stack)[i], [&](const at::Tensor& tensor) {
             known = known && tensor.device().is_cpu() && tensor.has_storage() && has_data(tensor);
             reads = true;
         });
@@ -228,7 +226,7 @@ bool ShapeKernels::run_for_real(const c10::OperatorHandle& op, c10::DispatchKeyS
             trial.clear();  // nothing knows its shapes, the kernel does
         }
         for (const c10::IValue& value : trial)
-            for_each_tensor(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });
+            for_each_defined(value, [&](const at::Tensor& tensor) { bytes += tensor.storage().nbytes(); });
     }
     if (bytes > largest_known) return false;
     op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::Fake),

@@ -48,10 +48,6 @@ struct OriginalForward {
     std::function<bool(std::int64_t frame)> has_hooks = {};
 };
 
-/// As the op itself throws, where one has, so that Python sees an error of the same class (IndexError,
-/// torch.OutOfMemoryError, ...): one line, by the name of the op. Else a c10::Error.
-[[noreturn]] void throw_as_torch_does(const Error& error);
-
 class PlannedStep : public std::enable_shared_from_this<PlannedStep> {
   public:
     /// `schedule` has passed `check`; `graph` is kept. `states`: what the caller's optimizer keeps, where the

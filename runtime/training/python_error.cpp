@@ -47,6 +47,11 @@ class Locked {
 
 std::atomic<void*> kept_errors{nullptr};
 
+template <class Exception>
+[[noreturn]] void throw_one(const Error& error) {
+    throw Exception({__func__, __FILE__, static_cast<std::uint32_t>(__LINE__)}, "rematlas: " + error.message);
+}
+
 }  // namespace
 
 void clear_python_error() {
@@ -112,6 +117,26 @@ PythonErrorAside::~PythonErrorAside() {
     if (!type_) return;
     const Locked locked;
     python().restore(type_, value_, trace_);
+}
+
+void throw_as_torch_does(const Error& error) {
+    try {
+        if (error.thrown) std::rethrow_exception(error.thrown);
+    } catch (const c10::IndexError&) {
+        throw_one<c10::IndexError>(error);
+    } catch (const c10::ValueError&) {
+        throw_one<c10::ValueError>(error);
+    } catch (const c10::TypeError&) {
+        throw_one<c10::TypeError>(error);
+    } catch (const c10::NotImplementedError&) {
+        throw_one<c10::NotImplementedError>(error);
+    } catch (const c10::LinAlgError&) {
+        throw_one<c10::LinAlgError>(error);
+    } catch (const c10::OutOfMemoryError&) {
+        throw_one<c10::OutOfMemoryError>(error);
+    } catch (...) {  // of no class that Python tells apart
+    }
+    throw_one<c10::Error>(error);
 }
 
 }  // namespace rematlas

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "core/base/result.h"
+
 namespace rematlas {
 
 /// Takes the error that is set in this thread's interpreter away.
@@ -37,5 +39,9 @@ class PythonErrorAside {
   private:
     void *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
 };
+
+/// As the op itself throws, where one has, so that Python sees an error of the same class (IndexError,
+/// torch.OutOfMemoryError, ...): one line, by the name of the op. Else a c10::Error.
+[[noreturn]] void throw_as_torch_does(const Error& error);
 
 }  // namespace rematlas

@@ -13,9 +13,11 @@
 #include "core/planning/config.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
+#include "runtime/replay/compare.h"
 #include "runtime/shapes/shape_tensor.h"
 #include "runtime/training/bindings.h"
 #include "runtime/training/within_eviction.h"
+#include "runtime/verify/paired_run.h"
 
 namespace rematlas {
 
@@ -109,6 +111,29 @@ void define_ops(torch::Library& library) {
                 [](const at::Tensor& tensor, c10::ScalarType type) {
                     return at::autocast::cached_cast(type, tensor, tensor.device().type());
                 });
+    library.def(
+        "identical(Tensor?[] a, Tensor?[] b) -> bool",
+        [](const c10::List<std::optional<at::Tensor>>& a, const c10::List<std::optional<at::Tensor>>& b) {
+            const auto tensors = [](const c10::List<std::optional<at::Tensor>>& list) {
+                Tensors plain;
+                for (const std::optional<at::Tensor>& tensor : list)
+                    plain.push_back(tensor.value_or(at::Tensor()));
+                return plain;
+            };
+            return identical(tensors(a), tensors(b));
+        });
+    // See runtime/verify/paired_run.h. Peaks and budget are in bytes.
+    library.def(
+        "mismatch_of(*, bool outputs, bool gradients, bool buffers, bool random_state, int measured_peak, "
+        "int predicted_peak, int budget) -> str",
+        [](bool outputs, bool gradients, bool buffers, bool random_state, std::int64_t measured_peak,
+           std::int64_t predicted_peak, std::int64_t budget) {
+            PairedReport report{.budget = Bytes(budget), .measured_peak = Bytes(measured_peak)};
+            report.outputs_identical = outputs, report.gradients_identical = gradients;
+            report.buffers_identical = buffers, report.random_state_identical = random_state;
+            report.states_identical = true;
+            return mismatch_of(report, Bytes(predicted_peak));
+        });
     library.def("wait_for_autograd(str device) -> ()", &wait_for_autograd);
     library.def("budget_bytes(str text) -> int?", [](const std::string& text) -> std::optional<std::int64_t> {
         const Budget budget = or_throw(parse_budget(text));

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/model/torchscript.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/graph_capturing_device.h"
 

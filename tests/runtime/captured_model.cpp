@@ -11,7 +11,7 @@
 #include "core/base/files.h"
 #include "core/schedule/simulate.h"
 #include "runtime/allocator/counting_allocator.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 
 namespace rematlas::test {
 

@@ -12,7 +12,7 @@
 #include "core/schedule/simulate.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/copying_plan.h"
 #include "tests/runtime/transfers/adversarial_copies.h"

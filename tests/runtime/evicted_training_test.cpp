@@ -1,6 +1,4 @@
 // Training under online eviction, and what is recorded of it.
-#include "runtime/eviction/evicted_training.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -14,6 +12,7 @@
 #include "core/graph/graph_file.h"
 #include "core/schedule/schedule_file.h"
 #include "runtime/model/torchscript.h"
+#include "runtime/verify/evicted_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

@@ -14,7 +14,7 @@
 #include "core/schedule/run_sequence.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/room.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/gpu.h"
 

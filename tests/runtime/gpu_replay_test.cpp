@@ -7,7 +7,7 @@
 #include "core/addresses/caching_allocator.h"
 #include "core/schedule/run_sequence.h"
 #include "runtime/replay/compare.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 #include "tests/runtime/copying_plan.h"
 #include "tests/runtime/gpu.h"

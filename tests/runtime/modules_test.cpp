@@ -12,7 +12,7 @@
 #include "core/schedule/run_sequence.h"
 #include "core/schedule/simulate.h"
 #include "runtime/model/torchscript.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

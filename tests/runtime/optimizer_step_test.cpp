@@ -13,7 +13,7 @@
 #include "runtime/model/fused_optimizer.h"
 #include "runtime/model/torchscript.h"
 #include "runtime/replay/compare.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/schedule/run_sequence.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

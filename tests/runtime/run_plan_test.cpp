@@ -11,7 +11,7 @@
 #include "core/base/files.h"
 #include "core/graph/graph_file.h"
 #include "core/schedule/run_sequence.h"
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

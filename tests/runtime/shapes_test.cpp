@@ -9,9 +9,9 @@
 #include "core/planning/request.h"
 #include "runtime/capture/capture_shapes.h"
 #include "runtime/model/torchscript.h"
-#include "runtime/replay/verify.h"
 #include "runtime/shapes/cuda_stand_in.h"
 #include "runtime/shapes/shape_tensor.h"
+#include "runtime/verify/plan_run.h"
 #include "tests/runtime/captured_model.h"
 
 namespace rematlas {

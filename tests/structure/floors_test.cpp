@@ -48,6 +48,7 @@ const std::vector<House> houses = {
       {"replay", "shapes"},
       {"capture"},
       {"eviction"},
+      {"verify"},
       {"training", "program"}}},
     {"viz", {{"layout"}, {"block_view"}, {"paint"}, {"report"}}},
     {"app", {{"programs"}, {"cli", "explorer"}}},

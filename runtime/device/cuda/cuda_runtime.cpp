@@ -16,6 +16,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <c10/util/ScopeExit.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function.h>
 
 #include <algorithm>
 #include <chrono>
@@ -25,6 +26,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 #include <utility>
 
@@ -216,8 +218,7 @@ class CudaRuntime final : public DeviceRuntime {
         if (prepared.contains({index_, stream.id()})) return;
         const std::lock_guard lock(prepares_);
         if (workspaces_.contains(stream.id())) {
-            at::cuda::getCurrentCUDABlasHandle();
-            at::cuda::getCUDABlasLtWorkspace();
+            take_workspaces_of_thread();
             prepared.emplace(index_, stream.id());
             return;
         }
@@ -303,6 +304,18 @@ class CudaRuntime final : public DeviceRuntime {
 
   private:
     static constexpr auto aggregate = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+    /// Of a further thread. cuBLASLt takes a workspace for products with a bias, which forwards have.
+    static void take_workspaces_of_thread() {
+        at::cuda::getCurrentCUDABlasHandle();
+        if (torch::autograd::get_current_node()) return;
+        auto& [workspaces, mutex] = at::cuda::cublaslt_handle_stream_to_workspace();
+        const bool are_taken = [&] {
+            const std::shared_lock lock(mutex);
+            return !workspaces.empty();
+        }();
+        if (are_taken) at::cuda::getCUDABlasLtWorkspace();
+    }
 
     /// Autograd's thread may still be letting go of its last tensors.
     void settle() const {

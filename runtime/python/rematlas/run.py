@@ -90,26 +90,6 @@ class AnyLoss(torch.autograd.Function):
         )
 
 
-def identical(a, b) -> bool:
-    if len(a) != len(b):
-        return False
-    for one, other in zip(a, b):
-        if (one is None) != (other is None):
-            return False
-        if one is not None and (
-            one.dtype != other.dtype or one.shape != other.shape or not same_bits(one, other)
-        ):
-            return False
-    return True
-
-
-def same_bits(a, b) -> bool:
-    if a.is_complex():
-        a, b = torch.view_as_real(a.resolve_conj()), torch.view_as_real(b.resolve_conj())
-    a, b = a.detach().contiguous(), b.detach().contiguous()
-    return a.numel() == 0 or torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8))
-
-
 class StepsByPlan:
     """Which steps of a planned model its plan has run."""
 
@@ -162,12 +142,12 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
             if not verify:
                 continue
             of_original = max(of_original, original.step(args, kwargs, seed + step, used))
-            same["outputs"] &= planned.template == original.template and identical(
+            same["outputs"] &= planned.template == original.template and ops.identical(
                 planned.outputs, original.outputs
             )
-            same["gradients"] &= identical(planned.gradients, original.gradients)
-            same["buffers"] &= identical(planned.state, original.state)
-            same["random_state"] &= identical(planned.random, original.random)
+            same["gradients"] &= ops.identical(planned.gradients, original.gradients)
+            same["buffers"] &= ops.identical(planned.state, original.state)
+            same["random_state"] &= ops.identical(planned.random, original.random)
     finally:
         remove(model)
         if planned.device.type == "cuda":
@@ -187,22 +167,17 @@ def run(model, args, kwargs, plan, *, steps=5, seed=1, verify=False) -> dict:
         "verified": None,
     }
     if verify:
-        wrong = [
-            f"{name.replace('_', ' ')} differ{'s' * (name == 'random_state')} from the original's"
-            for name in same
-            if not same[name]
-        ]
-        for limit, what in ((info.peak_bytes, "predicted"), (info.budget_bytes, "budget of")):
-            if measured > limit:
-                wrong.append(f"measured peak {measured} bytes is above the {what} {limit}")
+        mismatch = ops.mismatch_of(
+            **same, measured_peak=measured, predicted_peak=info.peak_bytes, budget=info.budget_bytes
+        )
         report |= {f"{name}_identical": is_same for name, is_same in same.items()}
-        report["verified"] = not wrong
+        report["verified"] = not mismatch
         report["original_peak_bytes"] = info.resident_bytes + of_original
         report["time_ratio_to_eager"] = statistics.median(
             a / b for a, b in zip(planned.seconds[1:], original.seconds[1:])
         )
-        if wrong:
-            report["mismatch"] = "; ".join(wrong)
+        if mismatch:
+            report["mismatch"] = mismatch
     return report
 
 

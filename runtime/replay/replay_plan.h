@@ -1,7 +1,7 @@
 // A schedule made ready to run on a bound model: what can be known before the first run.
 //
-//     Result<StepPlan> plan = StepPlan::make(model, schedule.steps, schedule.homes);
-//     Result<StepPlan> halves = StepPlan::make_halves(model, schedule.steps, schedule.homes, 32);
+//     Result<ReplayPlan> plan = ReplayPlan::make(model, schedule.steps, schedule.homes);
+//     Result<ReplayPlan> halves = ReplayPlan::make_halves(model, schedule.steps, schedule.homes, 32);
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ struct BackwardPart {
     std::vector<int> gradients;  ///< places in Tape::gradients
 };
 
-struct StepPlan {
+struct ReplayPlan {
     std::vector<Step> steps;
     IdVector<OpId, int> runs;                      ///< how often each op runs
     IdVector<TensorId, std::size_t> read_end;      ///< the step after the last one whose op reads the tensor
@@ -35,13 +35,13 @@ struct StepPlan {
 
     /// Errors: a step that the executor does not do; tensors that cannot move; random ops in an order in which
     /// the generator cannot be kept where the original has it. Cost: linear, and that of packing what is moved.
-    static Result<StepPlan> make(const BoundModel& model, std::span<const Step> steps,
-                                 const Homes& homes = {});
+    static Result<ReplayPlan> make(const BoundModel& model, std::span<const Step> steps,
+                                   const Homes& homes = {});
     /// The same for a step in two halves with the caller's loss between them. Counters go first, where the
     /// original has them. At most `most_parts` parts are made. Errors: also a graph with a loss of its own,
     /// and a schedule that does not have all outputs at the loss.
-    static Result<StepPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
-                                        const Homes& homes, std::size_t most_parts);
+    static Result<ReplayPlan> make_halves(const BoundModel& model, std::span<const Step> steps,
+                                          const Homes& homes, std::size_t most_parts);
 };
 
 }  // namespace rematlas

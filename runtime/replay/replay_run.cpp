@@ -1,4 +1,4 @@
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 #include <ATen/EmptyTensor.h>
 #include <ATen/ops/empty.h>
@@ -46,7 +46,7 @@ bool is_of_python(const std::exception& failure) {
     return name == "12python_error" || name == "N8pybind1117error_already_setE";
 }
 
-StepRun::StepRun(const BoundModel& bound)
+ReplayRun::ReplayRun(const BoundModel& bound)
     : model(bound),
       operands(bound.tape.operands, bound.graph.tensors.size(), bound.device.device()),
       turns(bound),
@@ -57,7 +57,7 @@ StepRun::StepRun(const BoundModel& bound)
     values_version_ = model.values_version;
 }
 
-void StepRun::read_values() {
+void ReplayRun::read_values() {
     if (values_version_ == model.values_version) return;
     values_version_ = model.values_version;
     for (OpId op : model.graph.ops.ids())
@@ -67,8 +67,8 @@ void StepRun::read_values() {
                 arguments_[op][i] = argument.value;
 }
 
-Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>& inputs,
-                            const ReplayOptions& how) {
+Result<void> ReplayRun::begin(const ReplayPlan& ready, const std::vector<at::Tensor>& inputs,
+                              const ReplayOptions& how) {
     clear();
     model.device.prepare();
     if (Result<void> same = model.check_settings(); !same) return same.error();
@@ -102,7 +102,7 @@ Result<void> StepRun::begin(const StepPlan& ready, const std::vector<at::Tensor>
 }
 
 /// The same as in the last step of the plan, with the same memory on the host.
-Result<void> StepRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
+Result<void> ReplayRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
     if (!plan->transfers || (transfers_ && transfers_->plan() != plan->transfers.get())) transfers_ = nullptr;
     if (!plan->transfers) return {};
     if (!transfers_) {
@@ -115,7 +115,7 @@ Result<void> StepRun::begin_transfers(const std::vector<at::Tensor>& inputs) {
 }
 
 /// Where the step runs in an arena: one and the same as long as the steps and their queue are the same.
-void StepRun::begin_memory() {
+void ReplayRun::begin_memory() {
     in_memory_ = false;
     if (!options_.arena) return;
     if (!memory_) {
@@ -133,12 +133,12 @@ void StepRun::begin_memory() {
     memory_->begin_step(memory_key_, options_.most_arena_bytes);
 }
 
-void StepRun::play_plainly(std::size_t end) {
+void ReplayRun::play_plainly(std::size_t end) {
     for (; at_ < end; ++at_) options_.time_ops ? run_timed(plan->steps[at_]) : run_step(plan->steps[at_]);
     if (transfers_) at_ == plan->steps.size() ? transfers_->end() : transfers_->pause(at_);
 }
 
-void StepRun::run_step(const Step& step) {
+void ReplayRun::run_step(const Step& step) {
     if (transfers_) transfers_->before(at_, operands);
     if (step.runs()) {
         if (options_.before_op) options_.before_op();
@@ -152,7 +152,7 @@ void StepRun::run_step(const Step& step) {
     if (transfers_) transfers_->after(at_);
 }
 
-void StepRun::run_op(OpId id, bool in_place) {
+void ReplayRun::run_op(OpId id, bool in_place) {
     const PreparedOp& op = model.ops[id];
     const bool again = runs_[id]++ > 0;
     if (!op.handle) return make_output_gradients(id);
@@ -184,7 +184,7 @@ void StepRun::run_op(OpId id, bool in_place) {
     overwrites_.end(id, in_place, operands);
 }
 
-void StepRun::make_output_gradients(OpId id) {
+void ReplayRun::make_output_gradients(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     std::vector<at::Tensor> made;
     for (std::size_t i = 0; i < op.returns.size(); ++i) {
@@ -200,7 +200,7 @@ void StepRun::make_output_gradients(OpId id) {
 }
 
 /// Places what the kernel made; the stack holds its returns.
-void StepRun::take_returns(OpId id) {
+void ReplayRun::take_returns(OpId id) {
     const TapeOp& op = model.tape.ops[id];
     const Graph& graph = model.graph;
     std::size_t next = 0;
@@ -235,7 +235,7 @@ void StepRun::take_returns(OpId id) {
     stack_.clear();
 }
 
-void StepRun::run_timed(const Step& step) {
+void ReplayRun::run_timed(const Step& step) {
     StepMeasure measure;
     const std::int64_t alive = model.device.alive_bytes();
     if (options_.measure_ops) model.device.reset_peak();
@@ -250,7 +250,7 @@ void StepRun::run_timed(const Step& step) {
 }
 
 /// Each step took from its mark to the next one.
-std::vector<StepMeasure> StepRun::take_measures() {
+std::vector<StepMeasure> ReplayRun::take_measures() {
     if (!marks_) return {};
     marks_->place();
     const std::vector<std::int64_t> times = marks_->read();
@@ -260,12 +260,12 @@ std::vector<StepMeasure> StepRun::take_measures() {
     return std::move(measures_);
 }
 
-bool StepRun::can_update_buffers() const {
+bool ReplayRun::can_update_buffers() const {
     return std::all_of(model.tape.updates.begin(), model.tape.updates.end(),
                        [&](const BufferUpdate& update) { return operands.holds(update.contents); });
 }
 
-void StepRun::update_buffers() {
+void ReplayRun::update_buffers() {
     if (buffers_updated_) return;
     buffers_updated_ = true;
     for (const BufferUpdate& update : model.tape.updates) {
@@ -285,31 +285,31 @@ void StepRun::update_buffers() {
     }
 }
 
-std::vector<at::Tensor> StepRun::outputs() const {
+std::vector<at::Tensor> ReplayRun::outputs() const {
     std::vector<at::Tensor> tensors;
     for (int operand : model.tape.outputs) tensors.push_back(result(operand));
     return tensors;
 }
 
-at::Tensor StepRun::result(int operand) const {
+at::Tensor ReplayRun::result(int operand) const {
     if (operand == no_operand) return {};
     const Operand& of = model.tape.operands[operand];
     const at::Tensor on_host = transfers_ ? transfers_->result_on_host(of) : at::Tensor();
     return on_host.defined() || !operands.holds(of.tensor) ? on_host : operands.view(of);
 }
 
-at::Tensor StepRun::gradient(int place) const {
+at::Tensor ReplayRun::gradient(int place) const {
     return result(model.tape.gradients[place].operand);
 }
 
-std::vector<at::Tensor> StepRun::gradients() const {
+std::vector<at::Tensor> ReplayRun::gradients() const {
     std::vector<at::Tensor> tensors;
     for (std::size_t i = 0; i < model.tape.gradients.size(); ++i) tensors.push_back(gradient(int(i)));
     return tensors;
 }
 
-/// Counters run before all else (StepPlan::make_halves), also those that the original has after `op`.
-void StepRun::count_back(OpId op) {
+/// Counters run before all else (ReplayPlan::make_halves), also those that the original has after `op`.
+void ReplayRun::count_back(OpId op) {
     for (std::size_t step = 0; step < at_; ++step) {
         if (!plan->steps[step].runs()) continue;
         const OpId counter = plan->steps[step].op();
@@ -325,7 +325,7 @@ void StepRun::count_back(OpId op) {
 }
 
 /// The run ends here, and the original would have come as far as to the first op that has not run.
-void StepRun::leave_as_original() {
+void ReplayRun::leave_as_original() {
     const bool within = std::exchange(in_kernel_, false);
     const bool in_second_half = !plan->parts.empty() && at_ >= plan->loss_step;
     if (in_second_half || buffers_updated_) return;
@@ -347,7 +347,7 @@ void StepRun::leave_as_original() {
 }
 
 /// What the step has made goes first: it leaves room for residents that are away.
-void StepRun::clear() {
+void ReplayRun::clear() {
     if (transfers_) transfers_->settle();
     const auto clear_all = [&](auto&& are_meant) {
         for (TensorId tensor : model.graph.tensors.ids())
@@ -364,7 +364,7 @@ void StepRun::clear() {
     fill_gradients = nullptr;
 }
 
-StepMemoryReport StepRun::finish() {
+StepMemoryReport ReplayRun::finish() {
     clear();
     if (!in_memory_) return {};
     memory_->end_step();

@@ -1,4 +1,4 @@
-#include "runtime/replay/step_plan.h"
+#include "runtime/replay/replay_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 
 /// Counts the runs. Random ops must come in the captured order, or it must be known how far the generator
 /// moves in those that are skipped.
-Result<void> count_runs(const BoundModel& model, StepPlan& plan) {
+Result<void> count_runs(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     plan.runs = IdVector<OpId, int>(graph.ops.size(), 0);
     int turn = 0;
@@ -32,7 +32,7 @@ Result<void> count_runs(const BoundModel& model, StepPlan& plan) {
     return {};
 }
 
-void find_reads_and_writes(const BoundModel& model, StepPlan& plan) {
+void find_reads_and_writes(const BoundModel& model, ReplayPlan& plan) {
     plan.read_end = IdVector<TensorId, std::size_t>(model.graph.tensors.size(), 0);
     plan.overwritten = IdVector<TensorId, std::uint8_t>(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -60,7 +60,7 @@ void move_counters_first(const BoundModel& model, std::vector<Step>& steps) {
 
 /// Where the forward ends, and whether it can end there: with all outputs made, and with the generator where
 /// the original's forward leaves it.
-Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
+Result<void> find_loss(const BoundModel& model, ReplayPlan& plan) {
     const Graph& graph = model.graph;
     IdVector<OpId, std::uint8_t> ran(graph.ops.size(), 0);
     IdVector<TensorId, std::uint8_t> there = model.resident;
@@ -97,7 +97,7 @@ Result<void> find_loss(const BoundModel& model, StepPlan& plan) {
 /// is handed a gradient may change its parameter at once. Neighbouring places are united until there are few
 /// enough, so that each part hands out about the same number of bytes.
 void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
-                    std::size_t most, StepPlan& plan) {
+                    std::size_t most, ReplayPlan& plan) {
     const auto& gradients = model.tape.gradients;
     IdVector<TensorId, std::size_t> made_end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i)
@@ -136,7 +136,7 @@ void cut_into_parts(const BoundModel& model, const IdVector<TensorId, std::size_
 }
 
 void find_handed_out(const BoundModel& model, const IdVector<TensorId, std::size_t>& moved_end,
-                     StepPlan& plan) {
+                     ReplayPlan& plan) {
     const std::set<TensorId> results(model.graph.results.begin(), model.graph.results.end());
     std::set<TensorId> found;
     for (int operand : model.tape.outputs) {
@@ -154,7 +154,7 @@ bool is_of_copies(const Step& step) {
 }
 
 /// The step after the last one that starts a copy of the tensor, or gives memory back that one took.
-IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const StepPlan& plan) {
+IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const ReplayPlan& plan) {
     IdVector<TensorId, std::size_t> end(model.graph.tensors.size(), 0);
     for (std::size_t i = 0; i < plan.steps.size(); ++i) {
         const Step& step = plan.steps[i];
@@ -166,7 +166,7 @@ IdVector<TensorId, std::size_t> ends_of_moves(const BoundModel& model, const Ste
 
 /// What the caller is handed at the loss and after each part has arrived by then, and is not being copied; so
 /// has what buffers are updated from.
-std::vector<TransferPause> pauses_of(const BoundModel& model, const StepPlan& plan) {
+std::vector<TransferPause> pauses_of(const BoundModel& model, const ReplayPlan& plan) {
     std::vector<TransferPause> pauses{{.before = plan.loss_step}};
     for (const BufferUpdate& update : model.tape.updates) pauses.front().of.push_back(update.contents);
     for (int operand : model.tape.outputs)
@@ -179,7 +179,7 @@ std::vector<TransferPause> pauses_of(const BoundModel& model, const StepPlan& pl
     return pauses;
 }
 
-Result<void> plan_transfers(const BoundModel& model, const Homes& homes, bool in_halves, StepPlan& plan) {
+Result<void> plan_transfers(const BoundModel& model, const Homes& homes, bool in_halves, ReplayPlan& plan) {
     if (homes.on_host.empty() && std::none_of(plan.steps.begin(), plan.steps.end(), is_of_copies)) return {};
     if (in_halves)
         if (Result<void> possible = moves_in_training(model.graph, plan.steps, homes); !possible)
@@ -196,21 +196,22 @@ Result<void> plan_transfers(const BoundModel& model, const Homes& homes, bool in
 
 }  // namespace
 
-Result<StepPlan> StepPlan::make(const BoundModel& model, std::span<const Step> steps, const Homes& homes) {
-    StepPlan plan{.steps = {steps.begin(), steps.end()}};
+Result<ReplayPlan> ReplayPlan::make(const BoundModel& model, std::span<const Step> steps,
+                                    const Homes& homes) {
+    ReplayPlan plan{.steps = {steps.begin(), steps.end()}};
     if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
     find_reads_and_writes(model, plan);
     if (Result<void> planned = plan_transfers(model, homes, false, plan); !planned) return planned.error();
     return plan;
 }
 
-Result<StepPlan> StepPlan::make_halves(const BoundModel& model, std::span<const Step> steps,
-                                       const Homes& homes, std::size_t most_parts) {
+Result<ReplayPlan> ReplayPlan::make_halves(const BoundModel& model, std::span<const Step> steps,
+                                           const Homes& homes, std::size_t most_parts) {
     if (!model.loss.valid())
         return Error{model.graph.name +
                      ": the graph has a loss of its own, so its step has no halves; capture it "
                      "with the caller's loss (--loss output)"};
-    StepPlan plan{.steps = {steps.begin(), steps.end()}};
+    ReplayPlan plan{.steps = {steps.begin(), steps.end()}};
     move_counters_first(model, plan.steps);
     if (Result<void> counted = count_runs(model, plan); !counted) return counted.error();
     find_reads_and_writes(model, plan);

@@ -13,6 +13,7 @@
 #include "core/schedule/schedule_file.h"
 #include "runtime/replay/executor.h"
 #include "runtime/replay/room.h"
+#include "runtime/verify/paired_run.h"
 
 namespace rematlas {
 
@@ -28,10 +29,11 @@ struct RunOptions {
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
-struct RunReport {
+/// `verified` says of a budget that bounds planned addresses that it bounds the arena and the residents.
+struct RunReport : PairedReport {
     int steps = 0;
     std::vector<double> step_seconds;  ///< of the replay
-    Bytes predicted_peak, measured_peak, budget;
+    Bytes predicted_peak;
     double overhead_predicted = 1;
     double overhead_measured = 1;    ///< time of all runs over the time of the first runs; with copies on the
                                      ///< CPU the time of the step over links as fast as the graph says
@@ -45,21 +47,11 @@ struct RunReport {
     bool cuda_graphs = false;        ///< the steps were submitted so
     std::string why_no_cuda_graphs;  ///< where it was asked for and could not be: the op that prevents it
 
-    // With `verify`.
-    bool verified = false;  ///< a budget that bounds planned addresses bounds the arena and the residents
-    bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
-         random_state_identical = false, states_identical = false;
     std::string optimizer;  ///< whose updates are part of the step; its states are compared; empty: none
     bool updates_on_host =
-        false;  ///< of the original too, what the plan updates on the host is: the CPU's kernel gives other
-                ///< bits than that of a GPU
-    Bytes original_peak;
-    double time_ratio_to_eager = 0;  ///< median over pairs of steps, replay over original
-    std::string mismatch;            ///< what is wrong, in words; empty when verified
+        false;  ///< the original updates on the host what the plan updates there: the CPU's
+                ///< kernel gives other bits than that of a GPU
 };
-
-/// The most by which the measured peak may exceed the predicted one.
-constexpr double peak_tolerance = 0.002;
 
 /// Errors: a schedule that is not valid for its graph (the first violation), a model that does not fit the
 /// graph, what kernels threw.

@@ -28,7 +28,7 @@
 #include "core/graph/graph.h"
 #include "core/schedule/schedule.h"
 #include "runtime/model/places.h"
-#include "runtime/replay/step_run.h"
+#include "runtime/replay/replay_run.h"
 
 namespace rematlas {
 
@@ -40,7 +40,7 @@ struct EvictedStep {
 };
 
 /// Tensors and ops are those of the evictor's books, whose ids may come again after a step.
-class StepRecord {
+class EvictionTrace {
   public:
     struct Called {
         std::string name;

@@ -1,4 +1,4 @@
-#include "runtime/eviction/step_record.h"
+#include "runtime/eviction/eviction_trace.h"
 
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/grad_mode.h>
@@ -25,12 +25,12 @@ std::string name_of_output(const std::string& op, const std::string& module, Pha
 
 }  // namespace
 
-StepRecord::There& StepRecord::at(int tensor) {
+EvictionTrace::There& EvictionTrace::at(int tensor) {
     if (static_cast<int>(tensors_.size()) <= tensor) tensors_.resize(static_cast<std::size_t>(tensor) + 1);
     return tensors_[static_cast<std::size_t>(tensor)];
 }
 
-void StepRecord::names(int tensor, std::string name, TensorKind kind) {
+void EvictionTrace::names(int tensor, std::string name, TensorKind kind) {
     There& there = at(tensor);
     there.name = std::move(name), there.kind = kind;
     if (!there.here) return;
@@ -38,13 +38,13 @@ void StepRecord::names(int tensor, std::string name, TensorKind kind) {
     now_.graph.tensors[there.tensor].kind = kind;
 }
 
-void StepRecord::sees(std::int64_t alive) {
+void EvictionTrace::sees(std::int64_t alive) {
     const std::int64_t unknown = std::max<std::int64_t>(alive - known_bytes_, 0);
     other_ = other_ < 0 ? unknown : std::min(other_, unknown);
 }
 
 /// What was unknown and alive at any time before is there from the beginning; else it is new.
-void StepRecord::met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now) {
+void EvictionTrace::met(int tensor, std::int64_t bytes, std::int64_t alive, std::int64_t now) {
     const std::int64_t unknown = std::max<std::int64_t>(alive - known_bytes_ - bytes, 0);
     There& there = at(tensor);
     there = {.name = "outside", .kind = TensorKind::constant, .bytes = bytes};
@@ -60,7 +60,7 @@ void StepRecord::met(int tensor, std::int64_t bytes, std::int64_t alive, std::in
     appear(tensor, made);
 }
 
-Phase StepRecord::phase_now() {
+Phase EvictionTrace::phase_now() {
     if (torch::autograd::get_current_node()) {
         saw_backward_ = true;
         return Phase::backward;
@@ -70,13 +70,13 @@ Phase StepRecord::phase_now() {
     return Phase::forward;
 }
 
-void StepRecord::looked() {
+void EvictionTrace::looked() {
     if (torch::autograd::get_current_node()) return;
     by_sequence_.try_emplace(at::sequence_number::peek(), Origin{OpId(), places_ ? places_->module() : ""});
 }
 
 /// Of a backward op also the forward op that it belongs to, by autograd's numbers.
-std::string StepRecord::module_now(std::optional<OpId>& of) {
+std::string EvictionTrace::module_now(std::optional<OpId>& of) {
     const auto node = torch::autograd::get_current_node();
     if (!node) return places_ ? places_->module() : std::string();
     auto origin = by_sequence_.upper_bound(node->sequence_nr() + 1);
@@ -87,7 +87,7 @@ std::string StepRecord::module_now(std::optional<OpId>& of) {
     return backward_module_;
 }
 
-void StepRecord::ran(int op, Called called, const std::vector<std::int64_t>& bytes, Span span) {
+void EvictionTrace::ran(int op, Called called, const std::vector<std::int64_t>& bytes, Span span) {
     if (static_cast<int>(ops_.size()) <= op) ops_.resize(static_cast<std::size_t>(op) + 1);
     std::optional<OpId> of;
     Known& known = ops_[static_cast<std::size_t>(op)];
@@ -104,11 +104,11 @@ void StepRecord::ran(int op, Called called, const std::vector<std::int64_t>& byt
         by_sequence_.try_emplace(at::sequence_number::peek(), Origin{known.op, known.module});
 }
 
-void StepRecord::ran_again(int op, bool in_place, Span span) {
+void EvictionTrace::ran_again(int op, bool in_place, Span span) {
     play(op, in_place, span, std::nullopt);
 }
 
-void StepRecord::play(int id, bool in_place, Span span, std::optional<OpId> of) {
+void EvictionTrace::play(int id, bool in_place, Span span, std::optional<OpId> of) {
     Known& known = ops_[static_cast<std::size_t>(id)];
     std::vector<TensorId> inputs;
     for (const int tensor : known.called.inputs) {
@@ -128,7 +128,7 @@ void StepRecord::play(int id, bool in_place, Span span, std::optional<OpId> of) 
         appear(known.called.outputs[i], now_.graph.ops[known.op].outputs[i]);
 }
 
-OpId StepRecord::add_op(const Known& known, std::vector<TensorId> inputs) {
+OpId EvictionTrace::add_op(const Known& known, std::vector<TensorId> inputs) {
     Op op{.name = known.called.name,
           .time = Nanoseconds(known.called.time),
           .workspace = Bytes(known.called.workspace),
@@ -150,13 +150,13 @@ OpId StepRecord::add_op(const Known& known, std::vector<TensorId> inputs) {
     return now_.graph.ops.push_back(std::move(op));
 }
 
-TensorId StepRecord::add_tensor(const There& there, bool is_made) {
+TensorId EvictionTrace::add_tensor(const There& there, bool is_made) {
     is_made_.push_back(is_made);
     return now_.graph.tensors.push_back({there.name, Bytes(there.bytes), there.kind});
 }
 
 /// Another copy that is there already goes.
-void StepRecord::appear(int tensor, TensorId as) {
+void EvictionTrace::appear(int tensor, TensorId as) {
     There& there = at(tensor);
     if (there.here && there.tensor != as) {
         const std::int64_t end = now_.measures.back().end + began_;
@@ -169,13 +169,13 @@ void StepRecord::appear(int tensor, TensorId as) {
     if (!now_.measures.empty()) now_.measures.back().alive = known_bytes_;
 }
 
-void StepRecord::vanish(There& there) {
+void EvictionTrace::vanish(There& there) {
     if (!std::exchange(there.here, false)) return;
     known_bytes_ -= there.bytes;
     if (!is_made_[there.tensor.index()]) leaving_.push_back(there.tensor);
 }
 
-void StepRecord::dropped(int tensor, bool evicted, std::int64_t now) {
+void EvictionTrace::dropped(int tensor, bool evicted, std::int64_t now) {
     There& there = at(tensor);
     if (!there.here) return;  // written over
     if (evicted) now_.schedule.evicted.push_back(static_cast<std::int32_t>(now_.schedule.steps.size()));
@@ -183,13 +183,13 @@ void StepRecord::dropped(int tensor, bool evicted, std::int64_t now) {
     add_step(Step::free(there.tensor), {now, now});
 }
 
-void StepRecord::add_step(Step step, Span span) {
+void EvictionTrace::add_step(Step step, Span span) {
     if (now_.schedule.steps.empty()) began_ = span.start;
     now_.schedule.steps.push_back(step);
     now_.measures.push_back({.start = span.start - began_, .end = span.end - began_, .alive = known_bytes_});
 }
 
-void StepRecord::step_is_over(std::int64_t alive, std::int64_t most) {
+void EvictionTrace::step_is_over(std::int64_t alive, std::int64_t most) {
     if (saw_forward_ || saw_backward_) {
         now_.counted_peak = Bytes(most);
         end();
@@ -208,7 +208,7 @@ void StepRecord::step_is_over(std::int64_t alive, std::int64_t most) {
 }
 
 /// Results, what was there before, and memory that nobody knows.
-void StepRecord::end() {
+void EvictionTrace::end() {
     Graph& graph = now_.graph;
     for (const There& there : tensors_)
         if (there.here && is_made_[there.tensor.index()]) graph.results.push_back(there.tensor);

@@ -1,7 +1,7 @@
 // One run of a step: the tensors that are there, the generator's turns, and what was measured. Several runs
 // of one model can be open at a time.
 //
-//     StepRun run(model);
+//     ReplayRun run(model);
 //     run.begin(plan, inputs, options);
 //     run.play(plan.steps.size(), [&] { ... });     // or up to the loss, and on from there later
 //     run.outputs();
@@ -22,7 +22,7 @@
 #include "runtime/replay/bound_model.h"
 #include "runtime/replay/overwrites.h"
 #include "runtime/replay/random_turns.h"
-#include "runtime/replay/step_plan.h"
+#include "runtime/replay/replay_plan.h"
 #include "runtime/replay/step_transfers.h"
 
 namespace rematlas {
@@ -63,12 +63,12 @@ struct BelowAutograd {
     c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
 };
 
-class StepRun {
+class ReplayRun {
   public:
-    explicit StepRun(const BoundModel& model);
+    explicit ReplayRun(const BoundModel& model);
 
     /// `plan` must outlive the run. Errors: inputs or bound tensors that do not fit.
-    Result<void> begin(const StepPlan& plan, const std::vector<at::Tensor>& inputs,
+    Result<void> begin(const ReplayPlan& plan, const std::vector<at::Tensor>& inputs,
                        const ReplayOptions& options);
 
     /// Runs the steps up to `end`, then `then`. After an error the run is cleared; one of the kind `negative`
@@ -107,7 +107,7 @@ class StepRun {
     std::vector<StepMeasure> take_measures();
 
     const BoundModel& model;
-    const StepPlan* plan = nullptr;
+    const ReplayPlan* plan = nullptr;
     OperandTable operands;
     RandomTurns turns;
     /// Bytes alive that are none of the step's. Whoever pauses a run sets it before the run goes on.
@@ -149,7 +149,7 @@ class StepRun {
 };
 
 template <class Work>
-Result<void> StepRun::play(std::size_t end, Work&& then) {
+Result<void> ReplayRun::play(std::size_t end, Work&& then) {
     BelowAutograd below;
     const c10::DeviceGuard guard(model.device.device());
     Error error;

@@ -1,4 +1,4 @@
-#include "runtime/replay/verify.h"
+#include "runtime/verify/plan_run.h"
 
 #include <ATen/Parallel.h>
 
@@ -11,36 +11,20 @@
 #include "core/graph/flat_graph.h"
 #include "core/schedule/homes.h"
 #include "runtime/model/torchscript.h"
-#include "runtime/replay/compare.h"
 #include "runtime/replay/home_tensors.h"
 #include "runtime/replay/original_optimizer.h"
 
 namespace rematlas {
 namespace {
 
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-/// What one step left behind.
-struct StepOutcome {
-    std::vector<at::Tensor> outputs, gradients;
-    std::unique_ptr<GeneratorState> generator;
-    Bytes peak;
-    double seconds = 0;
-};
-
 /// The original model, run through autograd.
 struct OriginalModel {
     Model model;
-    std::unique_ptr<GeneratorState> generator;  ///< before its next step
     std::int64_t resident_bytes;
-    std::optional<OriginalOptimizer> optimizer = {};  ///< where it is part of the step
+    std::unique_ptr<GeneratorState> generator = nullptr;  ///< before its next step
+    std::optional<OriginalOptimizer> optimizer = {};      ///< where it is part of the step
 
-    Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t gradient_seed,
+    Result<StepOutcome> step(const std::vector<at::Tensor>& inputs, Loss loss, std::uint64_t seed,
                              DeviceRuntime& device) {
         device.set_generator_state(*generator);
         device.synchronize();
@@ -49,7 +33,7 @@ struct OriginalModel {
         const std::int64_t began = device.now();
         StepOutcome outcome;
         try {
-            StepResult result = training_step(model, inputs, loss, gradient_seed);
+            StepResult result = training_step(model, inputs, loss, seed);
             outcome.outputs = std::move(result.outputs);
             outcome.gradients = std::move(result.gradients);
             if (optimizer) optimizer->update(outcome.gradients);
@@ -60,6 +44,10 @@ struct OriginalModel {
         outcome.seconds = double(device.now() - began) * 1e-9;
         outcome.peak = Bytes(device.peak_bytes() - before);
         generator = device.generator_state();
+        outcome.generator = device.generator_state();
+        descend(model, outcome.gradients);
+        for (const NamedTensor& tensor : model.tensors) outcome.tensors.push_back(tensor.tensor);
+        if (optimizer) outcome.states = optimizer->states();
         return outcome;
     }
 };
@@ -84,15 +72,16 @@ double overhead_of(const Graph& graph, const std::vector<Step>& steps,
     return first.value > 0 ? double(all.value) / double(first.value) : 1;
 }
 
-class Session {
+class PlanRun : public PairedSides {
   public:
-    Session(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model,
+    PlanRun(const Plan& plan, const RunOptions& options, DeviceRuntime& device, Model model,
             Executor executor, const std::optional<Room>& room)
         : plan_(plan),
           options_(options),
           device_(device),
           model_(std::move(model)),
           executor_(std::move(executor)) {
+        for (const auto& input : executor_.tape().inputs) specs_.push_back(input.first);
         report_.steps = options.steps;
         report_.budget = plan.schedule.budget;
         report_.predicted_peak = plan.schedule.peak;
@@ -108,26 +97,46 @@ class Session {
         generator_ = device_.generator_state();
     }
 
-    Result<RunReport> run(OriginalModel* original) {
-        if (original) original->generator = device_.generator_state();
-        if (original && executor_.tape().optimizer)
-            original->optimizer.emplace(original->model, executor_.tape(), updated_on_host());
-        report_.outputs_identical = report_.gradients_identical = report_.buffers_identical =
-            report_.random_state_identical = report_.states_identical = original != nullptr;
-        const int warm_up = original || options_.cuda_graphs ? 1 : 0;
-        const int extra = options_.trace || !original ? 0 : 1;
-        const int total = warm_up + options_.steps;
-        for (int i = 0; i < total; ++i) {
-            if (options_.progress)
-                options_.progress(i < warm_up ? "warm-up" : "run", double(i) / (total + extra));
-            if (Result<void> done = step(i, i >= warm_up, original); !done) return done.error();
-            if (i == 0 && options_.cuda_graphs) capture_graphs(inputs_of(i));
-        }
+    void compare_with(OriginalModel original) {
+        original_ = std::move(original);
+        original_->generator = device_.generator_state();
+        if (executor_.tape().optimizer)
+            original_->optimizer.emplace(original_->model, executor_.tape(), updated_on_host());
+    }
+
+    Result<RunReport> run() {
+        const bool one_more = !options_.trace && original_;
+        const PairedOptions pairs{.steps = options_.steps,
+                                  .warm_up = original_ || options_.cuda_graphs ? 1 : 0,
+                                  .verify = original_.has_value(),
+                                  .seed = options_.seed,
+                                  .progress = options_.progress,
+                                  .more_steps = one_more ? 1 : 0};
+        if (Result<void> done = train_in_pairs(*this, pairs, device_, report_); !done) return done.error();
         executor_.drop_graphs();  // its memory is needed
-        if (Result<void> measured = measure_overhead(total); !measured) return measured.error();
-        report_.time_ratio_to_eager = median(ratios_);
-        if (original) judge();
+        if (Result<void> measured = measure_overhead(static_cast<std::uint64_t>(pairs.warm_up + pairs.steps));
+            !measured)
+            return measured.error();
+        if (original_) judge();
         return report_;
+    }
+
+    const std::vector<InputSpec>& inputs() const override { return specs_; }
+
+    Result<StepOutcome> run_original(const std::vector<at::Tensor>& inputs, std::uint64_t seed) override {
+        return original_->step(inputs, executor_.tape().loss, seed, device_);
+    }
+
+    Result<StepOutcome> run_own(std::vector<at::Tensor> inputs, std::uint64_t seed, bool warms_up) override {
+        Result<StepOutcome> replayed = replay(inputs, seed);
+        if (!replayed) return replayed;
+        if (!warms_up) report_.step_seconds.push_back(replayed->seconds);
+        descend(model_, replayed->gradients);
+        for (const NamedTensor& tensor : model_.tensors) replayed->tensors.push_back(tensor.tensor);
+        if (original_ && original_->optimizer) replayed->states = executor_.states();
+        // Libraries have chosen their kernels.
+        if (options_.cuda_graphs && !graphs_were_tried_) capture_graphs(inputs);
+        return replayed;
     }
 
   private:
@@ -141,14 +150,6 @@ class Session {
         for (const Binding& binding : executor_.tape().bindings)
             if (updated.contains(binding.operand.tensor)) names.insert(binding.name);
         return names;
-    }
-
-    std::vector<at::Tensor> inputs_of(int step) {
-        std::vector<InputSpec> specs;
-        for (const auto& input : executor_.tape().inputs) specs.push_back(input.first);
-        std::vector<at::Tensor> inputs = draw_inputs(specs, options_.seed * 1000003 + step);
-        for (at::Tensor& input : inputs) input = input.to(device_.device());
-        return inputs;
     }
 
     Result<StepOutcome> replay(const std::vector<at::Tensor>& inputs, std::uint64_t gradient_seed) {
@@ -174,89 +175,46 @@ class Session {
         return outcome;
     }
 
-    /// Once libraries have chosen their kernels. Without graphs, plain replay goes on.
+    /// Without graphs, plain replay goes on.
     void capture_graphs(const std::vector<at::Tensor>& inputs) {
+        graphs_were_tried_ = true;
         const Result<void> captured = executor_.capture_graphs(plan_.schedule.steps, inputs);
         report_.cuda_graphs = static_cast<bool>(captured);
         if (!captured) report_.why_no_cuda_graphs = captured.error().message;
     }
 
-    Result<void> step(int index, bool timed, OriginalModel* original) {
-        const std::vector<at::Tensor> inputs = inputs_of(index);
-        const std::uint64_t gradient_seed = options_.seed * 7919 + index;
-        StepOutcome first;
-        if (original) {
-            Result<StepOutcome> eager = original->step(inputs, executor_.tape().loss, gradient_seed, device_);
-            if (!eager) return eager.error();
-            first = eager.take();
-            report_.original_peak = std::max(report_.original_peak, first.peak);
-        }
-        Result<StepOutcome> replayed = replay(inputs, gradient_seed);
-        if (!replayed) return replayed.error();
-        report_.measured_peak = std::max(report_.measured_peak, replayed->peak);
-        if (timed) report_.step_seconds.push_back(replayed->seconds);
-        descend(model_, replayed->gradients);
-        if (!original) return {};
-        descend(original->model, first.gradients);
-        if (timed) ratios_.push_back(replayed->seconds / first.seconds);
-        report_.outputs_identical &= identical(first.outputs, replayed->outputs);
-        report_.gradients_identical &= identical(first.gradients, replayed->gradients);
-        report_.random_state_identical &= generator_->equals(*original->generator);
-        if (original->optimizer)
-            report_.states_identical &= identical(original->optimizer->states(), executor_.states());
-        for (std::size_t i = 0; i < model_.tensors.size(); ++i) {
-            report_.buffers_identical &=
-                identical(model_.tensors[i].tensor, original->model.tensors[i].tensor);
-        }
-        return {};
-    }
-
     /// One more replay with a clock around each op.
-    Result<void> measure_overhead(int index) {
-        Result<Replayed> step = executor_.run(plan_.schedule.steps, inputs_of(index),
-                                              {.gradient_seed = 1, .time_ops = true, .arena = options_.arena},
-                                              plan_.schedule.homes);
-        if (!step) return step.error();
+    Result<void> measure_overhead(std::uint64_t step) {
+        Result<Replayed> timed = executor_.run(
+            plan_.schedule.steps, inputs_of_step(step, specs_, options_.seed, device_),
+            {.gradient_seed = 1, .time_ops = true, .arena = options_.arena}, plan_.schedule.homes);
+        if (!timed) return timed.error();
         const auto transfers = executor_.transfers_of(plan_.schedule.steps, plan_.schedule.homes);
         if (!transfers) return transfers.error();
         const bool simulated = *transfers && device_.device().is_cpu();
         const Links of_graph = plan_.graph.device ? plan_.graph.device->links : Links{};
-        report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, step->steps,
+        report_.overhead_measured = overhead_of(plan_.graph, plan_.schedule.steps, timed->steps,
                                                 simulated ? &(*transfers)->transfers : nullptr,
                                                 plan_.schedule.links.value_or(of_graph));
-        if (options_.trace) report_.trace = std::move(step->steps);
+        if (options_.trace) report_.trace = std::move(timed->steps);
         return {};
     }
 
     void judge() {
-        const auto complain = [&](const std::string& what) {
-            report_.mismatch += (report_.mismatch.empty() ? "" : "; ") + what;
-        };
-        if (!report_.outputs_identical) complain("outputs differ from the original's");
-        if (!report_.gradients_identical) complain("gradients differ from the original's");
-        if (!report_.buffers_identical) complain("parameters or buffers differ from the original's");
-        if (!report_.states_identical) complain("states of the optimizer differ from the original's");
-        if (!report_.random_state_identical) complain("random state differs from the original's");
-        if (double(report_.measured_peak.value) >
-            double(report_.predicted_peak.value) * (1 + peak_tolerance)) {
-            complain("measured peak " + std::to_string(report_.measured_peak.value) +
-                     " bytes is above the predicted " + std::to_string(report_.predicted_peak.value));
-        }
-        if (report_.budget.value > 0 && report_.measured_peak > report_.budget) {
-            complain("measured peak " + std::to_string(report_.measured_peak.value) +
-                     " bytes is above the budget of " + std::to_string(report_.budget.value));
-        }
+        report_.mismatch = mismatch_of(report_, report_.predicted_peak);
         if (report_.measured_host_peak != report_.predicted_host_peak) {
-            complain("measured peak on the host " +
-                     std::to_string(report_.measured_host_peak.value_or(Bytes()).value) +
-                     " bytes is not the predicted " +
-                     std::to_string(report_.predicted_host_peak.value_or(Bytes()).value));
+            complain(report_.mismatch,
+                     "measured peak on the host " +
+                         std::to_string(report_.measured_host_peak.value_or(Bytes()).value) +
+                         " bytes is not the predicted " +
+                         std::to_string(report_.predicted_host_peak.value_or(Bytes()).value));
         }
         if (plan_.schedule.addresses && report_.memory.arena_bytes > 0 &&
             residents() + report_.memory.arena_bytes > report_.budget.value) {
-            complain("the arena with what is resident takes " +
-                     std::to_string(residents() + report_.memory.arena_bytes) +
-                     " bytes, above the budget of " + std::to_string(report_.budget.value));
+            complain(report_.mismatch, "the arena with what is resident takes " +
+                                           std::to_string(residents() + report_.memory.arena_bytes) +
+                                           " bytes, above the budget of " +
+                                           std::to_string(report_.budget.value));
         }
         report_.verified = report_.mismatch.empty();
     }
@@ -275,9 +233,11 @@ class Session {
     DeviceRuntime& device_;
     Model model_;
     Executor executor_;
+    std::vector<InputSpec> specs_;
+    std::optional<OriginalModel> original_;
     RunReport report_;
     std::unique_ptr<GeneratorState> generator_;
-    std::vector<double> ratios_;
+    bool graphs_were_tried_ = false;
 };
 
 /// The model that is trained by the plan. Of a GPU's steps, what lives on the host never takes memory of the device;
@@ -343,13 +303,14 @@ Result<RunReport> run_plan(const Plan& plan, const std::filesystem::path& path, 
         if (Result<void> fits = check_room(*room, there, device); !fits)
             return Error{model->file_name + ": " + fits.error().message};
     }
-    Session session(plan, options, device, *model, executor.take(), room);
-    if (!options.verify) return session.run(nullptr);
-    Result<Model> second = load_model(path, device.device());
-    if (!second) return second.error();
-    second->fixed = fixed;
-    OriginalModel original{.model = second.take(), .generator = nullptr, .resident_bytes = resident_bytes};
-    return session.run(&original);
+    PlanRun run(plan, options, device, *model, executor.take(), room);
+    if (options.verify) {
+        Result<Model> second = load_model(path, device.device());
+        if (!second) return second.error();
+        second->fixed = fixed;
+        run.compare_with({.model = second.take(), .resident_bytes = resident_bytes});
+    }
+    return run.run();
 }
 
 }  // namespace rematlas

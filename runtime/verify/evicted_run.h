@@ -14,8 +14,9 @@
 
 #include "core/base/sizes.h"
 #include "runtime/device/device.h"
-#include "runtime/eviction/step_record.h"
+#include "runtime/eviction/eviction_trace.h"
 #include "runtime/model/training_step.h"
+#include "runtime/verify/paired_run.h"
 
 namespace rematlas {
 
@@ -33,7 +34,7 @@ struct EvictedOptions {
     std::function<void(std::string_view stage, double fraction)> progress = {};
 };
 
-struct EvictedReport {
+struct EvictedReport : PairedReport {
     struct Step {
         double seconds = 0;
         std::int64_t evictions = 0;  ///< for want of memory
@@ -41,18 +42,9 @@ struct EvictedReport {
         Bytes peak;
     };
     std::vector<Step> steps;
-    Bytes budget, measured_peak;
     std::int64_t calls = 0;     ///< ops, of all steps
     double rerun_overhead = 1;  ///< time of all runs over the time of the first runs, in all steps
     std::optional<EvictedStep> record;
-
-    // With `verify`.
-    bool verified = false;  ///< identical, and the budget kept
-    bool outputs_identical = false, gradients_identical = false, buffers_identical = false,
-         random_state_identical = false;
-    Bytes original_peak;
-    double time_ratio_to_eager = 0;  ///< median over pairs of steps
-    std::string mismatch;            ///< in words; empty when verified
 };
 
 /// Errors: one line. Of kind `negative` where the budget cannot be kept: the op, the bytes that are missing and

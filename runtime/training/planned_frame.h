@@ -1,0 +1,112 @@
+// A forward of a planned step that is open, and the nodes of autograd that run its backward. Only PlannedStep
+// includes this file.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/autograd/function.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/training/cut_forward.h"
+#include "runtime/training/planned_step.h"
+#include "runtime/training/shared_outputs.h"
+
+namespace rematlas {
+
+/// One forward that is open.
+class PlannedStep::Frame {
+  public:
+    Frame(std::shared_ptr<PlannedStep> step, std::uint64_t number, std::vector<at::Tensor> inputs,
+          OriginalForward original, std::int64_t id)
+        : step_(std::move(step)),
+          inputs_(std::move(inputs)),
+          original_(std::move(original)),
+          number_(number),
+          id_(id) {}
+    WrittenInPlace shared_outputs;
+    Frame(const Frame&) = delete;
+    Frame& operator=(const Frame&) = delete;
+    ~Frame() {
+        step_->executor_.drop(number_);
+        if (original_.forget) original_.forget(id_);
+    }
+
+    /// The gradients of a part, in the order of its places.
+    torch::autograd::variable_list backward(std::size_t part, torch::autograd::variable_list&& gradients);
+
+    at::Tensor link() const { return autograd_link(step_->device_->device()); }
+
+    /// The original's forward, run now from where this forward started. Returns the edges of its outputs, in
+    /// the order of PlannedStep::with_history_.
+    torch::autograd::edge_list original_edges();
+
+    /// Of the original's own graph, where its backward may run again, in the order of
+    /// PlannedStep::with_history_.
+    torch::autograd::edge_list kept_edges() const;
+
+  private:
+    /// The gradients that the plan takes, in its order; none when the original has to run.
+    torch::autograd::variable_list begin(torch::autograd::variable_list&& gradients);
+
+    torch::autograd::variable_list take(std::size_t part, BackwardPartDone& done);
+
+    /// What accumulates gradients copies those that lie otherwise than their parameter: into memory with its strides, or by a clone.
+    void note_handed_out(int place, const at::Tensor& gradient);
+
+    /// What has a parameter saved notices that it is another one. Signals that came meanwhile are told when the backward is over.
+    void tell_of_taken();
+
+    std::vector<at::Tensor> forward_of_original(const std::string& why, CutForward* cut);
+
+    /// All gradients from the original, which starts where this forward started.
+    void run_original(const std::string& why, bool keep_graph, bool create_graph);
+
+    /// A gradient that the plan neither makes nor takes has no edge of the chain.
+    void accumulate(std::size_t place);
+
+    std::shared_ptr<PlannedStep> step_;
+    std::vector<at::Tensor> inputs_;
+    OriginalForward original_;
+    std::uint64_t number_;
+    std::int64_t id_;
+    bool begun_ = false;
+    torch::autograd::variable_list given_;  ///< gradients of the outputs, while the original may need them
+    torch::autograd::variable_list by_original_;  ///< per gradient, once the original had to run
+    std::unique_ptr<CutForward> kept_;  ///< the original's own graph, while its backward may run again
+    std::vector<int> kept_places_;
+};
+
+/// A part of the backward. The nodes of one forward form a chain.
+class PlannedStep::PartNode final : public torch::autograd::Node {
+  public:
+    PartNode(std::shared_ptr<Frame> frame, std::size_t part) : frame_(std::move(frame)), part_(part) {}
+    std::string name() const override { return "RematlasBackward" + std::to_string(part_); }
+    void release_variables() override {
+        if (ran_) frame_ = nullptr;
+    }
+    torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override;
+
+    /// Lets gradients go to the original's own graph, whose forward runs now. For a backward that has not
+    /// begun.
+    void pass_on() {
+        if (ran_ || passes_on_ || !frame_) return;
+        pass_on(frame_->original_edges());
+    }
+
+    /// The same, to a graph that is there already.
+    void pass_on(const torch::autograd::edge_list& to) {
+        next_edges_ = to;  // the order of the graph stays: what lies beyond is reached from here alone
+        passes_on_ = true;
+        frame_ = nullptr;
+    }
+
+  private:
+    std::shared_ptr<Frame> frame_;
+    std::size_t part_;
+    bool ran_ = false, passes_on_ = false;
+};
+
+}  // namespace rematlas
