@@ -194,6 +194,7 @@ class Evictor final : public DispatchMode, private EvictionHost, private RoomMak
     void see_loans();
     void see_change(int storage) const;
     std::uint64_t digest_of_memory(int storage);
+    void take_memory_over(int before, int after);
     void note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                       std::int64_t time, EvictionTrace::Span span);
     void record_call(const Call& call, int op, std::int64_t workspace, EvictionTrace::Span span);

@@ -235,6 +235,15 @@ void Evictor::make_ready(const Call& call) {
         used_by_this_queue(memory_behind(memory_of(eviction_.graph().tensor(tensor).storage).data_ptr()));
 }
 
+/// An op has written to the memory: it is another storage from here on.
+void Evictor::take_memory_over(int before, int after) {
+    known_[after].user = std::exchange(known_[before].user, Known().user);
+    note_memory(after, true, true);
+    note_memory(before, false, false);
+    if (const auto user = known_[after].user.lock())
+        if (Ticket* ticket = ticket_of(*user)) ticket->storage = after;
+}
+
 void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::unique_ptr<StoredCall> stored,
                            std::int64_t time, EvictionTrace::Span span) {
     struct Made {
@@ -284,15 +293,8 @@ void Evictor::note_results(Call& call, const torch::jit::Stack& stack, std::uniq
     step_time_ += record.time;
     const int op = declare(record, outputs, call.op.schema().name());
     const std::vector<int> tensors = eviction_.graph().op(op).outputs;
-    for (std::size_t i = 0; i < call.changed.size(); ++i) {
-        Known& old = known_[call.changed[i]];
-        const int storage = eviction_.graph().tensor(tensors[i]).storage;
-        known_[storage].user = std::exchange(old.user, Known().user);
-        note_memory(storage, true, true);
-        note_memory(call.changed[i], false, false);
-        if (const auto user = known_[storage].user.lock())
-            if (Ticket* ticket = ticket_of(*user)) ticket->storage = storage;
-    }
+    for (std::size_t i = 0; i < call.changed.size(); ++i)
+        take_memory_over(call.changed[i], eviction_.graph().tensor(tensors[i]).storage);
     for (std::size_t i = 0; i < made.size(); ++i) {
         const int storage = eviction_.graph().tensor(tensors[call.changed.size() + i]).storage;
         hang(storage, *made[i].storage);

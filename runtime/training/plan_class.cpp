@@ -188,14 +188,17 @@ void TorchPlan::save(const std::string& path) {
     TORCH_CHECK(written, "rematlas: ", written.error().message);
 }
 
-void define_plan(torch::Library& library) {
-    using Recording = c10::intrusive_ptr<TorchRecording>;
-    using Planned = c10::intrusive_ptr<TorchPlan>;
-    using Tensors = std::vector<at::Tensor>;
-    library.class_<TorchPlan>("Plan")
-        .def(torch::init<const Recording&, const Recording&, const std::string&>())
+namespace {
+
+using RecordingPtr = c10::intrusive_ptr<TorchRecording>;
+using PlanPtr = c10::intrusive_ptr<TorchPlan>;
+using Tensors = std::vector<at::Tensor>;
+
+/// From two recordings to a schedule, and what is told of it.
+void define_planning(torch::class_<TorchPlan>& plan) {
+    plan.def(torch::init<const RecordingPtr&, const RecordingPtr&, const std::string&>())
         .def("start",
-             [](const Planned& self, const std::string& budget, const std::string& solver,
+             [](const PlanPtr& self, const std::string& budget, const std::string& solver,
                 const std::string& options, double seconds, std::int64_t frames, std::int64_t beside,
                 const std::string& copies, bool in_arena) {
                  SolveRequest request{.solver = solver,
@@ -205,75 +208,86 @@ void define_plan(torch::Library& library) {
                  request.limits.time = std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9));
                  self->planner->start(std::move(request), static_cast<int>(frames), Bytes(beside), in_arena);
              })
-        .def("busy", [](const Planned& self) { return self->planner->busy(); })
-        .def("wait", [](const Planned& self) { self->planner->wait(); })
-        .def("answer", [](const Planned& self) { return self->answer(); })
-        .def("bind", [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
-                        std::int64_t parameters,
-                        const std::string& owner) { self->bind(names, tensors, parameters, owner); })
-        .def("forward", [](const Planned& self, const Tensors& tensors, const Tensors& inputs, bool arena,
-                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
-        .def("with_optimizer",
-             [](const Planned& self, const std::string& groups, const std::string& end) {
-                 return c10::make_intrusive<TorchPlan>(*self, groups, end);
-             })
-        .def("bind_with_states",
-             [](const Planned& self, const std::vector<std::string>& names, const Tensors& tensors,
-                std::int64_t parameters, const std::string& owner,
-                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
-        .def("rebind_states",
-             [](const Planned& self, const Tensors& states) {
-                 const Result<void> bound = self->step->executor().rebind_states(states);
-                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
-             })
-        .def("change_numbers",
-             [](const Planned& self, const std::string& groups) {
-                 const Result<void> changed =
-                     change_numbers(self->step->executor().change_values(), groups_from(groups));
-                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
-             })
-        .def("set_sums_gradients", [](const Planned& self, bool sums) { self->step->sums_gradients = sums; })
+        .def("busy", [](const PlanPtr& self) { return self->planner->busy(); })
+        .def("wait", [](const PlanPtr& self) { self->planner->wait(); })
+        .def("answer", [](const PlanPtr& self) { return self->answer(); })
         .def("state_names",
-             [](const Planned& self) {
+             [](const PlanPtr& self) {
                  std::vector<std::string> names;
                  for (const StateTensor& state : self->planner->tape().states) names.push_back(state.name);
                  return names;
              })
         .def("gradient_names",
-             [](const Planned& self) {
+             [](const PlanPtr& self) {
                  std::vector<std::string> names;
                  for (const GradientOf& gradient : self->planner->tape().gradients)
                      names.push_back(gradient.parameter);
                  return names;
              })
-        .def("gradients_are_as_handed_out",
-             [](const Planned& self, const c10::List<std::optional<at::Tensor>>& gradients) {
-                 std::vector<std::optional<at::Tensor>> asked(gradients.begin(), gradients.end());
-                 return self->step && self->step->are_as_handed_out(asked);
-             })
-        .def("give_open_forwards_up",
-             [](const Planned& self) {
-                 if (self->step) self->step->give_open_forwards_up();
-             })
-        .def("moves_buffers_late",
-             [](const Planned& self) { return self->step && self->step->executor().moves_buffers_late(); })
-        .def("passed_inputs", [](const Planned& self) { return as_int64(self->passed_inputs); })
         .def("pack",
-             [](const Planned& self, const std::string& packing) { self->planner->note_packing(packing); })
-        .def("packing", [](const Planned& self) { return self->planner->tape().packing; })
+             [](const PlanPtr& self, const std::string& packing) { self->planner->note_packing(packing); })
+        .def("packing", [](const PlanPtr& self) { return self->planner->tape().packing; })
         .def("names",
-             [](const Planned& self) {
+             [](const PlanPtr& self) {
                  std::vector<std::string> names;
                  for (const Binding& binding : self->planner->tape().bindings) names.push_back(binding.name);
                  return names;
              })
-        .def("last", [](const Planned& self) { return self->last(); })
-        .def("open",
-             [](const Planned& self) {
-                 return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
+        .def("graph_text", [](const PlanPtr& self) { return self->graph_text(); })
+        .def("save", [](const PlanPtr& self, const std::string& path) { self->save(path); });
+}
+
+/// Training by the schedule.
+void define_steps(torch::class_<TorchPlan>& plan) {
+    plan.def("bind", [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
+                        std::int64_t parameters,
+                        const std::string& owner) { self->bind(names, tensors, parameters, owner); })
+        .def("forward", [](const PlanPtr& self, const Tensors& tensors, const Tensors& inputs, bool arena,
+                           bool measured) { return self->forward(tensors, inputs, arena, measured); })
+        .def("with_optimizer",
+             [](const PlanPtr& self, const std::string& groups, const std::string& end) {
+                 return c10::make_intrusive<TorchPlan>(*self, groups, end);
              })
-        .def("graph_text", [](const Planned& self) { return self->graph_text(); })
-        .def("save", [](const Planned& self, const std::string& path) { self->save(path); });
+        .def("bind_with_states",
+             [](const PlanPtr& self, const std::vector<std::string>& names, const Tensors& tensors,
+                std::int64_t parameters, const std::string& owner,
+                const Tensors& states) { self->bind(names, tensors, parameters, owner, states); })
+        .def("rebind_states",
+             [](const PlanPtr& self, const Tensors& states) {
+                 const Result<void> bound = self->step->executor().rebind_states(states);
+                 TORCH_CHECK(bound, "rematlas: ", bound.error().message);
+             })
+        .def("change_numbers",
+             [](const PlanPtr& self, const std::string& groups) {
+                 const Result<void> changed =
+                     change_numbers(self->step->executor().change_values(), groups_from(groups));
+                 TORCH_CHECK(changed, "rematlas: ", changed.error().message);
+             })
+        .def("set_sums_gradients", [](const PlanPtr& self, bool sums) { self->step->sums_gradients = sums; })
+        .def("gradients_are_as_handed_out",
+             [](const PlanPtr& self, const c10::List<std::optional<at::Tensor>>& gradients) {
+                 std::vector<std::optional<at::Tensor>> asked(gradients.begin(), gradients.end());
+                 return self->step && self->step->are_as_handed_out(asked);
+             })
+        .def("give_open_forwards_up",
+             [](const PlanPtr& self) {
+                 if (self->step) self->step->give_open_forwards_up();
+             })
+        .def("moves_buffers_late",
+             [](const PlanPtr& self) { return self->step && self->step->executor().moves_buffers_late(); })
+        .def("passed_inputs", [](const PlanPtr& self) { return as_int64(self->passed_inputs); })
+        .def("last", [](const PlanPtr& self) { return self->last(); })
+        .def("open", [](const PlanPtr& self) {
+            return self->step ? static_cast<std::int64_t>(self->step->open()) : std::int64_t{0};
+        });
+}
+
+}  // namespace
+
+void define_plan(torch::Library& library) {
+    auto plan = library.class_<TorchPlan>("Plan");
+    define_planning(plan);
+    define_steps(plan);
     library.def("load_plan(str path, str device) -> __torch__.torch.classes.rematlas.Plan",
                 [](const std::string& path, const std::string& device) {
                     return c10::make_intrusive<TorchPlan>(path, device);
@@ -281,7 +295,7 @@ void define_plan(torch::Library& library) {
     library.def(
         "plan_from_shapes(__torch__.torch.classes.rematlas.Recording recording, str name, bool timed, "
         "str[] names, Tensor[] tensors) -> __torch__.torch.classes.rematlas.Plan",
-        [](const Recording& recording, const std::string& name, bool timed,
+        [](const RecordingPtr& recording, const std::string& name, bool timed,
            const std::vector<std::string>& names, const Tensors& tensors) {
             return c10::make_intrusive<TorchPlan>(recording, name, timed, paired(names, tensors, 0));
         });

@@ -44,6 +44,53 @@ bool can_copy(const LoadedGraph& graph) {
     return graph.graph.device && graph.graph.device->links.both_ways();
 }
 
+/// The answer where a plan fits within the limit.
+void describe_plan(FitAnswer& answer, const LoadedGraph& graph, const PlanRow& plan, Bytes limit) {
+    const QString room = bytes_text(limit), needs = bytes_text(graph.full_peak);
+    answer.kind = FitAnswer::Kind::with_plan;
+    const double overhead = plan.schedule->overhead;
+    answer.headline =
+        saves_time(overhead)
+            ? FitWords::tr("Needs %1, fits %2 with plan %3: %4 less time than with all on the device")
+                  .arg(needs, room, plan.name, saved_text(overhead))
+            : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
+                  .arg(needs, room, plan.name, overhead_text(overhead));
+    const std::optional<Bound>& bound = plan.schedule->bound;
+    const Bytes made_for = plan.schedule->budget;
+    if (!is_rounded_to(made_for, limit)) {
+        // What is proven of its own budget says nothing of this one.
+        answer.can_solve = plan.schedule->overhead > 1;
+        const bool alike = bytes_text(made_for) == room;
+        answer.detail = FitWords::tr("It was made for %1. Solve for what %2 allow.")
+                            .arg(alike ? precise_bytes(made_for) : bytes_text(made_for),
+                                 alike ? precise_bytes(limit) : room);
+        return;
+    }
+    // What is proven under pins says nothing of schedules without them.
+    const bool pinned = !plan.schedule->pins.empty();
+    if (plan.schedule->status == "optimal")
+        answer.detail = pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
+                               : FitWords::tr("No schedule within its budget is faster.");
+    else if (bound && saves_time(bound->overhead))
+        answer.detail =
+            (pinned
+                 ? FitWords::tr("Under its pins and within its budget no schedule saves more than %1 of the "
+                                "time that the step takes with all on the device.")
+                 : FitWords::tr("Within its budget no schedule saves more than %1 of the time that the "
+                                "step takes with all on the device."))
+                .arg(saved_text(bound->overhead));
+    else if (bound)
+        answer.detail =
+            (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
+                    : FitWords::tr("Within its budget no schedule takes less than %1."))
+                .arg(overhead_text(bound->overhead));
+    // Of schedules that copy tensors to the host it says nothing.
+    if (can_copy(graph) && bound && bound->over == ScheduleClass::with_activation_copies)
+        answer.detail = FitWords::tr("%1 That is with weights on the device.").arg(answer.detail);
+    else if (can_copy(graph) && bound && bound->over && !holds_for(*bound->over, ScheduleClass::with_copies))
+        answer.detail = FitWords::tr("%1 That is without copies to the host.").arg(answer.detail);
+}
+
 }  // namespace
 
 FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limit, Bytes smallest_known) {
@@ -68,51 +115,7 @@ FitAnswer fit_answer(const LoadedGraph& graph, const PlanList& plans, Bytes limi
         return answer;
     }
     if (answer.plan != PlanList::none) {
-        const PlanRow& plan = plans.plan(answer.plan);
-        answer.kind = FitAnswer::Kind::with_plan;
-        const double overhead = plan.schedule->overhead;
-        answer.headline =
-            saves_time(overhead)
-                ? FitWords::tr("Needs %1, fits %2 with plan %3: %4 less time than with all on the device")
-                      .arg(needs, room, plan.name, saved_text(overhead))
-                : FitWords::tr("Needs %1, fits %2 with plan %3: %4 time")
-                      .arg(needs, room, plan.name, overhead_text(overhead));
-        const std::optional<Bound>& bound = plan.schedule->bound;
-        const Bytes made_for = plan.schedule->budget;
-        if (!is_rounded_to(made_for, limit)) {
-            // What is proven of its own budget says nothing of this one.
-            answer.can_solve = plan.schedule->overhead > 1;
-            const bool alike = bytes_text(made_for) == room;
-            answer.detail = FitWords::tr("It was made for %1. Solve for what %2 allow.")
-                                .arg(alike ? precise_bytes(made_for) : bytes_text(made_for),
-                                     alike ? precise_bytes(limit) : room);
-            return answer;
-        }
-        // What is proven under pins says nothing of schedules without them.
-        const bool pinned = !plan.schedule->pins.empty();
-        if (plan.schedule->status == "optimal")
-            answer.detail = pinned ? FitWords::tr("No schedule that keeps its pins and its budget is faster.")
-                                   : FitWords::tr("No schedule within its budget is faster.");
-        else if (bound && saves_time(bound->overhead))
-            answer.detail =
-                (pinned
-                     ? FitWords::tr(
-                           "Under its pins and within its budget no schedule saves more than %1 of the "
-                           "time that the step takes with all on the device.")
-                     : FitWords::tr("Within its budget no schedule saves more than %1 of the time that the "
-                                    "step takes with all on the device."))
-                    .arg(saved_text(bound->overhead));
-        else if (bound)
-            answer.detail =
-                (pinned ? FitWords::tr("Under its pins and within its budget no schedule takes less than %1.")
-                        : FitWords::tr("Within its budget no schedule takes less than %1."))
-                    .arg(overhead_text(bound->overhead));
-        // Of schedules that copy tensors to the host it says nothing.
-        if (can_copy(graph) && bound && bound->over == ScheduleClass::with_activation_copies)
-            answer.detail = FitWords::tr("%1 That is with weights on the device.").arg(answer.detail);
-        else if (can_copy(graph) && bound && bound->over &&
-                 !holds_for(*bound->over, ScheduleClass::with_copies))
-            answer.detail = FitWords::tr("%1 That is without copies to the host.").arg(answer.detail);
+        describe_plan(answer, graph, plans.plan(answer.plan), limit);
         return answer;
     }
     answer.can_solve = true;

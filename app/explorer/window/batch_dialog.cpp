@@ -2,9 +2,7 @@
 
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QFormLayout>
 #include <QHBoxLayout>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "app/explorer/look/theme.h"
@@ -19,6 +17,7 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
       model_(new QLineEdit(about_.capture.model)),
       budget_(new QLineEdit(precise_bytes(session.budget.budget()))),
       inputs_(new QPlainTextEdit(about_.capture.inputs.join('\n'))),
+      browse_(new QToolButton),
       most_(new QDoubleSpinBox),
       batch_(new QSpinBox),
       one_(new QPushButton(tr("&What if"))),
@@ -28,6 +27,20 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
       headline_(new QLabel),
       detail_(theme::quiet_label({}, true)),
       error_(new QLabel) {
+    set_up_fields();
+    set_up_answer();
+    lay_out();
+    connect_all();
+    set_asking(false);
+    open_->hide();
+    error_->hide();
+    if (about_.capture.model.isEmpty())
+        show_failure(tr(
+            "This graph does not tell where its model is. Choose a TorchScript file, or capture the step in "
+            "Python at another batch and open that graph."));
+}
+
+void BatchDialog::set_up_fields() {
     setWindowTitle(tr("Batch size"));
     setMinimumWidth(560);
     model_->setObjectName("batch_model");
@@ -44,8 +57,13 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     most_->setDecimals(0);
     batch_->setObjectName("batch_size");
     batch_->setRange(1, 1 << 20);
-    batch_->setValue(static_cast<int>(std::max<std::int64_t>(1, 2 * batch_of(*session.graph()))));
+    batch_->setValue(static_cast<int>(std::max<std::int64_t>(1, 2 * batch_of(*session_.graph()))));
     batch_->setAccessibleName(tr("Batch size"));
+    browse_->setText(tr("Choose"));
+    browse_->setProperty("boxed", true);
+}
+
+void BatchDialog::set_up_answer() {
     one_->setObjectName("batch_one");
     largest_->setObjectName("batch_largest");
     largest_->setProperty("primary", true);
@@ -60,13 +78,12 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     error_->setObjectName("batch_error");
     error_->setWordWrap(true);
     error_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+}
 
-    auto* browse = new QToolButton;
-    browse->setText(tr("Choose"));
-    browse->setProperty("boxed", true);
+QFormLayout* BatchDialog::questions() {
     auto* model_row = new QHBoxLayout;
     model_row->addWidget(model_);
-    model_row->addWidget(browse);
+    model_row->addWidget(browse_);
     auto* within_row = new QHBoxLayout;
     within_row->setSpacing(theme::gap);
     within_row->addWidget(budget_, 1);
@@ -80,6 +97,10 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     form->addRow(tr("&Inputs"), inputs_);
     form->addRow({}, theme::quiet_label(tr("B stands for the batch.")));
     form->addRow(tr("Budget"), within_row);
+    return form;
+}
+
+void BatchDialog::lay_out() {
     auto* asking = new QHBoxLayout;
     asking->addWidget(one_);
     asking->addWidget(batch_);
@@ -92,25 +113,20 @@ BatchDialog::BatchDialog(Session& session, QWidget* parent)
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(20, 18, 20, 18);
     layout->setSpacing(12);
-    layout->addWidget(theme::heading(text(session.graph()->graph.name)));
+    layout->addWidget(theme::heading(text(session_.graph()->graph.name)));
     layout->addWidget(theme::quiet_label(
         tr("The model is captured with other batches, each in a process of its own. What is open "
            "stays as it is."),
         true));
-    layout->addLayout(form);
+    layout->addLayout(questions());
     layout->addLayout(asking);
     layout->addLayout(answering);
     layout->addWidget(detail_);
     layout->addWidget(error_);
-    set_asking(false);
-    open_->hide();
-    error_->hide();
-    if (about_.capture.model.isEmpty())
-        show_failure(tr(
-            "This graph does not tell where its model is. Choose a TorchScript file, or capture the step in "
-            "Python at another batch and open that graph."));
+}
 
-    connect(browse, &QToolButton::clicked, this, [this] {
+void BatchDialog::connect_all() {
+    connect(browse_, &QToolButton::clicked, this, [this] {
         const QString file = QFileDialog::getOpenFileName(this, tr("Model"), model_->text(),
                                                           tr("TorchScript files (*.pt *.pth)"));
         if (!file.isEmpty()) model_->setText(file);

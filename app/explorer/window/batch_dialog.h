@@ -3,11 +3,13 @@
 
 #include <QDialog>
 #include <QDoubleSpinBox>
+#include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
+#include <QToolButton>
 
 #include "app/explorer/session/session.h"
 
@@ -19,6 +21,11 @@ class BatchDialog : public QDialog {
     explicit BatchDialog(Session& session, QWidget* parent = nullptr);
 
   private:
+    void set_up_fields();
+    void set_up_answer();
+    QFormLayout* questions();
+    void lay_out();
+    void connect_all();
     void ask(std::int64_t batch);
     void show_answer(const BatchAnswer& answer);
     void show_failure(const QString& message);
@@ -30,6 +37,7 @@ class BatchDialog : public QDialog {
     BatchAnswer answer_;
     QLineEdit *model_, *budget_;
     QPlainTextEdit* inputs_;
+    QToolButton* browse_;
     QDoubleSpinBox* most_;
     QSpinBox* batch_;
     QPushButton *one_, *largest_, *cancel_, *open_;

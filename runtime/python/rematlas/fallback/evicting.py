@@ -31,7 +31,19 @@ HEURISTICS, DEALLOCATIONS = ops.eviction_heuristics(), ops.eviction_deallocation
 in_force = None  # of the process: one at a time
 
 
-class evict:
+def evict(
+    *model_and_budget,
+    budget=None,
+    heuristic="dtr-eq",
+    deallocation="eager",
+    thrash=20.0,
+    sample=False,
+    ignore_small=False,
+    seed=1,
+    device=None,
+    record=False,
+    **further,
+):
     """A context. `evict(budget)` or `evict(model, budget)`: the model's parameters and buffers stay, wherever
     they were made.
 
@@ -49,35 +61,29 @@ class evict:
     step that is given up leaves the context as rematlas.Thrashing. At the end of the context all that the
     program holds is there again, beyond the budget where it must be.
     """
+    model, budget = model_and_bytes(model_and_budget, budget)
+    check_choices(heuristic, deallocation, thrash)
+    options = {
+        "heuristic": heuristic,
+        "deallocation": deallocation,
+        "thrash": float(thrash),
+        "sample": bool(sample),
+        "ignore_small": bool(ignore_small),
+        "seed": seed,
+        "record": bool(record),
+    }
+    return OnlineEviction(model, bytes_in(budget), options | further, device)
 
-    def __init__(
-        self,
-        *model_and_budget,
-        budget=None,
-        heuristic="dtr-eq",
-        deallocation="eager",
-        thrash=20.0,
-        sample=False,
-        ignore_small=False,
-        seed=1,
-        device=None,
-        record=False,
-        **further,
-    ):
-        self.model, budget = model_and_bytes(model_and_budget, budget)
-        self.budget = bytes_in(budget)
-        check_choices(heuristic, deallocation, thrash)
-        asked = {
-            "heuristic": heuristic,
-            "deallocation": deallocation,
-            "thrash": float(thrash),
-            "sample": bool(sample),
-        }
-        asked |= {"ignore_small": bool(ignore_small), "seed": seed, "record": bool(record)}
-        self.options = json.dumps(asked | further)
+
+class OnlineEviction:
+    """The context that `evict` makes. `options`: as the compiled Eviction takes them."""
+
+    def __init__(self, model, budget: int, options: dict, device=None):
+        self.model, self.budget = model, budget
+        self.options = json.dumps(options)
         self.device = device and str(torch.device(device))
         self.eviction = None
-        self.hooks = PathHooks() if record and self.model is not None else None
+        self.hooks = PathHooks() if options["record"] and model is not None else None
 
     def __enter__(self):
         global in_force
