@@ -3,7 +3,7 @@
 # make package   a Debian package: build/release/rematlas_*.deb
 # make test-clocks   the same tests as on machines with other clocks: about an hour
 # make test-integrations, make test-package, make wheel, make bench: see README.md
-# All install what is missing first. PRESET: release (default), debug, headless, asan, asan-explorer, tsan.
+# All install what is missing first. PRESET: release (default), debug, debug-runtime, headless, asan, asan-explorer, tsan, odr.
 PRESET ?= release
 BUILD := build/$(PRESET)
 

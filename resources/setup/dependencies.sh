@@ -6,7 +6,7 @@ packages_core="nlohmann-json3-dev>=3.11 libsodium-dev>=1.0.18 libcli11-dev>=2.1 
 packages_pictures="libcairo2-dev>=1.16 libgraphviz-dev>=2.42 fonts-dejavu-core"
 packages_explorer="qtbase5-dev>=5.15 libqt5svg5-dev>=5.15 qttools5-dev>=5.15 qttools5-dev-tools>=5.15 xvfb xauth"
 
-# Python packages of .venv: torch, the models of some tests, and ruff, which formats and checks Python. highspy brings the library, highsbox its headers; their
-# own dependencies are not wanted.
-python_packages="torch==2.11.0 numpy==2.4.6 torchvision==0.26.0 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 ruff==0.17.6"
+# Python packages of .venv: torch, the models of some tests, ruff, which formats and checks Python, and lizard, which
+# measures functions. highspy brings the library, highsbox its headers; their own dependencies are not wanted.
+python_packages="torch==2.11.0 numpy==2.4.6 torchvision==0.26.0 pillow==13.0.0 transformers==5.23.0 timm==1.0.31 ruff==0.17.6 lizard==1.24.3"
 python_packages_alone="highspy==1.15.1 highsbox==1.15.1"

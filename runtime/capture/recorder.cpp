@@ -360,7 +360,7 @@ std::vector<std::string> Recorder::survivors() const {
             continue;  // the memory of a parameter, a buffer or an input
         if (may_be_cached_cast(value)) continue;
         const RecordedOp& op = recording_.ops[value.producer];
-        alive.push_back(op.tape.name + (op.module.empty() ? "" : " in " + op.module));
+        alive.push_back(op.tape.name + " in " + (op.module.empty() ? "the module itself" : op.module));
     }
     return alive;
 }

@@ -60,6 +60,16 @@ std::optional<std::string> op_difference(const RecordedOp& a, const RecordedOp& 
     return std::nullopt;
 }
 
+std::string text_of(const Operand& operand) {
+    std::string place;
+    if (operand.offset != 0)
+        place = " from element " + std::to_string(operand.offset) +
+                " of its memory on (a slice, of which a copy, "
+                "`tensor.clone()`, would lie alike in each step)";
+    return c10::str(operand.dtype, c10::IntArrayRef(operand.sizes), " with strides ",
+                    c10::IntArrayRef(operand.strides), place);
+}
+
 /// The first op that looks at a tensor in another way.
 std::string geometry_difference(const Recording& a, const Recording& b) {
     for (std::size_t i = 0; i < std::min(a.operands.size(), b.operands.size()); ++i) {
@@ -73,9 +83,7 @@ std::string geometry_difference(const Recording& a, const Recording& b) {
             for (const Argument& argument : op.tape.arguments)
                 if (std::any_of(argument.operands.begin(), argument.operands.end(), is_this))
                     whose = "an argument of " + name_of(op);
-        return c10::str(whose, " is a tensor of ", one.dtype, c10::IntArrayRef(one.sizes), " with strides ",
-                        c10::IntArrayRef(one.strides), " in one step, and of ", other.dtype,
-                        c10::IntArrayRef(other.sizes), " with strides ", c10::IntArrayRef(other.strides),
+        return c10::str(whose, " is a tensor of ", text_of(one), " in one step, and of ", text_of(other),
                         " in the next");
     }
     return "tensors have other shapes in the next step";

@@ -14,6 +14,10 @@ FURTHEST_FIRST = (
     StateName.RECORDING,
     StateName.REFUSED,
 )
+NOT_CALLED = (
+    "the module has not been called in train mode with gradients (a copy of it trains as it is:"
+    " rematlas.apply the copy)"
+)
 ANSWERED = (
     *(
         "peak_bytes",
@@ -82,7 +86,7 @@ class Status:
         if self._planned.refusals.of_module:
             return self._planned.refusals.of_module
         if not self._call_plans():
-            return "; ".join(self.left_alone) or "the module has not been called in train mode with gradients"
+            return "; ".join(self.left_alone) or NOT_CALLED
         reasons = [call_plan.reason for call_plan in self._call_plans() if call_plan.reason]
         return reasons[-1] if reasons else ""
 
@@ -99,8 +103,17 @@ class Status:
 
     @property
     def unkept(self) -> str:
-        """Says so where refused steps, or all without a plan, may go beyond a budget in bytes, and what would
-        keep it; else empty."""
+        """Says so where steps that the original runs may go beyond a budget in bytes, and what would keep it;
+        else empty."""
+        return "; ".join(filter(None, (self._unkept_without_plan(), self._unkept_in_backward())))
+
+    def _unkept_in_backward(self) -> str:
+        count, fallback = self._planned.original_backwards, self._planned.fallback
+        if fallback.budget is None or count == 0:
+            return ""
+        return f"the original ran the backward of {count} planned steps, which may go beyond the budget"
+
+    def _unkept_without_plan(self) -> str:
         fallback, of_module = self._planned.fallback, self._planned.refusals.of_module
         refused = [p for p in self._call_plans() if p.state.name is StateName.REFUSED]
         if not (refused or of_module or fallback.has_failed):
@@ -187,6 +200,10 @@ class Status:
         if self.reason and self.state != "planned" and self.reason != "; ".join(self.left_alone):
             lines.append(self.reason)
         lines.extend(self.left_alone)
+        if self.why_original:
+            lines.append(
+                f"the last step that a plan should have run, and the original did: {self.why_original}"
+            )
         if self.unkept:
             lines.append(self.unkept)
         return "\n".join(lines + [repr(plan) for plan in self.plans])

@@ -4,6 +4,7 @@ warning or an error, and in the status."""
 import contextlib
 import copy
 import gc
+import logging
 import time
 import unittest
 import warnings
@@ -281,6 +282,74 @@ class Refused(Case):
         with self.assertWarnsRegex(rematlas.RefusedWarning, "of further kinds than 1 "):
             model(torch.randn(ROWS // 2, WIDTH)).square().mean().backward()
         self.assertIn("1 calls of further kinds", repr(rematlas.status(model)))
+
+
+class OriginalOfPlanned(Case):
+    """There is a plan, and it cannot run some steps."""
+
+    def planned(self, budget):
+        model = rematlas.apply(Model(), budget, time_limit=0.3)
+        for _ in range(6):
+            model(torch.randn(ROWS, WIDTH)).square().mean().backward()
+            rematlas.status(model).wait()
+        self.assertEqual(rematlas.status(model).state, "planned")
+        return model
+
+    def step_by_original(self, model):
+        """The plan runs the forward, and the original the backward. Returns what is logged."""
+        with self.assertLogs("rematlas", "WARNING") as logged:
+            loss = model(torch.randn(ROWS, WIDTH)).square().mean()
+            loss.backward(retain_graph=True)
+            logging.getLogger("rematlas").warning("the end")
+        return logged.output[:-1]
+
+    def test_is_counted_and_said_once(self):
+        for budget in ("60% of activations", 8_000_000):
+            model = self.planned(budget)
+            status = rematlas.status(model)
+            before = status.original, status.replayed
+            said = [self.step_by_original(model) for _ in range(3)]
+            self.assertEqual([len(lines) for lines in said], [1, 0, 0], said)
+            self.assertIn("retain_graph=True", said[0][0])
+            self.assertEqual((status.original, status.replayed), (before[0] + 3, before[1]))
+            self.assertIn("retain_graph=True", repr(status))
+
+    def test_a_budget_in_bytes_that_they_may_exceed_is_said(self):
+        model = self.planned(8_000_000)
+        self.assertEqual(rematlas.status(model).unkept, "")
+        self.step_by_original(model)
+        self.assertIn("the original ran the backward of 1 planned steps", rematlas.status(model).unkept)
+
+    def test_reasons_that_differ_in_numbers_only_are_said_once(self):
+        class Rounds(Model):
+            def forward(self, x, times):
+                return super().forward(x)[: int(times.item())]
+
+        model = rematlas.apply(Rounds(), "60% of activations", time_limit=0.3)
+        with self.assertLogs("rematlas", "WARNING") as logged:
+            for times in (400,) * 5 + (390, 380, 370):
+                model(torch.randn(ROWS, WIDTH), torch.tensor(times)).square().mean().backward()
+                rematlas.status(model).wait()
+            logging.getLogger("rematlas").warning("the end")
+        said = [line for line in logged.output if "such steps run the original" in line]
+        self.assertLessEqual(len(said), 1, said)
+
+    def test_a_parameter_that_gets_another_tensor_is_told_with_what_to_do(self):
+        class Follows(Model):
+            def __init__(self):
+                super().__init__()
+                self.follower = copy.deepcopy(self.decoder).requires_grad_(False)
+
+            def forward(self, x):
+                with torch.no_grad():
+                    old = self.follower.weight
+                    old.data = old.data * 0.9 + self.decoder.weight.data * 0.1
+                return super().forward(x) - self.follower(x)
+
+        model = rematlas.apply(Follows(), "60% of activations", time_limit=0.3)
+        with self.assertWarnsRegex(rematlas.RefusedWarning, r"parameter\.data\.copy_\(\.\.\.\)"):
+            for _ in range(9):
+                model(torch.randn(ROWS, WIDTH)).square().mean().backward()
 
 
 class Polling(Case):

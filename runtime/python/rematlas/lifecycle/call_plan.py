@@ -393,7 +393,7 @@ class CallPlan:
             return None
         outputs, why = self.owner.forward_by_plan(self, call, given)
         if why:
-            self.owner.note_original(why, begins=False)
+            self.owner.note_original_backward(why)
             return None
         return outputs
 

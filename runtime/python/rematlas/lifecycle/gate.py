@@ -69,7 +69,11 @@ def keeps_tensors(step) -> str:
         return ""
     gc.collect()
     alive = recording.survivors()
-    return f"a tensor of the step is kept after it: {alive[0]}" if alive else ""
+    return alive and (
+        f"a tensor of the step is kept after it, a result of {alive[0]}: where the program assigns it to"
+        " `parameter.data`, write in place (`parameter.data.copy_(...)`); where it keeps it, keep"
+        " `tensor.detach().clone()`"
+    )
 
 
 def counts_in_backward(step) -> str:

@@ -26,7 +26,7 @@ class OpenForward:
             outputs = self.call_plan.replan_for(call, given, tuple(used))
             if outputs is not None:
                 return outputs
-            self.owner.leave_plan(self.compiled.last_step().why_original, begins=False)
+            self.owner.leave_plan_in_backward(self.compiled.last_step().why_original)
             with self.owner.forwarding_original(), effects.undone(self.effects), as_before(self.kept):
                 output = call.run(self.owner.module.forward, given)
                 tensors = call.given_for(structure.flatten(output)[1], given)

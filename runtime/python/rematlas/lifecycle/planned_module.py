@@ -59,6 +59,7 @@ class PlannedModule:
         self.plans_that_move_buffers = []  # in their backward: no other forward may come before it
         self.replayed = 0
         self.original = 0
+        self.original_backwards = 0  # of planned forwards
         self.why_original = ""  # why the last step that a plan should have run was not run by it
         self.is_forwarding = False  # the original's forward runs
         self.measures = False  # peaks of planned steps, see `measure_peaks`
@@ -224,24 +225,34 @@ class PlannedModule:
         self.past_forward.close()
         self.past_forward = None
 
-    def note_original(self, why, begins=True) -> None:
-        """The plan cannot run a step, which begins, or whose backward does: that one is not evicted."""
-        self.why_original = why
-        if self.options.budget_bytes is None or not self.refusals.is_first(why):
-            log.info("rematlas: %s; this step runs the original", why)
-        else:
-            how = (
-                self.fallback.about_the_budget(None)
-                if begins
-                else " in their backward, and may go beyond the budget"
-            )
-            log.warning("rematlas: %s; such steps run the original%s", why, how)
+    def note_original(self, why) -> None:
+        """The plan cannot run a step that begins."""
+        self.tell_of_original(why, self.fallback.about_the_budget(None))
 
-    def leave_plan(self, why, begins=True) -> None:
-        """The plan could not run the step that has begun, and the original does."""
+    def note_original_backward(self, why) -> None:
+        """The plan cannot run the backward of a step that it has begun. Such a step is not evicted."""
+        may_exceed = "" if self.options.budget_bytes is None else ", and may go beyond the budget"
+        self.tell_of_original(why, f" in their backward{may_exceed}")
+
+    def tell_of_original(self, why, how) -> None:
+        self.why_original = why
+        level = logging.WARNING if self.refusals.is_first(why) else logging.INFO
+        log.log(level, "rematlas: %s; such steps run the original%s", why, how)
+
+    def leave_plan(self, why) -> None:
+        """The plan could not run the forward of a step, and the original does."""
         if self.updates is not None:
             self.updates.note_original()
-        self.note_original(why, begins)
+        self.note_original(why)
+
+    def leave_plan_in_backward(self, why) -> None:
+        """The original runs a planned step, from its forward on."""
+        if self.updates is not None:
+            self.updates.note_original()
+        self.replayed -= 1
+        self.original_backwards += 1
+        self.count_original()
+        self.note_original_backward(why)
 
     # What the states of calls ask for and tell of.
 

@@ -1,11 +1,13 @@
 """What cannot be planned, and how the user is told."""
 
 import logging
+import re
 import warnings
 
 from ..errors import Refused, RefusedWarning, caller_level
 
 log = logging.getLogger("rematlas")
+NUMBER = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?")
 MOST_ATTEMPTS = 4  # steps that are recorded for one kind of call before it is refused
 
 
@@ -53,9 +55,10 @@ class Refusals:
             self.warn(f"calls {how} {then}")
 
     def is_first(self, why) -> bool:
-        """Says whether this is said for the first time, and remembers it."""
-        is_first = why not in self.said
-        self.said.add(why)
+        """Says whether this is said for the first time, whatever numbers are in it, and remembers it."""
+        kind = NUMBER.sub("0", why)
+        is_first = kind not in self.said
+        self.said.add(kind)
         return is_first
 
     # Recorded steps that lead to no plan: a few of them, and the original is left to itself.
