@@ -137,6 +137,11 @@ class Status:
         return self._planned.original
 
     @property
+    def original_backwards(self) -> int:
+        """Of the steps that the original ran, those whose forward a plan had run."""
+        return self._planned.original_backwards
+
+    @property
     def updates(self) -> str:
         """How parameters are updated: by "optimizer.step()", and why, or "during backward"."""
         updates = self._planned.updates
