@@ -54,7 +54,7 @@ Arena::Arena(const std::vector<Request>& requests, RequestPlan plan, const Arena
 }
 
 Arena::~Arena() {
-    if (base_) memory_.release(base_, static_cast<std::size_t>(bytes_));
+    if (base_) memory_.release(base_, static_cast<std::size_t>(reserved_));
 }
 
 std::shared_ptr<Arena> Arena::create(const std::vector<Request>& requests, RequestPlan plan,
@@ -74,12 +74,29 @@ bool Arena::anything_held() const {
 }
 
 bool Arena::reserve() {
-    if (base_) return true;
+    if (base_ || take_over()) return true;
+    give_way(memory_.device);
     memory_.trim();  // what earlier steps left
     char* base = static_cast<char*>(memory_.reserve(static_cast<std::size_t>(bytes_)));
     std::unique_lock lock(registry().mutex);
     base_ = base;
+    reserved_ = base ? bytes_ : 0;
     return base != nullptr;
+}
+
+/// Takes the smallest memory of an idle arena that is large enough. Returns whether there is one.
+bool Arena::take_over() {
+    Registry& all = registry();
+    std::unique_lock lock(all.mutex);
+    Arena* best = nullptr;
+    for (const std::shared_ptr<Arena>& arena : all.arenas)
+        if (arena->memory_.device == memory_.device && arena->is_idle() && arena->reserved_ >= bytes_ &&
+            (!best || arena->reserved_ < best->reserved_))
+            best = arena.get();
+    if (!best) return false;
+    base_ = std::exchange(best->base_, nullptr);
+    reserved_ = std::exchange(best->reserved_, 0);
+    return true;
 }
 
 bool Arena::begin_step() {
@@ -166,17 +183,21 @@ std::optional<std::int64_t> Arena::give_back(void* data) {
 
 bool Arena::give_way(int device) {
     Registry& all = registry();
-    std::vector<std::pair<std::shared_ptr<Arena>, char*>> gone;
+    struct Gone {
+        std::shared_ptr<Arena> arena;
+        char* base;
+        std::int64_t bytes;
+    };
+    std::vector<Gone> gone;
     {
         const std::unique_lock lock(all.mutex);
         for (const std::shared_ptr<Arena>& arena : all.arenas)
-            if (arena->memory_.device == device && arena->base_ && !arena->in_step_ &&
-                !arena->anything_held())
-                gone.emplace_back(arena, std::exchange(arena->base_, nullptr));
+            if (arena->memory_.device == device && arena->is_idle())
+                gone.push_back(
+                    {arena, std::exchange(arena->base_, nullptr), std::exchange(arena->reserved_, 0)});
     }
     // A GPU is waited for, and with it functions of the host in its streams, which give memory back too.
-    for (const auto& [arena, base] : gone)
-        arena->memory_.release(base, static_cast<std::size_t>(arena->bytes_));
+    for (const Gone& one : gone) one.arena->memory_.release(one.base, static_cast<std::size_t>(one.bytes));
     return !gone.empty();
 }
 

@@ -11,7 +11,8 @@
 // place before has given them back. The first request that deviates, in size, in number or because a place is
 // not free, ends the service until the next step. What is still held when a step begins (results in the hands
 // of the caller) keeps its bytes; only the requests planned there are refused.
-// Between steps an arena of which nothing is held gives its memory away where others need it.
+// Between steps an arena of which nothing is held gives its memory away where others need it: arenas of steps that
+// alternate share one memory.
 // Threads: one takes, any may give back. The memory lives until its owner and the last holder are gone.
 #pragma once
 
@@ -60,6 +61,8 @@ class Arena {
   private:
     Arena(const std::vector<Request>& requests, RequestPlan plan, const ArenaMemory& memory);
     bool reserve();
+    bool take_over();
+    bool is_idle() const { return base_ && !in_step_ && !anything_held(); }
     void find_refused();
     bool taken(std::int32_t request) const {
         return holders_[place_[request]].load(std::memory_order_acquire) == request;
@@ -71,6 +74,7 @@ class Arena {
     ArenaMemory memory_;
     char* base_ = nullptr;  ///< null as long as it has no memory
     std::int64_t bytes_;
+    std::int64_t reserved_ = 0;                  ///< bytes at `base_`, at least `bytes_`
     std::vector<std::int64_t> sizes_, offsets_;  ///< per request
     Lists before_;
     std::vector<std::int32_t> place_;  ///< per request: requests of one offset share one

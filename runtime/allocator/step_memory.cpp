@@ -93,6 +93,7 @@ void StepMemory::begin_step(std::uint64_t key, std::int64_t most) {
         return;
     }
     if (plans_left_ == 0) return;
+    Arena::give_way(memory_.device);
     memory_.trim();  // what ran before took other blocks
     log_ = std::make_shared<RequestLog>();
 }

@@ -11,6 +11,7 @@
 #include "core/base/sizes.h"
 #include "core/costs/link_profile.h"
 #include "core/planning/config.h"
+#include "runtime/allocator/arena.h"
 #include "runtime/allocator/counting_allocator.h"
 #include "runtime/device/host_tensors.h"
 #include "runtime/replay/compare.h"
@@ -101,6 +102,11 @@ void define_ops(torch::Library& library) {
                     return memory_without_eviction(runtime).alive_bytes() -
                            counted_residents(named, inputs, runtime);
                 });
+    // Arenas of planned steps of which nothing is held give their memory back.
+    library.def("release_idle_arenas(str device) -> ()", [](const std::string& device) {
+        const c10::Device of(device);
+        Arena::give_way(of.is_cpu() ? the_host : of.index());
+    });
     library.def("hands_out_larger_blocks(str device) -> bool", [](const std::string& device) {
         constexpr std::int64_t large = std::int64_t{2} << 20;
         const DeviceRuntime& runtime = *open_device_named(device);

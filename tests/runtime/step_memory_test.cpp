@@ -91,14 +91,69 @@ TEST(StepMemory, AStepWithoutRoomForItsArenaIsServedByTheSystem) {
     EXPECT_GT(memory.report().arena_bytes, 0);
 }
 
-TEST(StepMemory, ArenasGiveWayBetweenStepsWhereNothingIsHeld) {
-    int reserved = 0;
+/// Host memory, or that of another device by name alone. `reserved`: how many pieces are.
+ArenaMemory counted_memory(int& reserved, int device = 7) {
     ArenaMemory counted = host_memory();
-    counted.device = 7;
+    counted.device = device;
     counted.reserve = [&](std::size_t bytes) { return ++reserved, host_memory().reserve(bytes); };
     counted.release = [&](void* memory, std::size_t bytes) {
         --reserved, host_memory().release(memory, bytes);
     };
+    return counted;
+}
+
+std::shared_ptr<Arena> arena_of_one(std::int64_t bytes, const ArenaMemory& memory) {
+    const std::vector<Request> requests = {{.bytes = bytes, .taken = 0}};
+    return Arena::create(requests, plan_requests(requests), memory);
+}
+
+/// A step that leaves its only request held.
+void* step_of(const std::shared_ptr<Arena>& arena, std::size_t bytes) {
+    EXPECT_TRUE(arena->begin_step());
+    void* taken = arena->take(bytes);
+    EXPECT_TRUE(taken);
+    if (taken) std::memset(taken, 1, bytes);
+    arena->end_step();
+    return taken;
+}
+
+TEST(StepMemory, ArenasOfStepsThatAlternateShareOneMemory) {
+    int reserved = 0;
+    const ArenaMemory memory = counted_memory(reserved);
+    const std::shared_ptr<Arena> large = arena_of_one(1 << 20, memory), small = arena_of_one(5000, memory);
+    for (int round = 0; round < 3; ++round) {
+        Arena::give_back(step_of(small, 5000));
+        EXPECT_EQ(reserved, 1);
+        Arena::give_back(step_of(large, 1 << 20));
+        EXPECT_EQ(reserved, 1);
+    }
+    void* held = step_of(large, 1 << 20);
+    Arena::give_back(step_of(small, 5000));
+    EXPECT_EQ(reserved, 2) << "what is held stays where it is";
+    EXPECT_EQ(static_cast<char*>(held)[(1 << 20) - 1], 1);
+    Arena::give_back(held);
+    EXPECT_TRUE(Arena::give_way(7));
+    EXPECT_EQ(reserved, 0);
+    Arena::retire(large), Arena::retire(small);
+}
+
+TEST(StepMemory, AStepThatIsLoggedFindsTheMemoryOfIdleArenasFree) {
+    int reserved = 0;
+    const ArenaMemory memory = counted_memory(reserved, the_host);
+    StepMemory first(memory), second(memory);
+    for (int step = 0; step < 2; ++step) small_step(first);
+    EXPECT_EQ(reserved, 1);
+    small_step(second);
+    EXPECT_EQ(reserved, 0);
+    small_step(second);
+    small_step(first);
+    EXPECT_EQ(reserved, 1);
+    EXPECT_EQ(first.report().system_allocations, 0);
+}
+
+TEST(StepMemory, ArenasGiveWayBetweenStepsWhereNothingIsHeld) {
+    int reserved = 0;
+    const ArenaMemory counted = counted_memory(reserved);
     const std::vector<Request> requests = {{.bytes = 1000, .taken = 0, .returned = 1},
                                            {.bytes = 500, .taken = 2}};
     const std::shared_ptr<Arena> arena = Arena::create(requests, plan_requests(requests), counted);

@@ -38,31 +38,32 @@ def build(layers):
     return Model(blocks)
 
 
-def train(module, rows, steps):
+def train(module, rows):
     optimizer = torch.optim.AdamW(module.parameters())
-    for step in range(steps):
+    for rows_now in rows:
         optimizer.zero_grad()
         open("/proc/self/clear_refs", "w").write("5")  # the high-water mark starts anew
         torch.ops.rematlas.reset_counted_peak()
-        module(torch.randn(rows, 512)).backward()
+        module(torch.randn(rows_now, 512)).backward()
         yield pages("VmHWM"), pages("RssFile"), torch.ops.rematlas.counted_peak_bytes()
         optimizer.step()
 
 
-list(train(build(1), int(sys.argv[2]), 2))  # what libtorch sets up once, buffers of its kernels included
+rows = [int(count) for count in sys.argv[2].split(",")]
+list(train(build(1), rows[:2]))  # what libtorch sets up once, buffers of its kernels included
 ctypes.CDLL(None).malloc_trim(0)  # what plain training leaves in the heap is no part of this
 before, files, counted = pages("VmRSS"), pages("RssFile"), torch.ops.rematlas.counted_bytes()
 module = rematlas.apply(build(12), sys.argv[1], time_limit=0.3)
-for most, of_files, peak in train(module, int(sys.argv[2]), 7):
+for most, of_files, peak in train(module, rows):
     print(rematlas.status(module).replayed, most - before - (of_files - files), peak - counted)
     rematlas.status(module).wait()
 """
 
 
 @functools.cache
-def steps_at(budget):
+def steps_at(budget, rows=(ROWS,) * 7):
     """Per step: how many were replayed by its end, bytes that the process has grown to, bytes of tensors."""
-    command = [sys.executable, "-c", TRAINING, budget, str(ROWS)]
+    command = [sys.executable, "-c", TRAINING, budget, ",".join(map(str, rows))]
     run = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=pathlib.Path(__file__).parent
     )
@@ -93,6 +94,14 @@ class Process(unittest.TestCase):
         steps = steps_at("260MiB")
         self.assertEqual(steps[-1][0], len(steps))
         self.expect_within(steps, FREE_IN_MALLOC)
+
+    def test_plans_of_several_kinds_of_calls_share_their_memory(self):
+        kinds = (ROWS, ROWS - 64, ROWS - 128, ROWS - 192)
+        steps = steps_at("260MiB", tuple(rows for rows in kinds for _ in range(4)))
+        self.assertEqual(steps[-1][0], len(steps))
+        most = max(counted for *_, counted in steps)
+        for replayed, grown, _ in steps:
+            self.assertLess(grown, 1.5 * most, f"step {replayed}: no room for the memory of two plans")
 
 
 if __name__ == "__main__":

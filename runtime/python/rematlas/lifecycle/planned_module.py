@@ -22,6 +22,7 @@ from ..compiled import callbacks
 from ..compiled.compiled_plan import CompiledPlan
 from ..errors import Refused
 from ..fallback.fallback import Fallback
+from ..library import ops
 from ..updates.ending import StepContext
 from ..updates.updates import Updates
 from . import from_shapes
@@ -293,7 +294,10 @@ class PlannedModule:
         self.replayed += 1
 
     def count_original(self) -> None:
+        """The original runs a step, beside which arenas of plans that hold nothing need no memory."""
         self.original += 1
+        if self.options.budget_bytes is not None:
+            ops.release_idle_arenas(self.device())
 
     def note_frames(self, frames) -> None:
         self.frames = max(self.frames, frames)
