@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from registry import Registry
+
 
 @dataclasses.dataclass
 class Batch:
@@ -37,36 +39,6 @@ class Case:
     context: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
 
 
-@dataclasses.dataclass
-class Entry:
-    name: str
-    builder: Callable[[], Case]
-    expected: str
-    reason: str
-    essential: bool
-
-    def build(self) -> Case:
-        """The same weights every time."""
-        torch.manual_seed(0)
-        return self.builder()
-
-
-ENTRIES: dict[str, Entry] = {}
-
-
-def entry(name: str, expected: str = "planned", reason: str = "", essential: bool = False):
-    """Registers a function that builds a case.
-
-    `expected` is "planned", "refused", or "either" where both would be right; `reason` says why it need not
-    be planned. Essential entries need transformers, timm and torchvision only, and are quick.
-    """
-    if expected not in ("planned", "refused", "either") or (expected == "planned") == bool(reason):
-        raise ValueError(f"{name}: expected is planned, or else it has a reason")
-
-    def register(builder: Callable[[], Case]) -> Callable[[], Case]:
-        if name in ENTRIES:
-            raise ValueError(f"two entries are called {name}")
-        ENTRIES[name] = Entry(name, builder, expected, reason, essential)
-        return builder
-
-    return register
+# Essential entries need transformers, timm and torchvision only.
+ENTRIES = Registry()
+entry = ENTRIES.register

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole table of models and the examples of training loops, in the environment .venv-integrations, which shares torch
-# with .venv. run.sh FOLDER, the folder with the libraries of a build.
+# The tables of models and of situations, and the examples of training loops, in the environment
+# .venv-integrations, which shares torch with .venv. run.sh FOLDER, the folder with the libraries of a build.
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
@@ -15,4 +15,5 @@ if ! cmp -s requirements.txt "$stamp"; then
 fi
 export PYTHONPATH=$root/runtime/python REMATLAS_PROGRAMS=$1 PYTHONDONTWRITEBYTECODE=1
 "$environment/bin/python" table.py --csv "$root/bench/results/integrations.csv"
+"$environment/bin/python" situations_table.py --csv "$root/bench/results/situations.csv"
 "$environment/bin/python" -m unittest examples_test

@@ -12,18 +12,14 @@ ran and fewer than 45 are planned or fewer than 70 the same from shapes.
 """
 
 import argparse
-import csv
 import math
-import multiprocessing
-import os
-import signal
 import sys
 import time
 
-import torch
-
 import models
-from case import ENTRIES, Entry
+from case import ENTRIES
+from registry import Entry
+from rows import rows_of, write_csv
 from training import first_difference, train
 
 LEAST_PLANNED = 45
@@ -42,7 +38,6 @@ COLUMNS = [
     "reason",
 ]
 PLAIN_COLUMNS = ["name", "parameters", "identical", "seconds", "reason"]
-WIDTHS = {"name": 30, "state": 8, "identical": 9}  # of 10 otherwise; the last column is as wide as it must be
 
 
 def mebibytes(count: int | None) -> str:
@@ -103,41 +98,11 @@ def train_planned(entry: Entry, options, plain: list) -> dict:
     }
 
 
-def run_here(entry: Entry, options, results) -> None:
-    """In the child: sends its row. It leads a group of processes, so that what it starts ends with it."""
-    os.setsid()
-    torch.set_num_threads(1)
-    try:
-        plain, row = train_plainly(entry, options)
-        if row["identical"] == "yes" and not options.plain:
-            row = train_planned(entry, options, plain)
-    except Exception as error:
-        import traceback
-
-        traceback.print_exc()
-        row = {"identical": "no", "state": "error", "reason": f"{type(error).__name__}: {error}"}
-    results.send(row)
-
-
-def run(entry: Entry, options) -> dict:
-    """In a child that has the libraries already and nothing else of another model."""
-    processes = multiprocessing.get_context("fork")
-    receiver, sender = processes.Pipe(duplex=False)
-    child = processes.Process(target=run_here, args=(entry, options, sender))
-    child.start()
-    sender.close()
-    row = {"identical": "no", "state": "error", "reason": f"took longer than {options.time_limit:g} s"}
-    if receiver.poll(options.time_limit):
-        try:
-            row = receiver.recv()
-        except EOFError:
-            child.join()
-            row["reason"] = f"its process ended with status {child.exitcode}"
-    child.join(5)
-    if child.is_alive():
-        os.killpg(child.pid, signal.SIGKILL)
-        child.join()
-    return {"name": entry.name} | row
+def row_of(entry: Entry, options) -> dict:
+    plain, row = train_plainly(entry, options)
+    if row["identical"] == "yes" and not options.plain:
+        row = train_planned(entry, options, plain)
+    return row
 
 
 def failure_of(entry: Entry, row: dict, options) -> bool:
@@ -146,25 +111,10 @@ def failure_of(entry: Entry, row: dict, options) -> bool:
     return not options.plain and entry.expected == "planned" and row["state"] != "planned"
 
 
-def print_row(row: dict, columns: list[str]) -> None:
-    words = [str(row.get(column, "")).splitlines()[:1] or [""] for column in columns]
-    print(
-        "  ".join(word[0].ljust(WIDTHS.get(column, 10)) for word, column in zip(words, columns)).rstrip(),
-        flush=True,
-    )
-
-
 def chosen_entries(options, parser) -> list[Entry]:
     for line in models.load(options.essential):
         print(line, file=sys.stderr)
-    unknown = [name for name in options.only if name not in ENTRIES]
-    if unknown:
-        parser.error(f"no model is called {', '.join(unknown)}; there are {', '.join(sorted(ENTRIES))}")
-    chosen = [
-        entry
-        for entry in ENTRIES.values()
-        if (not options.only or entry.name in options.only) and (entry.essential or not options.essential)
-    ]
+    chosen = [entry for entry in ENTRIES.chosen(options, parser) if entry.essential or not options.essential]
     return chosen or parser.error("no model is left to train")
 
 
@@ -184,21 +134,15 @@ def main() -> None:
 
     entries = chosen_entries(options, parser)
     columns = PLAIN_COLUMNS if options.plain else COLUMNS
-    print_row({column: column for column in columns}, columns)
     rows, failed = [], []
-    for entry in entries:
-        row = run(entry, options)
+    for entry, row in rows_of(entries, lambda entry: row_of(entry, options), columns, options.time_limit):
         rows.append(row)
-        print_row(row, columns)
         if failure_of(entry, row, options):
             failed.append(entry.name)
         elif entry.expected == "refused" and row.get("state") == "planned":
             print(f"    was expected to be refused: {entry.reason}")
     if options.csv:
-        with open(options.csv, "w", newline="") as file:
-            writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
+        write_csv(options.csv, rows, columns)
 
     planned = sum(row.get("state") == "planned" for row in rows)
     told = [f"{len(rows)} models", f"{len(failed)} failed" + (f": {', '.join(failed)}" if failed else "")]

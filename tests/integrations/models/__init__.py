@@ -1,6 +1,6 @@
 """The models of the table, by library. Each file registers its own as `case.ENTRIES`."""
 
-import importlib
+import modules
 
 ESSENTIAL_FILES = [
     "transformers_language",
@@ -13,10 +13,4 @@ FILES = ESSENTIAL_FILES + ["peft_adapters", "diffusers_denoisers", "geometric_gr
 
 def load(essential: bool = False) -> list[str]:
     """Registers the models of every library that is installed; returns a line for each that is not."""
-    missing = []
-    for file in ESSENTIAL_FILES if essential else FILES:
-        try:
-            importlib.import_module(f"{__name__}.{file}")
-        except ModuleNotFoundError as error:
-            missing.append(f"the models of {file} are left out: {error}")
-    return missing
+    return modules.load(__name__, ESSENTIAL_FILES if essential else FILES)

@@ -9,7 +9,7 @@ from .. import ranks
 from ..compiled.compiled_plan import CompiledPlan
 from ..compiled.memory import other_bytes
 from ..compiled.observed_steps import RecordingState
-from ..errors import message
+from ..errors import in_bytes, message
 from . import from_shapes, gate
 from .comparing import Comparing
 from .measured import Comparisons, Original
@@ -176,8 +176,18 @@ class CallPlan:
         return found
 
     def note_recorded_bytes(self, recorded) -> None:
-        if self.original.bytes and self.owner.options.budget_bytes is not None:
-            self.original.note_recorded(self.owner.recorded_bytes(recorded))
+        owner = self.owner
+        if not self.original.bytes or owner.options.budget_bytes is None:
+            return
+        number = owner.recorded_bytes(recorded)
+        self.original.note_recorded(number)
+        beyond = recorded.other_bytes + number - owner.options.budget_bytes
+        if beyond > 0 and owner.fallback.eviction is None:
+            log.warning(
+                "rematlas: a step of the original went %s beyond the budget: what its kernels take beside"
+                " tensors was not known until it had run; the next steps are kept within it",
+                in_bytes(beyond),
+            )
 
     def note_answer(self, answer) -> None:
         """The planner was asked."""
