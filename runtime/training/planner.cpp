@@ -275,6 +275,8 @@ Result<std::shared_ptr<Planner>> Planner::from_shapes(const StepRecording& recor
             loss.kept += 2 * device.most_footprint(bytes);
         }
     }
+    loss = {.most = std::max(loss.most, recording.loss().most),
+            .kept = std::max(loss.kept, recording.loss().kept)};
     return of(std::move(step), recording, loss, name, device, "from shapes",
               "median of each distinct op, run alone on random operands");
 }

@@ -37,7 +37,8 @@ class Planner {
                                                    const std::string& name, DeviceRuntime& device);
     /// Of one step recorded from shapes. Its ops are timed one after the other on random operands, which
     /// takes the memory of the largest; without `timed` all take the same time and no workspace. What the
-    /// caller's loss takes is guessed: four times the outputs that are no single numbers. Errors: the op that
+    /// caller's loss takes is at least what the recording expects, and guessed to be four times the outputs that
+    /// are no single numbers. Errors: the op that
     /// cannot be run alone. `there`: the parameters, which ops read where they lie while they are timed.
     static Result<std::shared_ptr<Planner>> from_shapes(const StepRecording& recording,
                                                         const std::string& name, DeviceRuntime& device,

@@ -49,6 +49,12 @@ void define_recording(torch::Library& library) {
         .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
+        .def("loss",
+             [](const Recording& self) {
+                 return std::vector<std::int64_t>{self->step->loss().most, self->step->loss().kept};
+             })
+        .def("expect_loss", [](const Recording& self, std::int64_t most,
+                               std::int64_t kept) { self->step->expect_loss({.most = most, .kept = kept}); })
         .def("held", [](const Recording& self) { return self->step->held(); })
         .def("difference", [](const Recording& self, const Recording& other) {
             return difference(self->step->recording(), other->step->recording()).value_or("");

@@ -72,6 +72,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
     // Of a recorded step.
     const Recording& recording() const { return recording_; }
     const LossMemory& loss() const { return loss_; }
+    /// Of a step from shapes, which has no loss: what that of a real step takes.
+    void expect_loss(const LossMemory& loss) { loss_ = loss; }
     /// That it ran under; none of a step from shapes.
     const std::optional<KernelSettings>& settings() const { return settings_; }
     /// Bytes alive at its beginning that are none of the step's.

@@ -270,6 +270,39 @@ class Budgets(GateCase):
             del module
 
 
+class LossesOutside(unittest.TestCase):
+    """The module is small, and the caller's loss takes more than the module's step."""
+
+    def peaks(self, budget):
+        """Returns the peak of each step, and the status of the module; None without a budget."""
+        torch.manual_seed(0)
+        model = nn.Linear(16, 64)
+        head = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 256), nn.GELU())
+        if budget is not None:
+            rematlas.apply(model, budget, time_limit=0.3)
+        before, found = torch.ops.rematlas.counted_bytes(), []
+        for _ in range(8):
+            torch.ops.rematlas.reset_counted_peak()
+            head(model(torch.randn(1024, 16))).square().sum().backward()
+            found.append(torch.ops.rematlas.counted_peak_bytes())
+            model.zero_grad(), head.zero_grad()
+            if budget is not None:
+                rematlas.status(model).wait()
+        return found, before, budget and rematlas.status(model)
+
+    def test_keep_a_budget_in_bytes_from_the_second_step_on(self):
+        plain, before, _ = self.peaks(None)
+        budget = before + (max(plain) - before) * 6 // 10
+        with self.assertLogs("rematlas", "WARNING") as logged, warnings.catch_warnings():
+            warnings.simplefilter("ignore", rematlas.RefusedWarning)
+            ours, _, status = self.peaks(budget)
+        self.assertIn("beyond the budget", "".join(logged.output))
+        for step, peak in enumerate(ours[1:], 1):
+            self.assertLessEqual(peak, budget, f"step {step}")
+        self.assertGreater(status.evicted, 0)
+        self.assertEqual(status.unkept, "")
+
+
 class Comparisons(GateCase):
     def mean_square(self, module):
         return module(rows(4 * ROWS)).square().mean()

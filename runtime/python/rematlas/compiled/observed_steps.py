@@ -84,6 +84,14 @@ class StepRecording:
         """Returns what lived beside the step."""
         return self.made.beside()
 
+    def loss_bytes(self) -> tuple:
+        """Returns what the caller's loss takes at most, and what it keeps for its backward."""
+        return tuple(self.made.loss())
+
+    def expect_loss(self, most: int, kept: int) -> None:
+        """A step from shapes, which has no loss, is taken to have one like this."""
+        self.made.expect_loss(most, kept)
+
     def held_bytes(self) -> int:
         """Returns what is kept for the backward."""
         return self.made.held()

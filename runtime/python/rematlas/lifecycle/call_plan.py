@@ -177,6 +177,7 @@ class CallPlan:
 
     def note_recorded_bytes(self, recorded) -> None:
         owner = self.owner
+        self.original.note_loss(*recorded.recording.loss_bytes())
         if not self.original.bytes or owner.options.budget_bytes is None:
             return
         number = owner.recorded_bytes(recorded)
@@ -184,14 +185,17 @@ class CallPlan:
         beyond = recorded.other_bytes + number - owner.options.budget_bytes
         if beyond > 0 and owner.fallback.eviction is None:
             log.warning(
-                "rematlas: a step of the original went %s beyond the budget: what its kernels take beside"
-                " tensors was not known until it had run; the next steps are kept within it",
+                "rematlas: a step of the original went %s beyond the budget: what its loss and its kernels"
+                " take beside the module's tensors was not known until it had run; the next steps are kept"
+                " within it",
                 in_bytes(beyond),
             )
 
     def note_answer(self, answer) -> None:
-        """The planner was asked."""
+        """The planner was asked. It knows what the caller's loss takes, whether there is a plan or not."""
         self.answer = answer
+        if self.original.bytes:
+            self.original.note_recorded(self.owner.original_bytes(answer))
 
     def note_failure(self, why) -> None:
         """A recorded step has led to no plan."""
@@ -367,6 +371,7 @@ class CallPlan:
         watch = owner.state.watch
         if found is None or watch is None:
             return False
+        found.recording.expect_loss(*self.original.loss_bytes)
         # Ops are timed on parameters where these lie; what lives on the host would be made on the device for
         # that.
         there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors())

@@ -5,6 +5,7 @@ class Original:
     """The memory that the original's step takes."""
 
     def __init__(self):
+        self.loss_bytes = (0, 0)  # what the caller's loss takes at most, and keeps for its backward
         self.bytes = None  # as far as its shapes tell; 0: they tell nothing
         self.comparison_bytes = 0  # of a step in which the plan is compared with it
         self.is_too_large = False  # a step that was recorded did not fit on the device
@@ -12,6 +13,10 @@ class Original:
 
     def note_from_shapes(self, number) -> None:
         self.bytes = number
+
+    def note_loss(self, most, kept) -> None:
+        """A real step has told what its loss takes."""
+        self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
 
     def note_recorded(self, number) -> None:
         """A step that ran tells what kernels take beside their tensors, which shapes do not."""
