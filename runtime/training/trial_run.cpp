@@ -191,7 +191,9 @@ std::optional<TrialRun::Replay> TrialRun::replay(const variable_list& gradients,
     if (Result<void> fits = executor.check_gradients(given); !fits)
         return ends(Verdict::other_course, fits.error().message);
     const at::NoGradGuard no_grad;
-    const NotEvicted unseen(step_->device(), inputs_);
+    std::vector<at::Tensor> read = inputs_;
+    read.insert(read.end(), tensors_.begin(), tensors_.end());  // what a forward has left is no resident
+    const NotEvicted unseen(step_->device(), read);
     if (eviction) {
         try {
             if (auto missing = eviction->make_room(bytes_of_replay()))

@@ -42,6 +42,17 @@ classes = torch.classes.rematlas
 ops = torch.ops.rematlas
 
 
+def in_one_line(call, *given):
+    """Calls the compiled part. What libtorch says of arguments of another type prints all of them, with the
+    numbers in the caller's tensors: of that the first line is left."""
+    try:
+        return call(*given)
+    except RuntimeError as error:
+        if type(error) is not RuntimeError:
+            raise
+        raise RuntimeError(str(error).partition("\n")[0]) from None
+
+
 # Exceptions of Python code that ran below the compiled part, where no caller takes them: signals' handlers,
 # functions that are called back. The compiled part has them raised as soon as it is back where somebody does.
 kept = []

@@ -2,6 +2,7 @@
 the original where a step leaves room for both."""
 
 import gc
+import itertools
 import logging
 import unittest
 import warnings
@@ -11,6 +12,7 @@ from torch import nn
 
 import models
 import rematlas
+from rematlas.compiled.memory import other_bytes
 
 STEPS = 8
 WIDTH, ROWS, WORDS = 64, 128, 200
@@ -54,6 +56,38 @@ class SharedNorm(nn.Module):
 
 def text():
     return torch.randint(0, WORDS, (8, ROWS // 4))
+
+
+class Remembering(SharedNorm):
+    def __init__(self):
+        super().__init__()
+        self.state = None
+
+    def forward(self, x):
+        y = super().forward(x)
+        y = y * 2 if self.state is None else y + 0.5 * self.state
+        self.state = y.detach()
+        return y
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.last, self.state = nn.GRU(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH), None
+
+    def forward(self, x):
+        y, state = self.layer(x[:16, None], self.state)
+        self.state = state.detach()
+        return self.last(y)
+
+
+class WithBias(SharedNorm):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        return self.last(super().forward(x))
 
 
 def rows(count=ROWS):
@@ -228,6 +262,69 @@ class Effects(GateCase):
         plain, ours = modules
         self.assertEqual((ours.calls, ours.log), (plain.calls, plain.log))
         self.assertEqual((ours.calls, len(ours.log)), (STEPS, STEPS))
+
+
+class KeptStates(GateCase):
+    """What the forward leaves for the next one is no tensor at times."""
+
+    def trained(self, build, change, budget):
+        """Returns losses and gradients, and the status."""
+        torch.manual_seed(0)
+        module = build()
+        if budget is not None:
+            rematlas.apply(module, budget, time_limit=0.2)
+        steps = itertools.count(1)
+
+        def done():
+            if next(steps) % 5 == 0:
+                change(module)
+            if budget is not None:
+                rematlas.status(module).wait()  # takes a plan while the state is gone
+
+        record, _ = train(module, lambda module: module(rows()).square().mean(), 24, done)
+        return record, budget and rematlas.status(module)
+
+    def check_states(self, build, change, share="80%"):
+        plain, _ = self.trained(build, change, None)
+        gc.collect()
+        for budget in (share, models.reset_peak() + (256 << 20)):
+            ours, status = self.trained(build, change, budget)
+            self.expect_equal(ours, plain, str(status))
+            self.assertGreater(status.replayed, 0, str(status))
+            self.assertIn("planned", str(status))
+
+    def test_of_a_state_that_is_none_again(self):
+        self.check_states(Remembering, lambda module: setattr(module, "state", None))
+
+    def test_of_a_state_that_is_a_number_again(self):
+        self.check_states(Remembering, lambda module: setattr(module, "state", 0.5))
+
+    def test_of_a_state_that_is_gone(self):
+        class Finding(Remembering):
+            state = None
+
+            def __init__(self):
+                super().__init__()
+                del self.__dict__["state"]
+
+        self.check_states(Finding, lambda module: module.__dict__.pop("state", None))
+
+    def test_of_a_state_that_is_learned(self):
+        def begin(module):
+            module.state = torch.ones(module.norm.weight.numel(), requires_grad=True)
+
+        self.check_states(Remembering, begin)
+
+    def test_of_a_recurrent_layer(self):
+        self.check_states(Recurrent, lambda module: setattr(module, "state", None), "98%")
+
+    def test_an_error_tells_no_numbers(self):
+        with self.assertRaises(RuntimeError) as raised:
+            other_bytes([torch.full((4,), 0.375), None], [], "cpu")
+        self.assertNotIn("0.375", str(raised.exception))
+
+    def test_of_a_bias_that_is_gone(self):
+        self.check_states(WithBias, lambda module: setattr(module.last, "bias", None))
 
 
 class KindsOfCalls(GateCase):

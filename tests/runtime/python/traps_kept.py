@@ -15,6 +15,11 @@ class TwoStacks(nn.Module):
         self.first, self.second = blocks(), blocks()
 
 
+class TwoStacksInARow(TwoStacks):
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
 @trap
 def activation_kept_for_a_log():
     """The module keeps its last activation; nobody computes with it, but it must be that of the last step."""
@@ -62,6 +67,161 @@ def activation_used_in_the_next_step():
             return self.second(h)
 
     return Trap(Model(), expected="either", observe=lambda model: model.last)
+
+
+class Recurrent(TwoStacks):
+    """Keeps a state from step to step."""
+
+    def __init__(self):
+        super().__init__()
+        self.state = None
+
+    def forward(self, x):
+        h = self.first(x)
+        h = h * 2 if self.state is None else h + 0.5 * self.state
+        self.state = h.detach()
+        return self.second(h)
+
+
+def every_third(change):
+    """For `between`."""
+    return lambda model, step: change(model) if step % 3 == 0 else None
+
+
+def state_trap(change, model=None):
+    """The program changes a state between sequences of three steps."""
+    return Trap(
+        Recurrent() if model is None else model,
+        expected="either",
+        between=every_third(change),
+        observe=lambda model: getattr(model, "state", None),
+    )
+
+
+@trap
+def state_set_back_to_none():
+    """Each sequence of steps begins without the state that the forward keeps, which takes another course
+    then."""
+    return state_trap(lambda model: setattr(model, "state", None))
+
+
+@trap
+def state_set_back_to_a_number():
+    """As before; the new sequence begins with a plain number."""
+
+    class Model(Recurrent):
+        def __init__(self):
+            super().__init__()
+            self.state = 0.0
+
+        def forward(self, x):
+            h = self.first(x) + 0.5 * self.state
+            self.state = h.detach()
+            return self.second(h)
+
+    return state_trap(lambda model: setattr(model, "state", 0.0), Model())
+
+
+@trap
+def state_deleted():
+    """The attribute is gone at the beginning of a sequence, and found through the class."""
+
+    class Model(Recurrent):
+        state = None
+
+        def __init__(self):
+            super().__init__()
+            del self.__dict__["state"]
+
+    return state_trap(lambda model: model.__dict__.pop("state"), Model())
+
+
+@trap
+def state_that_nothing_computes_with():
+    """It decides the course by being there."""
+
+    class Model(Recurrent):
+        def forward(self, x):
+            h = self.first(x)
+            h = h * 2 if self.state is None else h
+            self.state = h.detach()
+            return self.second(h)
+
+    return state_trap(lambda model: setattr(model, "state", None), Model())
+
+
+@trap
+def state_dropped_before_the_backward():
+    """The program drops the state when the loss is there and its backward is not."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        if step % 3 == 0:
+            model.state = None
+        loss.backward()
+        return loss
+
+    return Trap(Recurrent(), body=body, expected="either", observe=lambda model: model.state)
+
+
+@trap
+def state_with_a_second_backward():
+    """The backward of a step without a state needs the original, which must find none either."""
+
+    def body(model, batch, step):
+        loss = model(*batch(step)[0]).square().mean()
+        if step > CHANGE:
+            (gradient,) = torch.autograd.grad(loss, [model.first[0].weight], create_graph=True)
+            loss = loss + gradient.square().sum()
+        loss.backward()
+        return loss
+
+    return Trap(
+        Recurrent(),
+        body=body,
+        expected="either",
+        between=lambda model, step: setattr(model, "state", None),
+        observe=lambda model: model.state,
+    )
+
+
+@trap
+def state_of_another_length():
+    """The new sequence begins with a state of other rows, which are spread."""
+    return state_trap(lambda model: setattr(model, "state", torch.ones(1, WIDTH)))
+
+
+@trap
+def state_that_requires_gradients():
+    """The new sequence begins with a state that is learned."""
+
+    def begin(model):
+        model.state = model.first[0].bias.detach().requires_grad_()
+
+    return state_trap(begin)
+
+
+@trap
+def buffer_set_to_none():
+    """A buffer that the forward replaces, and the program takes away between sequences."""
+
+    class Model(Recurrent):
+        def __init__(self):
+            super().__init__()
+            del self.state
+            self.register_buffer("state", None)
+
+    return state_trap(lambda model: setattr(model, "state", None), Model())
+
+
+@trap
+def bias_set_to_none():
+    """A layer loses its bias after the sixth step."""
+
+    def drop(model):
+        model.second[0].bias = None
+
+    return Trap(TwoStacksInARow(), expected="either", least_replayed=1, between=after_change(drop))
 
 
 @trap

@@ -49,7 +49,7 @@ class KeptState(Walk):
         self.is_in_code = False
         self.reaches_module = False  # from code
         self.own = {id(tensor) for tensor in (*module.parameters(), *module.buffers())}
-        super().__init__(module, frozenset())
+        super().__init__(module)
         uncopyable = list(self.uncopyable)
         self.add_value("arguments", arguments, 0)
         self.uncopyable = uncopyable  # arguments are copied

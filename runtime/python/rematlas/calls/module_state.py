@@ -5,6 +5,7 @@ import logging
 import torch
 
 from . import effects
+from .assignments import paths_of
 from .watch import Watch
 
 OTHER_CONTENTS = "has other contents in the next step"  # as the recorder says of a tensor beside its buffers
@@ -45,7 +46,7 @@ class ModuleState:
 
     def look(self) -> Watch:
         """Looks without taking note of what it finds."""
-        return Watch(self.module, frozenset([*self.assigned, *self.counted]), self.reads_kept)
+        return Watch(self.module, frozenset(self.assigned), self.reads_kept, frozenset(self.counted))
 
     def forget(self) -> None:
         """The module must be looked at again before the next step."""
@@ -64,7 +65,8 @@ class ModuleState:
         nothing."""
         if watch.unchanged():
             return ""
-        change = watch.changes(self.look())
+        made = [(v, name) for v, name in self.assigned.values() if isinstance(v.get(name), torch.Tensor)]
+        change = watch.changes(self.look(), paths_of(self.module, made))
         self.change = change or self.change
         self.forget()
         return change
@@ -120,10 +122,15 @@ class ModuleState:
         """Returns (dictionary, name) of all that the forward sets."""
         return tuple(self.assigned.values())
 
-    def kept_tensors(self, places) -> list:
-        """Returns (dictionary, name, tensor) of those that forwards leave for the next one."""
+    def kept_values(self, places) -> list:
+        """Returns (dictionary, name, value) of tensors that forwards leave for the next one, and of what
+        there is in place of such: None, say."""
         read = {(id(values), name) for values, name, _ in self.watch.buffers}
-        return [(values, name, values[name]) for values, name in places if (id(values), name) in read]
+        return [
+            (values, name, values[name])
+            for values, name in places
+            if (id(values), name) in read or (name in values and not isinstance(values[name], torch.Tensor))
+        ]
 
     def assigned_values(self) -> list:
         return [values[name] for values, name in self.assigned.values()]

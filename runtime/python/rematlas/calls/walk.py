@@ -42,8 +42,13 @@ LARGEST_CACHED = 256  # beyond it Python makes equal numbers anew, and ids do no
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 DICTIONARIES = (dict, types.MappingProxyType)
 numbers_made = {}
+geometries = {}
 numbers = itertools.count()
 numbers_of_tensors = WeakTensorKeyDictionary()  # an id may be another tensor's later
+
+
+def is_tensor(value) -> bool:
+    return isinstance(value, torch.Tensor)
 
 
 class ByName:
@@ -56,13 +61,33 @@ class ByName:
         return getattr(self.module, name)
 
 
+def geometry_of(tensor) -> tuple | None:
+    """Returns size, strides, type and device: what a tensor like it is made of. Equal ones are one and the
+    same. None for a tensor that has more to it."""
+    if tensor.layout != torch.strided or tensor.is_nested:
+        return None
+    geometry = tensor.size(), tensor.stride(), tensor.dtype, tensor.device
+    return geometries.setdefault(geometry, geometry)
+
+
+def kept_as(value) -> tuple | bool | None:
+    """Says what a forward has left in an attribute: the geometry of what a plan can take as a buffer, False
+    for another tensor, None for no tensor."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    is_plain = type(value) is torch.Tensor and not value.requires_grad
+    return (is_plain and geometry_of(value)) or False
+
+
 class Walk:
-    def __init__(self, module, assigned, reads_kept=False):
-        """`assigned`: (id of a dictionary, name) of what the forward sets itself; it is not looked at.
-        `reads_kept`: a forward reads what the one before has left there."""
+    def __init__(self, module, assigned=frozenset(), reads_kept=False, counted=frozenset()):
+        """`assigned`: (id of a dictionary, name) of tensors that the forward sets itself; they are not looked
+        at. `reads_kept`: a forward reads what the one before has left there. `counted`: the same of what the
+        forward counts or logs by."""
         self.module = module
         self.reads_kept = reads_kept
         self.assigned = assigned
+        self.counted = counted
         self.containers = []  # (values, ids): a function that lists the values now, and what they were
         self.held = []  # what ids stand for must stay alive
         self.facts = []  # (path, stand-in) of each value
@@ -108,7 +133,7 @@ class Walk:
             )
         self.add_kept_tensors(prefix, module.__dict__)
         for entries in (module._parameters, module._buffers):
-            if any(value is None for value in entries.values()):
+            if entries:
                 present = functools.partial(lambda e: [value is None for value in e.values()], entries)
                 self.containers.append((present, tuple(map(id, present()))))
             missing = tuple(value is None for value in entries.values())
@@ -116,12 +141,18 @@ class Walk:
         self.add_class(type(module))
 
     def add_kept_tensors(self, prefix, values):
-        """What a forward leaves for the next one in attributes is as good as a buffer."""
-        for name, value in values.items() if self.reads_kept else ():
-            is_kept = (id(values), name) in self.assigned and type(value) is torch.Tensor
-            if is_kept and not value.requires_grad and value.layout == torch.strided:
+        """What a forward leaves for the next one in attributes is as good as a buffer, while it is a tensor:
+        the program may set it back to None."""
+        names = [name for of, name in self.assigned if of == id(values)]
+        if not names:
+            return
+        look = kept_as if self.reads_kept else is_tensor
+        self.add_values(functools.partial(lambda d, n: [look(d.get(name)) for name in n], values, names))
+        for name in sorted(names) if self.reads_kept else ():
+            geometry = kept_as(values.get(name))
+            if geometry:
                 self.buffers.append((values, name, prefix + name))
-                self.facts.append((prefix + name, "kept"))
+                self.facts.append((prefix + name, "kept", geometry))
 
     def add_script_module(self, prefix, module):
         for name, _ in module.named_parameters(recurse=False):
@@ -150,7 +181,7 @@ class Walk:
 
     def add_attributes(self, prefix, values):
         """Of a module."""
-        names = [name for name in values if name not in APART and (id(values), name) not in self.assigned]
+        names = [name for name in values if name not in APART and not self.is_set_by_forward(values, name)]
         if len(self.held) > MOST or not names:
             return
         getter = (
@@ -161,6 +192,14 @@ class Walk:
             lambda d, get, n: get(d) if len(d) == n else (), values, getter, len(values)
         )
         self.add_named_values(prefix, names, values_of, 1)
+
+    def is_set_by_forward(self, values, name) -> bool:
+        """Says whether the forward has left a tensor there, or counts there. Who sets a tensor back to None
+        changes the module."""
+        place = id(values), name
+        return place in self.counted or (
+            place in self.assigned and isinstance(values.get(name), torch.Tensor)
+        )
 
     def add_dictionary(self, prefix, values, depth):
         if len(self.held) <= MOST:

@@ -7,17 +7,20 @@ closures.
     watch.changes(Watch(module))   # in words: "h.0.dropout.p: 0.1, then 0.2"
 """
 
+import torch
+
 from .call_inputs import unfit_class
 from .plain_values import shown
-from .walk import STATE, Walk
+from .walk import STATE, Walk, geometry_of, kept_as
 
 
 class Watch(Walk):
-    def __init__(self, module, assigned=frozenset(), reads_kept=False):
-        super().__init__(module, assigned, reads_kept)
+    def __init__(self, module, *assigned):
+        super().__init__(module, *assigned)
         self.requires_grad = tuple(d[n].requires_grad for d, n, _ in self.parameters)
         self.fingerprint = hash(tuple(self.facts)), len(self.facts), self.requires_grad
         self.names = [path for _, _, path in (*self.parameters, *self.buffers)]
+        self.likes = [geometry_of(tensor) for tensor in self.tensors()]
         # Why no step of the module can be planned; empty: nothing is known
         self.unfit = next(filter(None, map(unfit_class, self.names, self.tensors())), "")
 
@@ -47,8 +50,27 @@ class Watch(Walk):
         return ""
 
     def tensors(self):
-        """Parameters and buffers as they are now, in the order of `names`."""
+        """Parameters and buffers as they are now, in the order of `names`, while the watch is unchanged."""
         return [d[n] for d, n, _ in self.parameters] + [d[n] for d, n, _ in self.buffers]
+
+    def tensors_at_any_time(self):
+        """The same between calls. Where the program has taken one away since, the state of a sequence that is
+        over, say, a tensor like it stands for it."""
+        places = (*self.parameters, *self.buffers)
+        return [self.tensor_at(values, name, like) for (values, name, _), like in zip(places, self.likes)]
+
+    def tensor_at(self, values, name, like):
+        try:
+            value = values[name]
+        except KeyError:
+            value = None
+        is_there = isinstance(value, torch.Tensor)
+        if is_there and (id(values), name) in self.assigned:
+            is_there = kept_as(value) is like
+        if is_there or like is None:
+            return value
+        size, stride, dtype, device = like
+        return torch.empty_strided(size, stride, dtype=dtype, device=device)
 
 
 def by_path(facts, but) -> dict:

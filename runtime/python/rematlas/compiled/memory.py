@@ -2,12 +2,12 @@
 
 import functools
 
-from ..library import ops
+from ..library import in_one_line, ops
 
 
 def other_bytes(tensors, inputs, device: str) -> int:
     """Returns what lives on the device beside these tensors of a step."""
-    return ops.beside(tensors, inputs, device)
+    return in_one_line(ops.beside, tensors, inputs, device)
 
 
 @functools.cache

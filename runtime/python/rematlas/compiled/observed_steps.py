@@ -2,7 +2,7 @@
 
 import enum
 
-from ..library import classes
+from ..library import classes, in_one_line
 
 
 class RecordingState(enum.Enum):
@@ -34,9 +34,8 @@ class StepRecording:
 
     def __init__(self, watch, inputs, device: str, kind: RecordingKind):
         self.bound = watch.tensors()
-        self.made = classes.Recording(
-            watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
-        )
+        given = watch.names, self.bound, len(watch.parameters), inputs, device, kind.value
+        self.made = in_one_line(classes.Recording, *given)
         # The forward of each submodule calls these.
         self.enter, self.leave = self.made.enter, self.made.leave
 
@@ -114,7 +113,7 @@ class StepComparison:
     """The plan runs beside this step of the original."""
 
     def __init__(self, plan, tensors, inputs):
-        self.made = classes.Comparison(plan.made, tensors, inputs)
+        self.made = in_one_line(classes.Comparison, plan.made, tensors, inputs)
 
     def begin(self) -> list:
         return self.made.begin()

@@ -36,6 +36,7 @@ class CallPlan:
         self.open_steps = []  # Recorded and Compared ones whose backward has not run
         self.plan = None
         self.answer = None  # of the planner, when it was asked last
+        self.watch = None  # of the module in a state of this kind, until there is a plan
         self.original = Original()
         self.comparisons = Comparisons()
         self.shared_casts = 0  # regions of autocast in which its forwards shared casts with open ones
@@ -57,6 +58,8 @@ class CallPlan:
 
     def step(self, call):
         """Returns what the call returns, or UNDECIDED: see State."""
+        if not self.is_planned:
+            self.watch = self.owner.state.watch
         self.settle()
         if self.owner.sharing.casts_now:
             self.note_shared_casts(self.owner.regions.last)
@@ -162,7 +165,7 @@ class CallPlan:
 
     def other_bytes(self, call) -> int:
         """Returns what lives beside the step now."""
-        return other_bytes(self.owner.state.watch.tensors(), call.inputs, call.device)
+        return other_bytes(self.owner.state.watch.tensors_at_any_time(), call.inputs, call.device)
 
     def look_at_shapes(self, call):
         """Learns before the first step what it takes, as far as shapes tell. Returns what was recorded from
@@ -277,7 +280,7 @@ class CallPlan:
         if not self.passes_gate():
             return
         try:
-            plan.bind(owner.state.watch or owner.state.look(), owner.name)
+            plan.bind(self.watch or owner.state.watch or owner.state.look(), owner.name)
         except RuntimeError as error:
             self.refuse(message(error))
             return
@@ -285,7 +288,7 @@ class CallPlan:
         needed = self.original.needed_for_comparison()
         fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
         is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
-        self.state = Comparing(self) if is_compared else Planned(self)
+        self.state, self.watch = Comparing(self) if is_compared else Planned(self), None
         self.note_success()
 
     def compare_later(self, others) -> None:
@@ -374,7 +377,7 @@ class CallPlan:
         found.recording.expect_loss(*self.original.loss_bytes)
         # Ops are timed on parameters where these lie; what lives on the host would be made on the device for
         # that.
-        there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors())
+        there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors_at_any_time())
         try:
             with from_shapes.generators_put_back(call.device):
                 compiled = CompiledPlan.from_shapes(found.recording, owner.name, True, *there)

@@ -13,10 +13,11 @@ import copy
 import torch
 
 from ..calls import effects, modes, structure
-from ..calls.assignments import dictionary_at, places_of
+from ..calls.assignments import dictionary_at, paths_of, places_of
 from ..calls.kept_state import KeptState
 from ..calls.module_hooks import BeforeForward
 from ..calls.module_state import OTHER_CONTENTS
+from ..calls.plain_values import plain
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
 from ..errors import message
@@ -94,15 +95,18 @@ class Twin:
         raise Unknown("the forward sets other attributes in each step")
 
     def check_what_is_kept(self) -> None:
-        known = [(dictionary_at(self.module, place), name) for place, name in self.known | self.counted]
-        places = frozenset((id(values), name) for values, name in known)
-        of_module = Watch(self.module, places, self.reads_kept)
+        known, counted = (
+            frozenset((id(dictionary_at(self.module, place)), name) for place, name in places)
+            for places in (self.known, self.counted)
+        )
+        of_module = Watch(self.module, known, self.reads_kept, counted)
         if self.look().names != of_module.names:
             raise Unknown("the forward leaves tensors for the next one, and there are none yet")
 
     def step(self):
         """Returns a recorded step; and what its forward has set, and what it has counted or logged by."""
         self.places = places_of(self.twin)
+        self.begin_as_the_module()
         call, watch = self.call, self.look()
         leaves = [
             tensor.detach().requires_grad_() if tensor.requires_grad else tensor for tensor in call.inputs
@@ -142,8 +146,20 @@ class Twin:
             raise Unknown(recording.refusal())
         return found, (set_now, counted_now)
 
+    def begin_as_the_module(self) -> None:
+        """Where the module holds None, say, in an attribute that its forward sets, so does each step's twin:
+        the forward may look at it."""
+        for place, name in self.known:
+            own = dictionary_at(self.module, place).get(name, self)
+            if own is self or isinstance(own, torch.Tensor):
+                continue
+            if plain(own) is None:
+                raise Unknown(f"the forward replaces the {type(own).__name__} {name} of a module by a tensor")
+            dictionary_at(self.twin, place)[name] = own
+
     def look(self) -> Watch:
-        return Watch(self.twin, self.places_in_twin(self.known | self.counted), self.reads_kept)
+        known, counted = self.places_in_twin(self.known), self.places_in_twin(self.counted)
+        return Watch(self.twin, known, self.reads_kept, counted)
 
     def places_in_twin(self, places) -> frozenset:
         return frozenset((id(dictionary_at(self.twin, place)), name) for place, name in places)
@@ -177,7 +193,8 @@ class Twin:
             raise Unknown(f"the arguments cannot be copied: {message(error)}") from error
 
     def check_unchanged(self, before, watch, copied) -> None:
-        forward = gate.RunForward(copied, before, lambda: watch.changes(self.look()))
+        made = paths_of(self.twin, before.assigned())
+        forward = gate.RunForward(copied, before, lambda: watch.changes(self.look(), made))
         why = gate.why_no_forward(forward)
         if why:
             raise Unknown(why)

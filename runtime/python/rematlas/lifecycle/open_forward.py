@@ -14,7 +14,7 @@ class OpenForward:
         self.call = call
         self.compiled = compiled  # the plan that it ran by
         self.region = owner.regions.now  # of autocast, see Recorded
-        self.kept = kept  # what it replaces, as it was: (dictionary, name, tensor)
+        self.kept = kept  # what it replaces, as it was: (dictionary, name, value)
         self.effects = call_plan.plan.returned.effects  # that it has had
 
     def run_original(self, given, used):

@@ -53,6 +53,7 @@ class PlannedModule:
         self.updates = None if options.optimizer is None else Updates(module, options)
         self.hooks = PathHooks()
         self.call_plans = {}  # by key
+        self.states_seen = set()  # of the module, by number
         self.frames = options.frames  # forwards that have been open at a time
         self.several = False  # there have been several
         self.sharing = Sharing()
@@ -142,11 +143,14 @@ class PlannedModule:
     def add(self, key, inputs):
         """Makes the plan of a kind of call that is new; returns None where there are too many."""
         base, number, _ = key
-        # The module has changed before this kind of call was recorded: what was begun leads nowhere.
+        is_new_state = number not in self.states_seen
+        self.states_seen.add(number)
+        # The module has changed before this kind of call was recorded: what was begun leads nowhere, unless
+        # the module goes back and forth between states.
         begun = [
             k
             for k, plan in self.call_plans.items()
-            if k[0] == base and plan.state.name is StateName.RECORDING
+            if is_new_state and k[0] == base and plan.state.name is StateName.RECORDING
         ]
         for other in begun:
             del self.call_plans[other]
@@ -270,7 +274,7 @@ class PlannedModule:
     def context(self, call=None, tensors=None) -> StepContext:
         """`tensors` are the module's, where they are known."""
         watch = self.state.watch
-        tensors = watch.tensors() if tensors is None else tensors
+        tensors = watch.tensors_at_any_time() if tensors is None else tensors
         inputs, device = ([], self.device()) if call is None else (call.inputs, call.device)
         return StepContext(self.options, self.name, watch, tensors, inputs, device, self.several)
 
@@ -287,7 +291,7 @@ class PlannedModule:
 
     def note_open_forward(self, number, call_plan, call, compiled) -> None:
         """Its backward may come."""
-        kept = call_plan.plan.returned.kept and self.state.kept_tensors(call_plan.plan.returned.kept)
+        kept = call_plan.plan.returned.kept and self.state.kept_values(call_plan.plan.returned.kept)
         callbacks.open_forwards[number] = OpenForward(self, call_plan, call, compiled, kept)
 
     def count_replayed(self) -> None:

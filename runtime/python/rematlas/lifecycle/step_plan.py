@@ -96,7 +96,7 @@ class StepPlan:
 
     def bind(self, watch, owner) -> None:
         """Makes the schedule that was found ready to run. Raises RuntimeError."""
-        self.compiled.bind(watch, watch.tensors(), owner)
+        self.compiled.bind(watch, watch.tensors_at_any_time(), owner)
         self.compiled.set_sums_gradients(self.sums)
         self.moves_buffers_in_backward = None
 
