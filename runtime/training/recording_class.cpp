@@ -49,6 +49,12 @@ void define_recording(torch::Library& library) {
         .def("out_of_memory", [](const Recording& self) { return self->step->out_of_memory(); })
         .def("survivors", [](const Recording& self) { return self->step->survivors(); })
         .def("beside", [](const Recording& self) { return self->step->beside(); })
+        .def("used_outputs",
+             [](const Recording& self) {
+                 c10::List<bool> used;
+                 for (const bool one : self->step->used_outputs()) used.push_back(one);
+                 return used;
+             })
         .def("loss",
              [](const Recording& self) {
                  return std::vector<std::int64_t>{self->step->loss().most, self->step->loss().kept};

@@ -103,6 +103,13 @@ StepRecording::StepRecording(const std::vector<NamedTensor>& tensors, const std:
         input_versions_.push_back(input.is_inference() ? 0 : static_cast<std::uint32_t>(input._version()));
 }
 
+std::vector<bool> StepRecording::used_outputs() const {
+    std::vector<bool> used(recording_.outputs.size());
+    for (const int place : cut_places_) used[static_cast<std::size_t>(place)] = true;
+    for (const int place : unused_outputs_) used[static_cast<std::size_t>(place)] = false;
+    return used;
+}
+
 std::vector<at::Tensor> StepRecording::trained() const {
     std::vector<at::Tensor> tensors;
     for (const NamedTensor& named : trained_) tensors.push_back(named.tensor);

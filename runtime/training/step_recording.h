@@ -86,6 +86,8 @@ class StepRecording : public std::enable_shared_from_this<StepRecording> {
 
     /// Outputs with a history that the loss gave no gradient to, by place.
     const std::vector<int>& unused_outputs() const { return unused_outputs_; }
+    /// Per output, in order: whether the loss gave it a gradient.
+    std::vector<bool> used_outputs() const;
     /// Some parameter is used more than once, so that its gradient is a sum within the step.
     bool sums_gradients() const { return sums_gradients_; }
     /// Whether what is in the tensor depends on parameters, inputs or random numbers.

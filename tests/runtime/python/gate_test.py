@@ -400,6 +400,49 @@ class LossesOutside(unittest.TestCase):
         self.assertEqual(status.unkept, "")
 
 
+class UsedOutputs(unittest.TestCase):
+    def test_a_plan_from_shapes_minds_which_outputs_a_real_loss_has_used(self):
+        """One output is a single number, as a loss is, and the loss depends on the others too. The first
+        step fits as far as shapes tell."""
+
+        class Ranks(nn.Module):
+            def __init__(self):
+                super().__init__()
+                torch.manual_seed(0)
+                self.items = nn.Embedding(500, 64)
+                self.score = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Linear(128, 1))
+
+            def forward(self, good, bad):
+                good, bad = self.items(good), self.items(bad)
+                size = (good.square().sum() + bad.square().sum()) / len(good)
+                return self.score(good), self.score(bad), size
+
+        def train(budget):
+            model = Ranks()
+            if budget is not None:
+                rematlas.apply(model, budget, time_limit=0.3)
+            before, peaks = torch.ops.rematlas.counted_bytes(), []
+            for _ in range(8):
+                torch.ops.rematlas.reset_counted_peak()
+                good, bad, size = model(*torch.randint(0, 500, (2, 2048)))
+                (1e-4 * size - nn.functional.logsigmoid(good - bad).mean()).backward()
+                peaks.append(torch.ops.rematlas.counted_peak_bytes())
+                model.zero_grad()
+                del good, bad, size
+                if budget is not None:
+                    rematlas.status(model).wait()
+            return model, before, peaks
+
+        _, before, plain = train(None)
+        budget = before + (max(plain) - before) * 97 // 100
+        model, _, ours = train(budget)
+        status = rematlas.status(model)
+        self.assertEqual(status.state, "planned", status.reason)
+        self.assertGreater(status.replayed, 3)
+        for step, peak in enumerate(ours[1:], 1):
+            self.assertLessEqual(peak, budget, f"step {step}")
+
+
 class Comparisons(GateCase):
     def mean_square(self, module):
         return module(rows(4 * ROWS)).square().mean()

@@ -83,6 +83,10 @@ class StepRecording:
         """Returns what lived beside the step."""
         return self.made.beside()
 
+    def used_outputs(self) -> tuple:
+        """Says of each output tensor whether the loss gave it a gradient."""
+        return tuple(self.made.used_outputs())
+
     def loss_bytes(self) -> tuple:
         """Returns what the caller's loss takes at most, and what it keeps for its backward."""
         return tuple(self.made.loss())

@@ -158,7 +158,9 @@ class CallPlan:
         fits = self.fits(call)
         if fits is False or self.owner.fallback.has_not_fitted:
             return False
-        return None if self.owner.fallback.choice == "evict" else fits
+        if self.owner.fallback.choice == "evict":
+            return None
+        return fits and self.owner.has_room_for(self.other_bytes(call) + self.original.bytes_for_sure())
 
     def fits_by_shapes(self, call) -> bool:
         return self.owner.has_room_for(self.other_bytes(call) + self.original.bytes)
@@ -180,7 +182,7 @@ class CallPlan:
 
     def note_recorded_bytes(self, recorded) -> None:
         owner = self.owner
-        self.original.note_loss(*recorded.recording.loss_bytes())
+        self.original.note_loss(recorded.recording.used_outputs(), *recorded.recording.loss_bytes())
         if not self.original.bytes or owner.options.budget_bytes is None:
             return
         number = owner.recorded_bytes(recorded)
@@ -284,7 +286,7 @@ class CallPlan:
         except RuntimeError as error:
             self.refuse(message(error))
             return
-        self.original.note_answer(owner.original_bytes(answer), answer)
+        self.original.note_answer(owner.original_bytes(answer), answer, self.is_from_shapes)
         needed = self.original.needed_for_comparison()
         fits = owner.has_room_for(plan.other_bytes + needed) or owner.fallback.evicts(False)
         is_compared = self.comparisons.identical < owner.options.verify and fits and not self.is_from_shapes
@@ -370,7 +372,9 @@ class CallPlan:
             " compared with it"
         )
         owner = self.owner
-        found = found or owner.record_from_shapes(call, used)
+        used = used or self.original.used_outputs
+        if found is None or (used and found.used != used):
+            found = owner.record_from_shapes(call, used)
         watch = owner.state.watch
         if found is None or watch is None:
             return False

@@ -219,7 +219,9 @@ class Twin:
             raise Unknown("another thread records a step")
         if recording.refusal():
             return tuple(self.used)
-        used = list(self.used) or used_by_a_loss(tensors) + [False] * len(further)
+        used = list(self.used)
+        if len(used) != len(tensors) + len(further):
+            used = used_by_a_loss(tensors) + [False] * len(further)
         # The caller's backward comes after the region of its forward.
         with torch.autocast(self.call.device.partition(":")[0], enabled=False):
             recording.run_backward(used)

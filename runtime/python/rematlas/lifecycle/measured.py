@@ -6,7 +6,9 @@ class Original:
 
     def __init__(self):
         self.loss_bytes = (0, 0)  # what the caller's loss takes at most, and keeps for its backward
+        self.used_outputs = ()  # whether the loss depends on them, in order
         self.bytes = None  # as far as its shapes tell; 0: they tell nothing
+        self.is_measured = False  # a real step has told
         self.comparison_bytes = 0  # of a step in which the plan is compared with it
         self.is_too_large = False  # a step that was recorded did not fit on the device
         self.has_no_plan_from_shapes = False  # it was tried
@@ -14,16 +16,23 @@ class Original:
     def note_from_shapes(self, number) -> None:
         self.bytes = number
 
-    def note_loss(self, most, kept) -> None:
-        """A real step has told what its loss takes."""
+    def note_loss(self, used_outputs, most, kept) -> None:
+        """A real step has told what its loss depends on and takes."""
+        self.used_outputs = used_outputs
         self.loss_bytes = max(self.loss_bytes[0], most), max(self.loss_bytes[1], kept)
+        self.is_measured = True
+
+    def bytes_for_sure(self) -> int:
+        """Returns a quarter more than shapes tell where they alone do: of the caller's loss and of kernels
+        they tell nothing."""
+        return self.bytes if self.is_measured else self.bytes * 5 // 4
 
     def note_recorded(self, number) -> None:
         """A step that ran tells what kernels take beside their tensors, which shapes do not."""
         self.bytes = max(self.bytes, number)
 
-    def note_answer(self, number, answer) -> None:
-        self.bytes = number
+    def note_answer(self, number, answer, is_from_shapes) -> None:
+        self.bytes = max(self.bytes or 0, number) if is_from_shapes and self.is_measured else number
         # A comparison holds the original's gradients beside the replay, unless what is in the way can be
         # evicted.
         self.comparison_bytes = answer.kept_by_loss_bytes + answer.peak_bytes + answer.gradient_bytes
