@@ -1,11 +1,14 @@
 """How steps run that no plan runs: as the original's own, or as the original's under online eviction."""
 
+import logging
 import warnings
 
 import torch
 
-from ..errors import RefusedWarning, caller_level, message
+from ..errors import RefusedWarning, caller_level, in_bytes, message
 from . import evicting
+
+log = logging.getLogger("rematlas")
 
 CHOICES = ("original", "evict")
 
@@ -82,6 +85,17 @@ class Fallback:
             RefusedWarning,
             stacklevel=caller_level(),
         )
+
+    def tell_of_excess(self, number) -> None:
+        """A step of the original has run outside of eviction. Logs by how much its bytes are beyond the
+        budget, if they are."""
+        if number > self.budget:
+            log.warning(
+                "rematlas: a step of the original went %s beyond the budget: what its loss and its kernels"
+                " take beside the module's tensors was not known until it had run; the next steps are kept"
+                " within it",
+                in_bytes(number - self.budget),
+            )
 
     def end(self) -> None:
         if self.eviction is None:

@@ -9,7 +9,7 @@ from .. import ranks
 from ..compiled.compiled_plan import CompiledPlan
 from ..compiled.memory import other_bytes
 from ..compiled.observed_steps import RecordingState
-from ..errors import in_bytes, message
+from ..errors import message
 from . import from_shapes, gate
 from .comparing import Comparing
 from .measured import Comparisons, Original
@@ -187,14 +187,8 @@ class CallPlan:
             return
         number = owner.recorded_bytes(recorded)
         self.original.note_recorded(number)
-        beyond = recorded.other_bytes + number - owner.options.budget_bytes
-        if beyond > 0 and owner.fallback.eviction is None:
-            log.warning(
-                "rematlas: a step of the original went %s beyond the budget: what its loss and its kernels"
-                " take beside the module's tensors was not known until it had run; the next steps are kept"
-                " within it",
-                in_bytes(beyond),
-            )
+        if owner.fallback.eviction is None:
+            owner.fallback.tell_of_excess(recorded.other_bytes + number)
 
     def note_answer(self, answer) -> None:
         """The planner was asked. It knows what the caller's loss takes, whether there is a plan or not."""
