@@ -124,6 +124,3 @@ class ModuleState:
         """Returns (dictionary, name, tensor) of those that forwards leave for the next one."""
         read = {(id(values), name) for values, name, _ in self.watch.buffers}
         return [(values, name, values[name]) for values, name in places if (id(values), name) in read]
-
-    def assigned_values(self) -> list:
-        return [values[name] for values, name in self.assigned.values()]

@@ -370,7 +370,7 @@ class CallPlan:
         owner.note_frames(len(held) + 1)
         self.plan = StepPlan(
             compiled,
-            found.returned._replace(kept=owner.state.assigned_places()),
+            found.returned,
             sums=found.recording.sums_gradients(),
             other_bytes=self.other_bytes(call) - sum(held),
             frames=owner.frames,

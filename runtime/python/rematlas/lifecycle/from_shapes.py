@@ -13,7 +13,7 @@ import copy
 import torch
 
 from ..calls import effects, modes, structure
-from ..calls.assignments import dictionary_at, places_of
+from ..calls.assignments import dictionary_at, in_order, places_of
 from ..calls.kept_state import KeptState
 from ..calls.module_hooks import BeforeForward
 from ..calls.module_state import OTHER_CONTENTS
@@ -189,9 +189,10 @@ class Twin:
 
     def assigned(self, made, outputs):
         """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""
-        made = [
-            (values, name) for values, name in made if not any(values[name] is output for output in outputs)
-        ]
+        for values, name in made:
+            if any(values[name] is output for output in outputs):
+                raise Unknown(f"the forward returns what it also keeps as {name}")
+        made = in_order(self.twin, made)
         kept = tuple((dictionary_at(self.module, self.places[id(values)]), name) for values, name in made)
         return kept, [values[name] for values, name in made]
 
@@ -220,7 +221,27 @@ def copy_without_data(module, memo):
     try:
         return copy.deepcopy(module, memo)
     except Exception as error:
-        raise Unknown(f"the module cannot be copied: {message(error)}") from error
+        raise Unknown(f"the module cannot be copied: {what_is_not_copied(module, memo, error)}") from error
+
+
+def what_is_not_copied(module, memo, error) -> str:
+    """Names the attribute of a module because of which copying it has failed."""
+    attributes = {
+        f"{path}.{name}" if path else name: value
+        for path, submodule in module.named_modules()
+        for name, value in submodule.__dict__.items()
+        if name not in ("_parameters", "_buffers", "_modules", "_compiled_call_impl")
+    }
+    for path, value in attributes.items():
+        if isinstance(value, torch.Tensor) and not value.is_leaf:
+            return f"its attribute {path} is a result of ops, with the history that gradients go back by"
+    own = {id(submodule): submodule for submodule in module.modules()}
+    for path, value in attributes.items():
+        try:
+            copy.deepcopy(value, {**memo, **own})
+        except Exception as its_error:
+            return f"its attribute {path}, of type {type(value).__name__}, cannot: {message(its_error)}"
+    return message(error)
 
 
 def renew_parameters(twin):
