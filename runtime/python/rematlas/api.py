@@ -5,6 +5,7 @@ import copy
 import torch
 
 from .calls.kept_state import KeptState
+from .calls.module_hooks import PathCall
 from .calls.structure import flatten
 from .errors import Refused, message
 from .library import ops
@@ -124,7 +125,7 @@ def check_module(model) -> None:
     for outer in (model, planned_part(model)):
         if is_planned(outer):
             raise ValueError("rematlas: a plan is applied to this module already; remove it first")
-        if getattr(outer, "_compiled_call_impl", None) is not None:
+        if not isinstance(getattr(outer, "_compiled_call_impl", None), (PathCall, type(None))):
             raise ValueError("rematlas: this module is compiled (Module.compile)")
 
 

@@ -19,6 +19,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ..calls.module_hooks import PathHooks
+from ..calls.watch import Watch
 from ..compiled.answers import Eviction
 from ..compiled.memory import budget_bytes
 from ..errors import Thrashing, message
@@ -109,7 +110,7 @@ class OnlineEviction:
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))
         )
         if self.hooks:
-            self.hooks.start(self.model, eviction)
+            self.hooks.start(self.model, eviction, Watch(self.model).walked)
         self.model = None  # which may go while eviction is in force
         return self
 

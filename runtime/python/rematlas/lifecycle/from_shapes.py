@@ -110,7 +110,7 @@ class Twin:
         recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
         copied = self.copy_of_call()
-        self.hooks.start(self.twin, recording)
+        self.hooks.start(self.twin, recording, watch.walked)
         try:
             log = effects.Log(None)
             with modes.ValuesRead(recording), log:

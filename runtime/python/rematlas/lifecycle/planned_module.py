@@ -396,6 +396,7 @@ class PlannedModule:
 
     def remove(self) -> None:
         self.fallback.end()
+        self.hooks.stop_all()
         if self.past_forward is not None:
             self.close_past_forward()
         if self.updates is not None:

@@ -73,7 +73,7 @@ class Recording(Unplanned):
         owner.note_frames(len(held) + 1)
         forward = ObservedForward(owner, call, recording.bound)
         owner.count_original()
-        owner.hooks.start(owner.module, recording)
+        owner.hooks.start(owner.module, recording, owner.state.watch.walked)
         try:
             with modes.ValuesRead(recording):
                 given = recording.begin()
