@@ -34,7 +34,10 @@ from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
-MAY_CHANGE = "counters that nothing reads may, and tensors that have an attribute of their own or are buffers"
+MAY_CHANGE = (
+    "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
+    " tensors that have an attribute of their own or are buffers"
+)
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
