@@ -22,6 +22,7 @@ from ..calls.module_hooks import PathHooks
 from ..calls.watch import Watch
 from ..compiled.answers import Eviction
 from ..compiled.memory import budget_bytes
+from ..compiled.turns import Busy, when_free
 from ..errors import Thrashing, message
 from ..library import classes, ops
 from .python_reads import python_reads
@@ -76,6 +77,16 @@ def evict(
     return OnlineEviction(model, bytes_in(budget), options | further, device)
 
 
+def opened(eviction) -> None:
+    """Raises Busy, and other RuntimeErrors of the compiled part."""
+    try:
+        eviction.open()
+    except RuntimeError as error:
+        if "another dispatch mode is in force" in str(error):
+            raise Busy from None
+        raise
+
+
 class OnlineEviction:
     """The context that `evict` makes. `options`: as the compiled Eviction takes them."""
 
@@ -99,7 +110,9 @@ class OnlineEviction:
             names, tensors = zip(*parameters, *buffers) if parameters or buffers else ((), ())
             eviction.names(list(tensors), list(names), len(parameters))
         try:
-            eviction.open()
+            when_free(lambda: opened(eviction))
+        except Busy:
+            raise
         except RuntimeError as error:
             raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
         self.eviction, in_force = eviction, self

@@ -4,6 +4,7 @@ import warnings
 
 import torch
 
+from ..compiled.turns import Busy
 from ..errors import RefusedWarning, caller_level, message
 from . import evicting
 
@@ -59,6 +60,11 @@ class Fallback:
             eviction = evicting.evict(self.module, self.budget, gives_up=self.choice is None)
             try:
                 self.eviction = eviction.__enter__()
+            except Busy as error:
+                if self.choice == "evict":
+                    raise
+                self.leave_step(error)
+                return
             except RuntimeError as error:
                 if self.choice == "evict":
                     raise
@@ -79,6 +85,15 @@ class Fallback:
         warnings.warn(
             f"rematlas: online eviction cannot keep the budget: {why}; {which} may go beyond it: give a"
             " larger one",
+            RefusedWarning,
+            stacklevel=caller_level(),
+        )
+
+    def leave_step(self, why) -> None:
+        """This step runs without eviction, and the next ones may be evicted again."""
+        warnings.warn(
+            f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
+            " program's steps take turns, by a lock around each of them where threads take them",
             RefusedWarning,
             stacklevel=caller_level(),
         )

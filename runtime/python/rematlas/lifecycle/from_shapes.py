@@ -19,7 +19,9 @@ from ..calls.module_hooks import BeforeForward
 from ..calls.module_state import OTHER_CONTENTS
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
+from ..compiled.turns import Busy, when_free
 from ..errors import message
+from ..fallback import evicting
 from ..library import ops
 from . import gate
 from .observed import Recorded
@@ -73,7 +75,7 @@ class Twin:
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
                 renew_parameters(self.twin)  # the region of autocast keeps what it has cast the last ones to
-            found, set_now = self.step()
+            found, set_now = when_free(self.step, evicting.in_force is not None)
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
@@ -115,6 +117,8 @@ class Twin:
             log = effects.Log(None)
             with modes.ValuesRead(recording), log:
                 given = recording.begin()
+                if recording.state() is RecordingState.DROPPED:
+                    raise Busy
                 output = copied.run(self.twin.forward, given)
             template, tensors = structure.flatten(output)
             tensors = copied.given_for(tensors, given)
@@ -133,8 +137,11 @@ class Twin:
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
+            is_busy = recording.state() is RecordingState.DROPPED
             why = recording.refusal() or message(error)
             recording.abandon()
+            if is_busy:
+                raise Busy from None
             raise Unknown(why) from error
         finally:
             self.hooks.stop(recording)
@@ -199,8 +206,6 @@ class Twin:
     def end(self, recording, tensors, further) -> tuple:
         """Runs the backward. Returns which outputs the loss is taken to depend on."""
         recording.end(tensors + further)
-        if recording.state() is RecordingState.DROPPED:
-            raise Unknown("another thread records a step")
         if recording.refusal():
             return tuple(self.used)
         used = list(self.used) or used_by_a_loss(tensors) + [False] * len(further)
