@@ -128,7 +128,8 @@ class CallPlan:
 
     def to_bytes(self) -> bytes:
         """Returns what a plan file of it holds."""
-        self.plan.compiled.pack(self.plan.packing(self.owner.module).text())
+        packing = self.plan.packing(self.owner.module, self.owner.options.budget_bytes)
+        self.plan.compiled.pack(packing.text())
         return self.plan.compiled.to_bytes()
 
     # What the original's step takes.

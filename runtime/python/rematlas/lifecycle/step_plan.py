@@ -130,4 +130,4 @@ class StepPlan:
         kept = [(places[id(values)], name) for values, name in self.returned.kept]
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""
-        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made)
+        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made, budget)
