@@ -5,6 +5,7 @@ import copy
 import torch
 
 from .calls.kept_state import KeptState
+from .calls.module_hooks import PathCall
 from .calls.structure import flatten
 from .errors import Refused, message
 from .library import ops
@@ -65,9 +66,10 @@ def apply(
     the step's peak without recomputation ("60%"), or of what is not resident in it ("60% of activations"), to
     which what lives beside the step is added. The first calls in train mode are recorded, then planned in the
     background; `time_limit`: seconds for that. `verify`: real steps on which the plan is compared with the
-    original before it is used. `plan`: one that was made before, or its path. `shapes`: most kinds of calls
-    that are planned for. `frames`: forwards that are open at a time; where there are more, the plan is made
-    anew for them. `on_refuse`: "warn" once and train on with the original, or "raise" rematlas.Refused.
+    original before it is used. `plan`: one that was made before, or its path; without a `budget` the budget
+    in bytes is kept that it was made for. `shapes`: most kinds of calls that are planned for. `frames`:
+    forwards that are open at a time; where there are more, the plan is made anew for them. `on_refuse`:
+    "warn" once and train on with the original, or "raise" rematlas.Refused.
 
     `arena`: whether steps lie in one piece of memory that is laid out once, so that nothing fragments; by
     default on the CPU, and on a GPU unless PYTORCH_CUDA_ALLOC_CONF asks for expandable segments: without them
@@ -124,7 +126,7 @@ def check_module(model) -> None:
     for outer in (model, planned_part(model)):
         if is_planned(outer):
             raise ValueError("rematlas: a plan is applied to this module already; remove it first")
-        if getattr(outer, "_compiled_call_impl", None) is not None:
+        if not isinstance(getattr(outer, "_compiled_call_impl", None), (PathCall, type(None))):
             raise ValueError("rematlas: this module is compiled (Module.compile)")
 
 

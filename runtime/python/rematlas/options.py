@@ -52,6 +52,8 @@ class Options:
         plan, scaler = given.pop("plan"), given.pop("scaler")
         if plan is not None and not isinstance(plan, Plan):
             plan = Plan.read(plan)
+        if plan is not None and given["budget"] is None:
+            given["budget"] = plan.budget_bytes()
         solver, config = solver_of(given.pop("solver"), given.pop("config"))
         return cls(
             **given | {"time_limit": float(given["time_limit"] or 0)},

@@ -183,9 +183,10 @@ class Status:
         return self
 
     def plan(self) -> Plan:
-        """The last plan that was found."""
+        """The last plan that was found, of the submodules that there are."""
         for call_plan in reversed(self._solved()):
-            return Plan(call_plan.to_bytes())
+            if call_plan.plan.is_of(self._planned.module):
+                return Plan(call_plan.to_bytes())
         raise Refused(f"rematlas: there is no plan{': ' + self.reason if self.reason else ''}")
 
     def save(self, path) -> None:

@@ -339,6 +339,43 @@ class KindsOfCalls(GateCase):
                 module(rows(), weight=0.9**step).square().mean().backward()
         self.assertEqual(rematlas.status(module).state, "refused")
 
+    def reason_of_many(self, budget, call):
+        """What is said of a module whose calls are each of another kind."""
+
+        class Structured(SharedNorm):
+            def forward(self, batch, scale=1.0, name=""):
+                return super().forward(batch["x"]["inner"][0]) * scale
+
+        module = rematlas.apply(Structured(), budget, time_limit=0.2, shapes=4, unplanned="original")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for step in range(6):
+                batch, options = call(step)
+                module(batch, **options).square().mean().backward()
+        said = "".join(str(warning.message) for warning in told)
+        self.assertIn(rematlas.status(module).reason or rematlas.status(module).left_alone[0], said)
+        return said
+
+    def test_values_within_containers_are_named_and_what_to_do(self):
+        for budget in ("80%", 1 << 40):
+            with self.subTest(budget):
+                said = self.reason_of_many(
+                    budget, lambda step: ({"x": {"inner": [rows(), None]}, "id": step}, {"scale": 0.9**step})
+                )
+                self.assertIn("['id'] of positional argument 1 and argument 'scale' is another number", said)
+                self.assertIn("give a number as a tensor", said)
+                self.assertNotIn("larger number of shapes", said)
+
+    def test_texts_that_change_are_named(self):
+        said = self.reason_of_many("80%", lambda step: ({"x": {"inner": [rows()]}}, {"name": f"step {step}"}))
+        self.assertIn("argument 'name' is another value in each", said)
+        self.assertIn("leave a value out of the call", said)
+
+    def test_inputs_whose_shapes_change_are_named(self):
+        said = self.reason_of_many("80%", lambda step: ({"x": {"inner": [rows(ROWS + step)]}}, {}))
+        self.assertIn("input 0 is another shape, type or layout in each", said)
+        self.assertIn("a larger number of shapes", said)
+
 
 class Budgets(GateCase):
     def test_of_a_module_that_is_refused(self):

@@ -3,6 +3,7 @@
 import gc
 import logging
 import random
+import tempfile
 import unittest
 import warnings
 
@@ -140,12 +141,49 @@ def loss_of_two(module, batch):
     return (first - second).square().mean()
 
 
+def blocks():
+    torch.manual_seed(0)
+    return nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(6)))
+
+
+class PlansOfFiles(unittest.TestCase):
+    """They keep the budget in bytes that they were made for, also while they are compared."""
+
+    def train(self, module, after=lambda: None):
+        loss_of = lambda module, x: (module(x) - 1).square().mean()
+        return train(module, rows, loss_of, optimizer=sgd, after=after)
+
+    def planned(self, **options):
+        module = rematlas.apply(blocks(), config=models.by_moves(), **options)
+        losses, peaks = self.train(module, lambda: rematlas.status(module).wait())
+        return losses, max(peaks), rematlas.status(module)
+
+    def test_without_another_budget(self):
+        gc.collect()
+        alive = models.reset_peak()
+        plain = blocks()
+        losses, peaks = self.train(plain)
+        budget = alive + sum(p.nbytes for p in plain.parameters()) + int(0.75 * (max(peaks) - alive))
+        del plain
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, _, status = self.planned(budget=budget)
+            status.save(f"{folder}/plan")
+            del status
+            for options in ({}, {"verify": 0}, {"unplanned": "original"}):
+                gc.collect()
+                found, peak, status = self.planned(plan=f"{folder}/plan", **options)
+                self.assertEqual(found, losses)
+                self.assertLessEqual(peak, budget, options)
+                self.assertGreater(status.replayed, 0, status)
+                self.assertEqual(status.unkept, "")
+                del status
+
+
 class SeveralFrames(unittest.TestCase):
     """Forwards that are open together keep the budget together."""
 
-    def build(self):
-        torch.manual_seed(0)
-        return nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(6)))
+    build = staticmethod(blocks)
 
     def setUp(self):
         logging.getLogger("rematlas").setLevel(logging.ERROR)

@@ -6,14 +6,15 @@ taken for the step's.
 
 import concurrent.futures
 import threading
+import time
 import unittest
 import warnings
 
 import torch
 from torch import nn
 
-import models  # noqa: F401, which chooses the device
 import rematlas
+from models import by_moves  # which chooses the device
 from traps import data, digest
 
 torch.set_num_threads(1)
@@ -214,6 +215,46 @@ class Threads(unittest.TestCase):
 
     def test_two_models_whose_losses_draw(self):
         self.expect_all_planned(2, between=lambda step: torch.randn(100))
+
+    def first_step_while_another_is_recorded(self, module):
+        """A step of the module begins in the midst of another module's forward, which is recorded. Returns
+        the status of the module."""
+        status, started = rematlas.status(module), []
+
+        def step():
+            module(data(1, 1024, 32)).square().mean().backward()
+            rematlas.remove(module)  # eviction ends in the thread in which it began
+
+        def begin():
+            started.append(threading.Thread(target=step))
+            started[0].start()
+            time.sleep(0.3)  # so long it finds the other one recorded
+
+        rematlas.apply(Meanwhile(begin), "80%")(data(0, 128, 32)).square().mean().backward()
+        started[0].join()
+        return status
+
+    def test_a_step_is_planned_from_shapes_while_another_is_recorded(self):
+        module = rematlas.apply(blocks(), 1_500_000, config=by_moves(200))
+        with self.assertLogs("rematlas", "WARNING") as told:
+            status = self.first_step_while_another_is_recorded(module)
+        self.assertIn("it is planned from shapes", "".join(told.output))
+        self.assertNotIn("cannot be recorded", "".join(told.output))
+        self.assertEqual((status.state, status.replayed, status.original), ("planned", 1, 0), status)
+
+    def test_eviction_begins_while_another_step_is_recorded(self):
+        class Reads(Meanwhile):
+            """Shapes do not tell what it does."""
+
+            def forward(self, x):
+                x = super().forward(x)
+                return x if x.sum().item() > 0 else -x
+
+        module = rematlas.apply(Reads(lambda: None), 1_500_000, config=by_moves(200))
+        with warnings.catch_warnings(), self.assertLogs("rematlas", "WARNING"):
+            warnings.simplefilter("error")
+            status = self.first_step_while_another_is_recorded(module)
+        self.assertEqual((status.evicted, status.unkept), (1, ""), status)
 
     def test_status_is_asked_by_another_thread(self):
         ends = threading.Event()

@@ -1,6 +1,8 @@
 """Traps of counters and logs that a forward keeps on its modules: planned where nothing of the step reads
 them."""
 
+import operator
+
 import torch
 import torch.utils.checkpoint
 from torch import nn
@@ -35,6 +37,73 @@ def counter_that_nothing_reads():
             return self.blocks(x)
 
     return trap_of(Model)
+
+
+by_name = {"calls": 0, "scale": 1.0}
+calls = 1.0  # another one than the attributes
+
+
+@trap
+def counter_whose_name_is_also_a_text():
+    """It is compared, and a key of a dictionary, and no attribute is asked for by it."""
+
+    class Model(Counting):
+        kind = "calls"
+
+        def forward(self, x):
+            if self.kind == "calls" or self.kind in ("calls", "all"):
+                self.calls += 1
+            return self.blocks(x) * by_name["scale"] + by_name["calls"]
+
+    return trap_of(Model)
+
+
+@trap
+def counter_whose_name_is_also_a_global():
+    class Model(Counting):
+        def forward(self, x):
+            self.calls += 1
+            return self.scaled(self.blocks(x))
+
+        def scaled(self, x):
+            return x * calls
+
+    return trap_of(Model)
+
+
+@trap
+def counter_that_is_read_by_a_text():
+    class Model(Counting):
+        def forward(self, x):
+            self.calls += 1
+            return self.blocks(x) * operator.attrgetter("calls")(self)
+
+    return trap_of(Model, expected="refused")
+
+
+@trap
+def counter_that_is_read_by_a_pattern():
+    class Model(Counting):
+        def forward(self, x):
+            self.calls += 1
+            match self:
+                case Counting(calls=count):
+                    return self.blocks(x) * count
+
+    return trap_of(Model, expected="refused")
+
+
+@trap
+def counter_that_the_module_is_asked_for_as_a_container():
+    class Model(Counting):
+        def __getitem__(self, name):
+            return operator.attrgetter(name)(self)
+
+        def forward(self, x):
+            self.calls += 1
+            return self.blocks(x) * self["calls"]
+
+    return trap_of(Model, expected="refused")
 
 
 @trap

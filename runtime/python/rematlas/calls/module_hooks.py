@@ -1,5 +1,7 @@
 """What surrounds a forward of the original: what it changes behind our back, and which submodule runs."""
 
+import weakref
+
 import torch
 from torch.nn.modules import module as nn_module
 
@@ -29,41 +31,77 @@ class BeforeForward:
 
 
 class PathHooks:
-    """Tells recordings which submodule's forward runs."""
+    """Tells recordings which submodule's forward runs. What torch.compile runs it leaves alone, for dynamo
+    would trace it: there are no hooks of all modules, and none within a compiled part."""
 
     def __init__(self):
-        self.handles = []
+        self.calls = []
         self.recordings = []
 
-    def start(self, module, recording):
+    def start(self, module, recording, walked):
+        """`walked`: the functions that the module reaches."""
         self.recordings.append(recording)
-        if self.handles:
+        if self.calls or any(hasattr(function, "_torchdynamo_orig_callable") for function in walked):
             return
-        paths = {id(submodule): path for path, submodule in module.named_modules()}
-        known = paths.__contains__
-
-        def enter(submodule, args):
-            if known(id(submodule)) and torch._C._get_tracing_state() is None:
-                for recording in self.recordings:
-                    recording.enter(paths[id(submodule)])
-
-        def leave(submodule, args, output):
-            if known(id(submodule)) and torch._C._get_tracing_state() is None:
-                for recording in self.recordings:
-                    recording.leave()
-
-        self.handles = [
-            nn_module.register_module_forward_pre_hook(enter),
-            nn_module.register_module_forward_hook(leave, always_call=True),
-        ]
+        compiled = within_compiled_parts(module)
+        for path, submodule in module.named_modules():
+            is_called_otherwise = submodule.__dict__.get("_compiled_call_impl") is not None
+            if not is_called_otherwise and submodule not in compiled:
+                self.calls.append(PathCall(path, submodule, self.recordings))
 
     def stop(self, recording):
-        self.recordings = [other for other in self.recordings if other is not recording]
-        if self.recordings:
-            return
-        for handle in self.handles:
-            handle.remove()
-        self.handles = []
+        self.recordings[:] = [other for other in self.recordings if other is not recording]
+        if not self.recordings:
+            self.stop_all()
+
+    def stop_all(self):
+        for call in self.calls:
+            call.remove()
+        self.calls, self.recordings = [], []
+
+
+class PathCall:
+    """It stands in the place of a submodule's own call, and tells recordings of it."""
+
+    def __init__(self, path, submodule, recordings):
+        self.path = path
+        self.submodule = weakref.ref(submodule)  # which has this
+        self.recordings = recordings
+        submodule.__dict__["_compiled_call_impl"] = self
+
+    def __call__(self, *args, **kwargs):
+        submodule = self.submodule()
+        if torch._C._get_tracing_state() is not None:
+            return submodule._call_impl(*args, **kwargs)
+        told = list(self.recordings)
+        for recording in told:
+            recording.enter(self.path)
+        try:
+            return submodule._call_impl(*args, **kwargs)
+        finally:
+            for recording in told:
+                recording.leave()
+
+    def remove(self):
+        submodule = self.submodule()
+        if submodule is not None and submodule.__dict__.get("_compiled_call_impl") is self:
+            del submodule.__dict__["_compiled_call_impl"]
+
+
+def within_compiled_parts(module) -> set:
+    return {
+        part
+        for submodule in module.modules()
+        if submodule is not module and is_compiled(submodule)
+        for part in submodule.modules()
+    }
+
+
+def is_compiled(module) -> bool:
+    """Says whether torch.compile has made it, or it was compiled in place."""
+    own_call = module.__dict__.get("_compiled_call_impl")
+    is_told_of = isinstance(own_call, PathCall)
+    return "_torchdynamo_orig_callable" in module.__dict__ or (own_call is not None and not is_told_of)
 
 
 def runs_hooks(module) -> bool:

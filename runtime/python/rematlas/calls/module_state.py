@@ -131,6 +131,3 @@ class ModuleState:
             for values, name in places
             if (id(values), name) in read or (name in values and not isinstance(values[name], torch.Tensor))
         ]
-
-    def assigned_values(self) -> list:
-        return [values[name] for values, name in self.assigned.values()]

@@ -86,26 +86,24 @@ def flatten_call(args, kwargs):
     return tuple(template), tensors
 
 
-def number_that_varies(template, others, count) -> str:
-    """Names the argument, a number, in which alone the template differs from so many of the others; empty
-    where there is none. Numbers within containers are not told apart."""
-    found = {}
-    for other in others:
-        if type(template) is not tuple or type(other) is not tuple or len(template) != len(other):
-            continue
-        places = [place for place, (one, two) in enumerate(zip(template, other)) if one != two]
-        if len(places) == 1 and is_number(template[places[0]]) and is_number(other[places[0]]):
-            found[places[0]] = found.get(places[0], 0) + 1
-    varying = [place for place, times in found.items() if times >= count]
-    if not varying:
-        return ""
-    argument = template[varying[0]]
-    return f"argument {argument[0]!r}" if len(argument) == 3 else f"positional argument {varying[0]}"
+class Placeholder:
+    """Stands for a tensor."""
 
 
-def is_number(argument) -> bool:
-    """An argument is (kind, value), or with its name before that; see `flatten_call`."""
-    return isinstance(argument, tuple) and argument[-2] in (int, float)
+def arguments(template):
+    """Returns the positional arguments and those by name of a call with this template, of `flatten_call`,
+    with a Placeholder for each tensor. Raises what classes raise that are made anew."""
+    if isinstance(template, bytes):
+        return _Rebuilder(io.BytesIO(template), collections.defaultdict(Placeholder)).load()
+    count, *values = template
+    args = [value_of(*value) for value in values[:count]]
+    return args, {name: value_of(kind, value) for name, kind, value in values[count:]}
+
+
+def value_of(kind, value):
+    if kind == "t":
+        return Placeholder()
+    return float.fromhex(value) if kind is float else value
 
 
 def rebuild(template, tensors):

@@ -1,6 +1,7 @@
 """Looks in the code of a forward for names of attributes that it counts or logs by, and never reads."""
 
 import ast
+import dis
 import functools
 import itertools
 import linecache
@@ -10,6 +11,8 @@ import torch
 
 from .code_names import names_in
 
+OF_ATTRIBUTES = ("_ATTR", "_METHOD")  # so end the names of the interpreter's steps that ask for one
+ASK_FOR_ANY = {"__dict__", "vars", "attrgetter", "__getattribute__", "eval", "exec"}
 OF_TORCH = frozenset(dir(torch.nn.Module)) | {"training", *torch.nn.Module().__dict__}
 
 
@@ -24,9 +27,9 @@ class UnreadNames:
         class that has it."""
         if name in OF_TORCH or any(mentions(code, name) for code in codes_of_others(owner)):
             return False
-        if any(may_ask_for(code, name) for code in self.codes):
+        if any(may_ask_for(code, name) or may_ask_by_text(code, name) for code in self.codes):
             return False
-        found = [code for code in self.codes if mentions(code, name)]
+        found = [code for code in self.codes if name in asked_in(code)]
         return bool(found) and all(counts_or_logs(code, name) for code in found)
 
     @staticmethod
@@ -65,10 +68,22 @@ def is_called_by_python(name) -> bool:
 
 @functools.cache
 def texts_in(code) -> frozenset:
-    found = {constant for constant in code.co_consts if isinstance(constant, str)}
+    found = set()
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             found |= texts_in(constant)
+        several = constant if isinstance(constant, (tuple, frozenset)) else (constant,)
+        found.update(part for part in several if isinstance(part, str))
+    return frozenset(found)
+
+
+@functools.cache
+def asked_in(code) -> frozenset:
+    """Names of the attributes that the code asks for, sets or deletes; globals may be spelled the same."""
+    found = {step.argval for step in dis.get_instructions(code) if step.opname.endswith(OF_ATTRIBUTES)}
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= asked_in(constant)
     return frozenset(found)
 
 
@@ -97,7 +112,7 @@ def tree_of(filename):
 def may_ask_for(code, name) -> bool:
     """Says whether the code asks for attributes whose names it makes up, of which this may be one."""
     names = names_in(code)
-    if "__dict__" in names or "vars" in names:
+    if not ASK_FOR_ANY.isdisjoint(names):
         return True
     if "getattr" not in names:
         return False
@@ -112,6 +127,41 @@ def may_ask_for(code, name) -> bool:
     return not all(isinstance(text, ast.Constant) or begins_otherwise(text, name) for text in asked)
 
 
+def may_ask_by_text(code, name) -> bool:
+    """Says whether the code may ask for the attribute by a text. What is compared with a text, and what is
+    found in a container under it, is no attribute."""
+    if name not in texts_in(code):
+        return False
+    tree = tree_of(code.co_filename)
+    if tree is None:
+        return True
+    first, last = lines_of(code)
+    itself = code.co_varnames[0] if code.co_argcount else None
+    texts, harmless = 0, set()
+    for node in ast.walk(tree):
+        if not first <= getattr(node, "lineno", 0) <= last:
+            continue
+        texts += is_text(node, name)
+        if isinstance(node, ast.Compare):
+            harmless.update(id(part) for part in compared_texts(node) if is_text(part, name))
+        if isinstance(node, ast.Subscript) and is_text(node.slice, name):
+            is_container = (
+                isinstance(node.value, ast.Attribute) or getattr(node.value, "id", itself) != itself
+            )
+            harmless.update([id(node.slice)] if is_container else [])
+    return texts == 0 or texts > len(harmless)
+
+
+def is_text(node, name) -> bool:
+    return isinstance(node, ast.Constant) and node.value == name
+
+
+def compared_texts(node):
+    """What a comparison names by itself or in a list."""
+    for part in (node.left, *node.comparators):
+        yield from part.elts if isinstance(part, (ast.Tuple, ast.List, ast.Set)) else (part,)
+
+
 def begins_otherwise(text, name) -> bool:
     """Of f"layer{i}"."""
     first = text.values[0] if isinstance(text, ast.JoinedStr) and text.values else None
@@ -121,7 +171,7 @@ def begins_otherwise(text, name) -> bool:
 def counts_or_logs(code, name) -> bool:
     """Says whether each mention of the attribute in this code is a statement that counts or logs by it."""
     tree = tree_of(code.co_filename)
-    if tree is None or name in texts_in(code):
+    if tree is None:
         return False
     first, last = lines_of(code)
     mentioned = allowed = 0

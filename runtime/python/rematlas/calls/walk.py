@@ -31,7 +31,8 @@ HOOKS = (
     "_forward_pre_hooks_with_kwargs",
 )
 # Of a module's own dictionary: looked at by other means, or without influence on its course.
-APART = {"_parameters", "_buffers", "_modules", "_compiled_call_impl", "_non_persistent_buffers_set", *HOOKS}
+CALL = "_compiled_call_impl"
+APART = {"_parameters", "_buffers", "_modules", CALL, "_non_persistent_buffers_set", *HOOKS}
 STATE = "state"
 MOST = 50_000
 # objects of others and functions within each other; lists and the program's own objects go deeper
@@ -187,9 +188,10 @@ class Walk:
         getter = (
             operator.itemgetter(*names) if len(names) > 1 else (lambda d, n=names: [d[name] for name in n])
         )
-        # A new name makes the dictionary longer.
+        # A new name makes the dictionary longer, but for the one under which somebody watches the calls.
+        length = len(values) - (CALL in values)
         values_of = functools.partial(
-            lambda d, get, n: get(d) if len(d) == n else (), values, getter, len(values)
+            lambda d, get, n: get(d) if len(d) - (CALL in d) == n else (), values, getter, length
         )
         self.add_named_values(prefix, names, values_of, 1)
 

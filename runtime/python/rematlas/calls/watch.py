@@ -28,7 +28,12 @@ class Watch(Walk):
         for values_of, ids in self.containers:
             if tuple(map(id, values_of())) != ids:
                 return False
-        return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
+        try:  # a name may be another one by now, and what is there no tensor any more
+            if any(d[n] is None for d, n, _ in self.buffers):
+                return False
+            return tuple([d[n].requires_grad for d, n, _ in self.parameters]) == self.requires_grad
+        except (AttributeError, KeyError):
+            return False
 
     def changes(self, later, but=()) -> str:
         """The first difference to a later watch of the same module, in words; empty when there is none. The

@@ -19,8 +19,10 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from ..calls.module_hooks import PathHooks
+from ..calls.watch import Watch
 from ..compiled.answers import Eviction
 from ..compiled.memory import budget_bytes
+from ..compiled.turns import Busy, when_free
 from ..errors import Thrashing, message
 from ..library import classes, ops
 from .python_reads import python_reads
@@ -75,6 +77,16 @@ def evict(
     return OnlineEviction(model, bytes_in(budget), options | further, device)
 
 
+def opened(eviction) -> None:
+    """Raises Busy, and other RuntimeErrors of the compiled part."""
+    try:
+        eviction.open()
+    except RuntimeError as error:
+        if "another dispatch mode is in force" in str(error):
+            raise Busy from None
+        raise
+
+
 class OnlineEviction:
     """The context that `evict` makes. `options`: as the compiled Eviction takes them."""
 
@@ -98,7 +110,9 @@ class OnlineEviction:
             names, tensors = zip(*parameters, *buffers) if parameters or buffers else ((), ())
             eviction.names(list(tensors), list(names), len(parameters))
         try:
-            eviction.open()
+            when_free(lambda: opened(eviction))
+        except Busy:
+            raise
         except RuntimeError as error:
             raise RuntimeError(f"rematlas: online eviction cannot begin: {message(error)}") from None
         self.eviction, in_force = eviction, self
@@ -109,7 +123,7 @@ class OnlineEviction:
             lambda optimizer, *_: eviction.stays(kept_by(optimizer))
         )
         if self.hooks:
-            self.hooks.start(self.model, eviction)
+            self.hooks.start(self.model, eviction, Watch(self.model).walked)
         self.model = None  # which may go while eviction is in force
         return self
 

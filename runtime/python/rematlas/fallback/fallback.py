@@ -5,6 +5,7 @@ import warnings
 
 import torch
 
+from ..compiled.turns import Busy
 from ..errors import RefusedWarning, caller_level, in_bytes, message
 from . import evicting
 
@@ -62,6 +63,11 @@ class Fallback:
             eviction = evicting.evict(self.module, self.budget, gives_up=self.choice is None)
             try:
                 self.eviction = eviction.__enter__()
+            except Busy as error:
+                if self.choice == "evict":
+                    raise
+                self.leave_step(error)
+                return
             except RuntimeError as error:
                 if self.choice == "evict":
                     raise
@@ -96,6 +102,15 @@ class Fallback:
                 " within it",
                 in_bytes(number - self.budget),
             )
+
+    def leave_step(self, why) -> None:
+        """This step runs without eviction, and the next ones may be evicted again."""
+        warnings.warn(
+            f"rematlas: online eviction cannot begin: {why}; this step may go beyond the budget: let the"
+            " program's steps take turns, by a lock around each of them where threads take them",
+            RefusedWarning,
+            stacklevel=caller_level(),
+        )
 
     def end(self) -> None:
         if self.eviction is None:

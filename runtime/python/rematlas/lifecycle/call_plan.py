@@ -131,7 +131,8 @@ class CallPlan:
 
     def to_bytes(self) -> bytes:
         """Returns what a plan file of it holds."""
-        self.plan.compiled.pack(self.plan.packing(self.owner.module).text())
+        packing = self.plan.packing(self.owner.module, self.owner.options.budget_bytes)
+        self.plan.compiled.pack(packing.text())
         return self.plan.compiled.to_bytes()
 
     # What the original's step takes.
@@ -373,8 +374,7 @@ class CallPlan:
         if found is None or watch is None:
             return False
         found.recording.expect_loss(*self.original.loss_bytes)
-        # Ops are timed on parameters where these lie; what lives on the host would be made on the device for
-        # that.
+        # Ops are timed on parameters where these lie: timing would make on the device what lives on the host.
         there = ((), ()) if owner.options.copies.moves_weights else (watch.names, watch.tensors_at_any_time())
         try:
             with from_shapes.generators_put_back(call.device):
@@ -386,7 +386,7 @@ class CallPlan:
         owner.note_frames(len(held) + 1)
         self.plan = StepPlan(
             compiled,
-            found.returned._replace(kept=owner.state.assigned_places()),
+            found.returned,
             sums=found.recording.sums_gradients(),
             other_bytes=self.other_bytes(call) - sum(held),
             frames=owner.frames,

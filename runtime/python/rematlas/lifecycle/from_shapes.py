@@ -13,14 +13,16 @@ import copy
 import torch
 
 from ..calls import effects, modes, structure
-from ..calls.assignments import dictionary_at, paths_of, places_of
+from ..calls.assignments import dictionary_at, in_order, paths_of, places_of
 from ..calls.kept_state import KeptState
 from ..calls.module_hooks import BeforeForward
 from ..calls.module_state import OTHER_CONTENTS
 from ..calls.plain_values import plain
 from ..calls.watch import Watch
 from ..compiled.observed_steps import RecordingKind, RecordingState, StepRecording
+from ..compiled.turns import Busy, when_free
 from ..errors import message
+from ..fallback import evicting
 from ..library import ops
 from . import gate
 from .observed import Recorded
@@ -74,7 +76,7 @@ class Twin:
         for step in range(MOST_STEPS):
             if step > 0 and modes.shares_casts(self.call.device):
                 renew_parameters(self.twin)  # the region of autocast keeps what it has cast the last ones to
-            found, set_now = self.step()
+            found, set_now = when_free(self.step, evicting.in_force is not None)
             set_now, counted_now = set_now
             if set_now - self.known or counted_now - self.counted:
                 self.known |= set_now
@@ -114,11 +116,13 @@ class Twin:
         recording = StepRecording(watch, leaves, call.device, RecordingKind.FROM_SHAPES)
         before = BeforeForward(self.twin)
         copied = self.copy_of_call()
-        self.hooks.start(self.twin, recording)
+        self.hooks.start(self.twin, recording, watch.walked)
         try:
             log = effects.Log(None)
             with modes.ValuesRead(recording), log:
                 given = recording.begin()
+                if recording.state() is RecordingState.DROPPED:
+                    raise Busy
                 output = copied.run(self.twin.forward, given)
             template, tensors = structure.flatten(output)
             tensors = copied.given_for(tensors, given)
@@ -137,8 +141,11 @@ class Twin:
             if is_known and not recording.refusal():
                 self.check_step(found)
         except Exception as error:
+            is_busy = recording.state() is RecordingState.DROPPED
             why = recording.refusal() or message(error)
             recording.abandon()
+            if is_busy:
+                raise Busy from None
             raise Unknown(why) from error
         finally:
             self.hooks.stop(recording)
@@ -206,17 +213,16 @@ class Twin:
 
     def assigned(self, made, outputs):
         """Returns (dictionary of the module, name) of what the forward has set, and the tensors."""
-        made = [
-            (values, name) for values, name in made if not any(values[name] is output for output in outputs)
-        ]
+        for values, name in made:
+            if any(values[name] is output for output in outputs):
+                raise Unknown(f"the forward returns what it also keeps as {name}")
+        made = in_order(self.twin, made)
         kept = tuple((dictionary_at(self.module, self.places[id(values)]), name) for values, name in made)
         return kept, [values[name] for values, name in made]
 
     def end(self, recording, tensors, further) -> tuple:
         """Runs the backward. Returns which outputs the loss is taken to depend on."""
         recording.end(tensors + further)
-        if recording.state() is RecordingState.DROPPED:
-            raise Unknown("another thread records a step")
         if recording.refusal():
             return tuple(self.used)
         used = list(self.used)
@@ -239,7 +245,27 @@ def copy_without_data(module, memo):
     try:
         return copy.deepcopy(module, memo)
     except Exception as error:
-        raise Unknown(f"the module cannot be copied: {message(error)}") from error
+        raise Unknown(f"the module cannot be copied: {what_is_not_copied(module, memo, error)}") from error
+
+
+def what_is_not_copied(module, memo, error) -> str:
+    """Names the attribute of a module because of which copying it has failed."""
+    attributes = {
+        f"{path}.{name}" if path else name: value
+        for path, submodule in module.named_modules()
+        for name, value in submodule.__dict__.items()
+        if name not in ("_parameters", "_buffers", "_modules", "_compiled_call_impl")
+    }
+    for path, value in attributes.items():
+        if isinstance(value, torch.Tensor) and not value.is_leaf:
+            return f"its attribute {path} is a result of ops, with the history that gradients go back by"
+    own = {id(submodule): submodule for submodule in module.modules()}
+    for path, value in attributes.items():
+        try:
+            copy.deepcopy(value, {**memo, **own})
+        except Exception as its_error:
+            return f"its attribute {path}, of type {type(value).__name__}, cannot: {message(its_error)}"
+    return message(error)
 
 
 def renew_parameters(twin):

@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from ..calls import effects, structure
+from ..calls.assignments import in_order
 from ..calls.call_inputs import unfit_class
 from ..calls.module_hooks import BeforeForward
 from . import gate
@@ -115,7 +116,8 @@ class ObservedForward:
             self.why = self.why or f"the forward sets {', '.join(new)} of a module for the first time"
         for tensor in self.tensors:
             self.why = self.why or unfit_class("an output of the module", tensor)
-        kept = state.assigned_places()
+        left = [place for place in state.assigned_places() if self.before.assignments.is_left(*place)]
+        kept = tuple(in_order(self.owner.module, left))
         self.add_kept(kept)
         made, why = self.before.effects.effects(known, self.log)
         self.why = self.why or why

@@ -15,6 +15,7 @@ class Packing(NamedTuple):
     # Counters and logs of the forward: (place of their dictionary, name, amount), see Effect; the numbers
     # that are logged are the very last outputs
     effects: tuple = ()
+    budget: int | None = None  # bytes that it was made for; None: a share, or nobody knows
 
     def outputs(self) -> int:
         """How many tensors the caller gets."""

@@ -16,6 +16,7 @@ from torch._C._dynamo.eval_frame import set_eval_frame
 from ..calls import modes, structure
 from ..calls.call import Call
 from ..calls.call_inputs import describe, geometry, unfit
+from ..calls.kinds_of_calls import variety
 from ..calls.module_hooks import PathHooks, call_within_hooks, runs_hooks
 from ..calls.module_state import ModuleState
 from ..compiled import callbacks
@@ -35,7 +36,10 @@ from .refusals import Refusals
 from .state import UNDECIDED, StateName
 
 log = logging.getLogger("rematlas")
-MAY_CHANGE = "counters that nothing reads may, and tensors that have an attribute of their own or are buffers"
+MAY_CHANGE = (
+    "numbers that are attributes of a module may where the forward counts by them and nothing reads them, and"
+    " tensors that have an attribute of their own or are buffers"
+)
 PLANNED_OR_SOON = (StateName.PLANNED, StateName.COMPARING, StateName.PLANNING)
 
 
@@ -163,13 +167,16 @@ class PlannedModule:
             plan.state.name for plan in self.call_plans.values() if plan.state.name is not StateName.REFUSED
         ]
         if len(states) >= self.options.shapes:
-            most, differ = self.options.shapes, self.argument_that_varies(key) or "shapes, numbers, settings"
+            most = self.options.shapes
+            varies = variety(key, self.call_plans, most // 2)
             if not any(state in PLANNED_OR_SOON for state in states):
-                self.refusals.refuse_module(f"more than {most} kinds of calls ({differ})")
+                self.refusals.refuse_module(
+                    f"more than {most} kinds of calls ({varies.what}): {varies.advice}"
+                )
             else:
                 self.refusals.note_left_alone(
-                    f"of further kinds than {most} ({differ})",
-                    "give rematlas.apply a larger number of shapes",
+                    f"of further kinds than {most} ({varies.what})",
+                    varies.advice,
                     self.fallback.about_the_budget(None),
                 )
             return None
@@ -177,13 +184,6 @@ class PlannedModule:
         if self.refusals.is_hopeless(base):
             call_plan.refuse(self.refusals.reasons[base])
         return call_plan
-
-    def argument_that_varies(self, key) -> str:
-        """Says which number among the arguments is another one in call after call; empty where none is."""
-        (template, *others), *rest = key
-        same = [k[0][0] for k in self.call_plans if [*k[0][1:], *k[1:]] == [*others, *rest]]
-        name = structure.number_that_varies(template, same, self.options.shapes // 2)
-        return name and f"{name} is another number in each: give it as a tensor, which is an input"
 
     def forget(self, call_plan) -> None:
         """Drops a kind of call: it has another key from now on."""
@@ -404,6 +404,7 @@ class PlannedModule:
 
     def remove(self) -> None:
         self.fallback.end()
+        self.hooks.stop_all()
         if self.past_forward is not None:
             self.close_past_forward()
         if self.updates is not None:

@@ -73,7 +73,7 @@ class Recording(Unplanned):
         owner.note_frames(len(held) + 1)
         forward = ObservedForward(owner, call, recording.bound)
         owner.count_original()
-        owner.hooks.start(owner.module, recording)
+        owner.hooks.start(owner.module, recording, owner.state.watch.walked)
         try:
             with modes.ValuesRead(recording):
                 given = recording.begin()
@@ -127,6 +127,9 @@ class Recording(Unplanned):
 
     def difference(self, first, second) -> str:
         """Says why the two steps are not of one course; empty where they are."""
+        at_times = first.returned.kept_places() ^ second.returned.kept_places()
+        if at_times:
+            return f"the forward sets {min(name for _, name in at_times)} of a module at times"
         if first.returned != second.returned:
             return (
                 "the module returns another structure, or other values that are no tensors, in the next step"

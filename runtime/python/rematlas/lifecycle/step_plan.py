@@ -36,6 +36,10 @@ class Returned(typing.NamedTuple):
         """How many tensors the caller gets."""
         return len(self.sources) - len(self.kept) - effects.logs(self.effects)
 
+    def kept_places(self) -> set:
+        """Returns (id of the dictionary, name) of the attributes."""
+        return {(id(values), name) for values, name in self.kept}
+
     @classmethod
     def unpacked(cls, packing, module):
         """Reads it from a plan file. Raises what pickle raises for classes that are not there, and
@@ -113,10 +117,17 @@ class StepPlan:
         self.is_direct, self.compiled = True, ending.plan
         self.moves_buffers_in_backward = moves_buffers_in_backward
 
-    def packing(self, module) -> Packing:
-        """Returns what a plan file keeps beside the graph and the schedule."""
+    def is_of(self, module) -> bool:
+        """Says whether the module still has all submodules in which the forward sets attributes."""
+        places = places_of(module)
+        set_in = (*self.returned.kept, *self.returned.effects)
+        return all(id(values) in places for values, *_ in set_in)
+
+    def packing(self, module, budget=None) -> Packing:
+        """Returns what a plan file keeps beside the graph and the schedule. `budget`: bytes that it is
+        for."""
         places = places_of(module)
         kept = [(places[id(values)], name) for values, name in self.returned.kept]
         made = [(places[id(values)], name, amount) for values, name, amount in self.returned.effects]
         ending = self.endings[Role.UPDATE].text if self.is_direct else ""
-        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made)
+        return Packing(self.returned.template, self.returned.sources, self.sums, kept, ending, made, budget)

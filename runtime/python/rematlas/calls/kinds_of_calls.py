@@ -1,0 +1,97 @@
+"""Why a program makes many kinds of calls, and what it can do about it."""
+
+import typing
+
+import torch
+
+from . import structure
+from .plain_values import plain
+
+DEEPEST = 8  # containers within each other
+NUMBERS = (int, float, complex)
+AS_TENSOR = "give a number as a tensor, which is an input, or leave it out where the forward does not use it"
+LEFT_OUT = "leave a value out of the call where the forward does not use it"
+MORE = "give rematlas.apply a larger number of shapes"
+PADDED = f"pad inputs to a few shapes, or {MORE}"
+
+
+class Variety(typing.NamedTuple):
+    what: str  # differs from call to call
+    advice: str
+
+
+def variety(key, others, count) -> Variety:
+    """Says what differs between a call and so many of the others. `key`, `others`: of kinds of calls, each
+    ((template of the arguments, geometry of the tensors, settings), state of the module, ...)."""
+    (template, geometry, settings), *state = key
+    of_one_state = [other[0][:2] for other in others if [other[0][2], *other[1:]] == [settings, *state]]
+    values = values_that_vary(template, [other for other, _ in of_one_state], max(count, 1))
+    inputs = inputs_that_vary(geometry, [facts for _, facts in of_one_state], max(count, 1))
+    found = [
+        Variety(told(names, what), advice)
+        for names, what, advice in (
+            ([name for name, is_number in values if is_number], "number", AS_TENSOR),
+            ([name for name, is_number in values if not is_number], "value", LEFT_OUT),
+            ([f"input {place}" for place in inputs], "shape, type or layout", PADDED),
+        )
+        if names
+    ]
+    if not found:
+        return Variety("shapes, values, settings", MORE)
+    return Variety("; ".join(one.what for one in found), ", and ".join(one.advice for one in found))
+
+
+def told(names, what) -> str:
+    return f"{' and '.join(names)} is another {what} in each"
+
+
+def values_that_vary(template, others, count) -> list:
+    """Returns (name, whether it is a number) of each argument, or part of one, that is no tensor and another
+    value in so many of the others, and in each of these."""
+    own = values_in(template)
+    of_others = [values for values in map(values_in, others) if values.keys() == own.keys()]
+    found = []
+    for name, value in own.items():
+        distinct = {plain(one) for one in (value, *(values[name] for values in of_others))}
+        if len(distinct) > count:
+            found.append((name, type(value) in NUMBERS))
+    return found
+
+
+def inputs_that_vary(geometry, others, count) -> list:
+    """Returns the places of the tensors that lie otherwise in so many of the others. `geometry`: see
+    call_inputs.py; what tells how tensors share memory is no tensor's."""
+    of_others = [facts for facts in others if len(facts) == len(geometry)]
+    tensors = [facts for facts in zip(geometry, *of_others) if isinstance(facts[0][0], torch.dtype)]
+    return [place for place, facts in enumerate(tensors) if len(set(facts)) > count]
+
+
+def values_in(template) -> dict:
+    """Returns numbers, texts and the like among the arguments, by their names in words. `template`: see
+    structure.py."""
+    try:
+        args, kwargs = structure.arguments(template)
+    except Exception:  # a class that cannot be made without its tensors
+        return {}
+    found = {}
+    for place, value in enumerate(args, 1):
+        add_values(found, f"positional argument {place}", "", value, 0)
+    for name, value in kwargs.items():
+        add_values(found, f"argument {name!r}", "", value, 0)
+    return found
+
+
+def add_values(found, argument, path, value, depth) -> None:
+    if type(value) in structure.PLAIN:
+        found[f"{path} of {argument}" if path else argument] = value
+    elif isinstance(value, structure.Placeholder) or depth > DEEPEST:
+        return
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            add_values(found, argument, f"{path}[{key!r}]", item, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for place, item in enumerate(value):
+            add_values(found, argument, f"{path}[{place}]", item, depth + 1)
+    else:
+        for name, item in getattr(value, "__dict__", {}).items():
+            add_values(found, argument, f"{path}.{name}", item, depth + 1)

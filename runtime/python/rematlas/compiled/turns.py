@@ -1,0 +1,29 @@
+"""One step of the process is recorded or compared at a time: others wait for it, or do without."""
+
+import time
+
+import torch
+
+LONGEST_WAIT = 30  # seconds
+
+
+class Busy(RuntimeError):
+    """Another step of the program is recorded or compared at the moment."""
+
+    def __init__(self):
+        super().__init__("another step of the program is recorded or compared at the moment")
+
+
+def when_free(begin, is_evicting=False):
+    """Returns what `begin` returns, which raises Busy and is tried again until then: other threads are done
+    with their forward or their backward soon. Raises Busy where this thread itself is in such a step, and
+    where the others take too long. `is_evicting`: eviction is in force."""
+    is_own = torch._C._dispatch_tls_is_dispatch_key_included("Fake") and not is_evicting
+    end = time.monotonic() + (0 if is_own else LONGEST_WAIT)
+    while True:
+        try:
+            return begin()
+        except Busy:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(0.005)
